@@ -1,0 +1,2 @@
+//! `dyno-engine`.
+fn main() {}

@@ -1,0 +1,163 @@
+//! How statements reach a system: a protocol as a sans-I/O state machine ([`Wire`]), or a library
+//! call in this process ([`Blocking`]).
+//!
+//! A `Wire` never touches a socket: `dyno-load` owns the transport (TCP, Unix socket, TLS), the
+//! clock and the waiting; the driver only turns requests into bytes and bytes into replies. That
+//! makes every driver testable byte by byte and lets one worker drive thousands of sessions.
+
+use crate::plan::Target;
+use crate::workload::{Dialect, Op, RowSink, Statement, Transaction};
+use crate::Result;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A family member: a protocol or library that we can drive.
+pub struct DriverKind {
+    /// Name in plans.
+    pub name: &'static str,
+    /// One line for the reference.
+    pub about: &'static str,
+    /// What workloads write their SQL in.
+    pub dialect: Dialect,
+    /// Builds it for one target and one list of statements, shared by all its sessions; or says
+    /// which field of the target is wrong.
+    pub build: fn(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>>,
+}
+
+/// A driver bound to a target and to the statements of one group. Shared by all workers.
+pub trait Driver: Send + Sync {
+    /// A new session's state; opens nothing by itself when it is a wire.
+    fn session(&self, session: u32) -> Result<Session>;
+
+    /// Whether the system's work happens in this process, so that its CPU cannot be told from the
+    /// generator's (sqlite).
+    fn in_process(&self) -> bool {
+        false
+    }
+}
+
+/// One connection, of one of two natures.
+pub enum Session {
+    /// Bytes over a transport that the worker owns; many sessions a worker.
+    Wire(Box<dyn Wire>),
+    /// Calls that block; one OS thread a session.
+    Blocking(Box<dyn Blocking>),
+}
+
+/// What a reply said. Rows are counted, never built.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Rows returned.
+    pub rows: u64,
+    /// Rows changed, where the protocol says so.
+    pub affected: u64,
+    /// The server's refusal of this statement, if it refused.
+    pub error: Option<Box<ServerError>>,
+}
+
+/// A server's refusal of one statement: data, counted by code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerError {
+    /// The server's own code: `1213`, `40P01`, `SQLITE_BUSY`.
+    pub code: String,
+    /// The server's text.
+    pub message: String,
+    /// Whether running the whole transaction again may succeed (deadlock, serialization failure).
+    pub retryable: bool,
+    /// Whether the server has already rolled the whole transaction back.
+    pub rolled_back: bool,
+}
+
+/// What `receive` found in the bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// Nothing complete yet; call again with more bytes.
+    More,
+    /// The server agreed to TLS: the transport must handshake now, then call
+    /// [`Wire::tls_established`]. No byte after the consumed ones may be left over.
+    StartTls,
+    /// Login and preparation are done; requests may be sent.
+    Ready,
+    /// The request in flight is answered.
+    Reply(Reply),
+    /// The server waits for bulk data: call [`Wire::bulk_data`] until [`Wire::bulk_end`].
+    WantData,
+}
+
+/// A protocol's client side, without I/O.
+///
+/// Order of calls: `connected`, then `receive` until `Ready` (sending `out` whenever it is not
+/// empty), then any number of (`request` | `query` | `bulk`, `receive` until `Reply`). At most one
+/// request is in flight. An `Err` from `receive` means that the connection is useless.
+pub trait Wire: Send {
+    /// The transport is connected; `secure_transport` is true on a Unix socket, where TLS is not
+    /// asked for. `out`: bytes to send.
+    fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>);
+
+    /// The transport is now encrypted.
+    fn tls_established(&mut self, out: &mut Vec<u8>);
+
+    /// Encodes operation `op` of `tx`, one of the group's statements.
+    fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>);
+
+    /// Encodes a statement given as text, outside the group's list (DDL, ROLLBACK, control).
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>);
+
+    /// Reads from the front of `input`; returns how many bytes it consumed and what they meant.
+    /// Returns at the first event, leaving later bytes unconsumed. Incomplete messages need not be
+    /// consumed: the caller keeps them and calls again with more behind them.
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)>;
+
+    /// Starts a bulk load into `table` (`columns`), answered by `WantData`.
+    fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);
+
+    /// Where rows are written, in the protocol's bulk format, framed and appended to `out` by
+    /// [`Wire::bulk_data`].
+    fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>);
+
+    /// Ends the bulk load; the answer is a `Reply` whose `affected` counts the rows.
+    fn bulk_end(&mut self, out: &mut Vec<u8>);
+
+    /// How to make the server stop what this connection is doing, from another connection.
+    fn cancel(&self) -> Cancel;
+
+    /// A polite farewell, where the protocol has one.
+    fn quit(&mut self, out: &mut Vec<u8>);
+
+    /// Values of the first row of the last `query`'s reply as text, kept only for `query` (never
+    /// for `request`): counts and versions.
+    fn first_row(&self) -> &[Option<String>];
+}
+
+/// How a running statement is cancelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cancel {
+    /// Nothing but closing the connection.
+    Close,
+    /// Open a plain connection to the same address and send these bytes (PostgreSQL).
+    Packet(Vec<u8>),
+    /// Log in on another connection and run this statement (MySQL: `KILL 42`).
+    Statement(String),
+}
+
+/// A library's session: each call returns when the work is done.
+pub trait Blocking: Send {
+    /// Runs operation `op` of `tx`. Never waits longer than `remaining` (the transaction's deadline):
+    /// past it returns an error whose code is `deadline`.
+    fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply>;
+
+    /// Runs a statement given as text; rows are returned as text, at most the first.
+    fn query(&mut self, sql: &str) -> Result<Vec<Option<String>>>;
+
+    /// Leaves any open transaction.
+    fn rollback(&mut self) -> Result<()>;
+
+    /// Loads rows into `table` in one transaction; `fill` writes them into the sink.
+    /// Returns how many rows went in.
+    fn bulk(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        fill: &mut dyn FnMut(&mut dyn RowSink),
+    ) -> Result<u64>;
+}

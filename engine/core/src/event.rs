@@ -1,0 +1,219 @@
+//! What the engine says while it works: one JSON object a line on standard output.
+//!
+//! Times named `t_s` are seconds since the start of the measured phase (negative in the warm-up);
+//! `unix_s` puts that start on the wall clock. The JSON Schema is committed as
+//! `schemas/engine-event.schema.json`; `schemas/examples/` is parsed by both test suites.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One line of the event stream.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    /// First line: who speaks, and the price of its clock.
+    Start {
+        /// Version of plan and events.
+        schema_version: u32,
+        /// Version of the engine.
+        engine_version: String,
+        /// Name of the trial.
+        trial: String,
+        /// Process id of the engine.
+        pid: u32,
+        /// Load threads.
+        workers: u32,
+        /// CPUs they may use; empty: any.
+        cpus: Vec<u32>,
+        /// Median cost of one read of the clock on this machine.
+        clock_read_ns: f64,
+    },
+    /// All sessions are connected and prepared; the warm-up begins.
+    Ready {
+        /// How long that took.
+        connect_s: f64,
+        /// Wall-clock time at which the measured phase will start (`t_s` = 0).
+        measure_unix_s: f64,
+    },
+    /// Rows loaded so far (job `load`), at most ten times a second.
+    Progress {
+        /// Table name.
+        table: String,
+        /// Rows in.
+        rows: u64,
+        /// Rows wanted.
+        rows_total: u64,
+    },
+    /// What happened in one interval.
+    Interval {
+        /// End of the interval.
+        t_s: f64,
+        /// Its true length.
+        length_s: f64,
+        /// Warm-up intervals are reported but never counted.
+        phase: Phase,
+        /// By group name.
+        groups: BTreeMap<String, GroupInterval>,
+        /// The meter itself.
+        generator: Generator,
+    },
+    /// A kind of error, when it is first seen in a group; counts follow in `end`.
+    Error {
+        /// When.
+        t_s: f64,
+        /// Group.
+        group: String,
+        /// The server's code, or `deadline`, `lost`.
+        code: String,
+        /// The server's text, at most 500 characters.
+        message: String,
+    },
+    /// A connection was lost and could not be used until `end_s` (absent: until the end of the run).
+    Outage {
+        /// Group.
+        group: String,
+        /// Session number within the group.
+        session: u32,
+        /// When it was noticed.
+        start_s: f64,
+        /// When the session could work again.
+        end_s: Option<f64>,
+        /// Why.
+        cause: String,
+    },
+    /// Something a reader of the numbers should know.
+    Warning {
+        /// One sentence.
+        message: String,
+    },
+    /// Last line of a trial.
+    End {
+        /// Measured time.
+        measured_s: f64,
+        /// Whether a signal ended it early.
+        interrupted: bool,
+        /// By group name.
+        groups: BTreeMap<String, GroupTotal>,
+        /// The meter itself, over the measured time.
+        generator: GeneratorTotal,
+    },
+    /// Last line of a load.
+    Loaded {
+        /// Rows by table.
+        rows: BTreeMap<String, u64>,
+        /// How long.
+        elapsed_s: f64,
+    },
+    /// Last line of a job that failed.
+    Failed {
+        /// `plan`, `connection`, `authentication`, `protocol`, `server`, `system`.
+        kind: String,
+        /// What and where.
+        what: String,
+        /// Likely cause and next step.
+        hint: String,
+    },
+}
+
+/// Part of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Not counted.
+    Warmup,
+    /// Counted.
+    Measure,
+}
+
+/// One group in one interval. Latencies are transactions' service times; absent when nothing
+/// committed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupInterval {
+    /// Committed transactions.
+    pub transactions: u64,
+    /// Operations of committed transactions.
+    pub operations: u64,
+    /// Failed attempts (retried or not).
+    pub errors: u64,
+    /// Attempts begun again.
+    pub retries: u64,
+    /// Sessions without a connection at the end of the interval.
+    pub lost: u32,
+    /// Committed transactions in each 100 ms.
+    pub ticks: Vec<u32>,
+    /// Service time in nanoseconds.
+    pub latency: Option<Latency>,
+}
+
+/// Summary of a latency histogram, nanoseconds. Percentiles are upper bounds of their bucket
+/// (width < 1 %); a percentile with fewer than 10 / (1 - q) values behind it is absent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Latency {
+    /// Values.
+    pub count: u64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 95th percentile.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+/// The meter in one interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Generator {
+    /// CPU of each load thread as a share of the interval, 0 to 1.
+    pub busy: Vec<f64>,
+    /// How long a ready answer waited for its time stamp, 99th percentile; network drivers only.
+    pub lag_p99_ns: Option<u64>,
+}
+
+/// One group over the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupTotal {
+    /// Committed transactions.
+    pub transactions: u64,
+    /// Operations of committed transactions.
+    pub operations: u64,
+    /// Rows returned by them.
+    pub rows: u64,
+    /// Failed attempts by code; at most 64 codes, the rest under `other`.
+    pub errors: BTreeMap<String, u64>,
+    /// Attempts begun again.
+    pub retries: u64,
+    /// Transactions given up: deadline, lost connection, or no retry left.
+    pub failed: u64,
+    /// Age of the oldest transaction still in flight at the end; not counted anywhere else.
+    pub in_flight_oldest_ns: u64,
+    /// Committed transactions, from the first attempt's start to the answer to the commit.
+    pub latency: Option<Latency>,
+    /// Failed attempts.
+    pub error_latency: Option<Latency>,
+    /// Each class of operations.
+    pub classes: BTreeMap<String, Option<Latency>>,
+}
+
+/// The meter over the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GeneratorTotal {
+    /// CPU of the load threads, user and system, over the measured time.
+    pub cpu_s: f64,
+    /// Highest share of one second that a load thread was busy.
+    pub busy_max: f64,
+    /// Lag over all answers.
+    pub lag: Option<Latency>,
+    /// Returns of the poll call.
+    pub polls: u64,
+    /// Calls that read from or wrote to a socket.
+    pub syscalls: u64,
+    /// busy_max > 0.8, or lag p99 > 10 % of the fastest group's median service time.
+    pub generator_bound: bool,
+    /// Peak resident memory of the engine.
+    pub rss_max_bytes: u64,
+}

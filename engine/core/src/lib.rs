@@ -1,0 +1,14 @@
+//! Nouns and traits of the load engine. No sockets, no files, no runtime: everything here can be
+//! tested in an instant.
+
+pub mod clock;
+pub mod distribution;
+pub mod driver;
+pub mod error;
+pub mod event;
+pub mod histogram;
+pub mod plan;
+pub mod rng;
+pub mod workload;
+
+pub use error::{Error, Result};

@@ -1,0 +1,193 @@
+//! The plan of one job, read as JSON from standard input: nothing is left to decide.
+//!
+//! Unknown fields are refused, so that a misspelt option can never be ignored. The JSON Schema of
+//! these types is committed as `schemas/engine-plan.schema.json`.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Version of the plan and of the event stream; raised whenever either changes meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Options of a workload or of a driver: the member of the family checks and types them.
+pub type Options = BTreeMap<String, serde_json::Value>;
+
+/// One job: a measured trial, or the loading of a data set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Must equal [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// What to do.
+    pub job: Job,
+    /// Name of the trial, repeated in every error.
+    pub trial: String,
+    /// Where `latency.hlog` goes. Must exist. Events go to standard output.
+    pub directory: PathBuf,
+    /// Everything random follows from this.
+    pub seed: u64,
+    /// Systems under test by name.
+    pub targets: BTreeMap<String, Target>,
+    /// Whole-second lengths are usual, fractions are allowed. Ignored by [`Job::Load`].
+    #[serde(default)]
+    pub warmup_s: f64,
+    /// Measured time, after the warm-up. Ignored by [`Job::Load`].
+    #[serde(default)]
+    pub duration_s: f64,
+    /// Length of a reported interval.
+    #[serde(default = "one")]
+    pub interval_s: f64,
+    /// OS threads for network sessions; 0 chooses one a CPU given, at most one a session.
+    #[serde(default)]
+    pub workers: u32,
+    /// CPUs the load threads may use; empty: leave the affinity alone.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// What is sent. For [`Job::Load`]: what is loaded, `sessions` being the loading threads.
+    pub groups: Vec<Group>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What the engine is to do with a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Job {
+    /// Drive load and measure it.
+    Run,
+    /// Create and fill the tables of each group's workload.
+    Load,
+}
+
+/// A system under test as the engine sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Name in the list of drivers: `null`, `sqlite`, `mysql`, `postgres`.
+    pub driver: String,
+    /// Where it listens, or its file.
+    pub address: Address,
+    /// Login name.
+    #[serde(default)]
+    pub user: String,
+    /// Never written to disk: whoever stores a plan empties it first.
+    #[serde(default, skip_serializing_if = "Secret::is_empty")]
+    pub password: Secret,
+    /// Schema (MySQL) or database (PostgreSQL).
+    #[serde(default)]
+    pub database: String,
+    /// Prepared statements, or text on every call.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// How the connection is encrypted.
+    #[serde(default)]
+    pub tls: Tls,
+    /// Statements that each new connection runs before anything else, in order.
+    #[serde(default)]
+    pub session_sql: Vec<String>,
+    /// Options of the driver (null: `delay_us`; sqlite: `busy_timeout_ms`).
+    #[serde(default)]
+    pub options: Options,
+}
+
+/// A password. Its `Debug` form does not show it.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(pub String);
+
+impl Secret {
+    /// Whether no password was given.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_empty() { "\"\"" } else { "\"***\"" })
+    }
+}
+
+/// Where a target is found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Address {
+    /// Host name or address, and port.
+    Tcp {
+        /// Name or IP address.
+        host: String,
+        /// TCP port.
+        port: u16,
+    },
+    /// Path of a Unix socket.
+    Unix(PathBuf),
+    /// Path of a database file, or of a directory.
+    File(PathBuf),
+    /// In this process (null driver).
+    None,
+}
+
+/// How statements are sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// Prepared once a connection, executed with binary parameters.
+    #[default]
+    Prepared,
+    /// The full statement text on every call.
+    Text,
+}
+
+/// Encryption of a connection, in the words of libpq and of MySQL's clients.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tls {
+    /// Encrypted, certificate checked against the system's roots and the host name.
+    Verify,
+    /// As `Verify`, with the roots in this PEM file.
+    Ca(PathBuf),
+    /// Encrypted, certificate not checked.
+    Require,
+    /// Encrypted if the server offers it, certificate not checked.
+    Prefer,
+    /// Plain.
+    #[default]
+    Off,
+}
+
+/// One workload with its own sessions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Name, unique in the plan.
+    pub name: String,
+    /// Key in [`Plan::targets`].
+    pub target: String,
+    /// Name in the list of workloads: `oltp`.
+    pub workload: String,
+    /// Options of the workload.
+    #[serde(default)]
+    pub options: Options,
+    /// Connections, each with at most one request in flight.
+    pub sessions: u32,
+    /// Transactions a second of the whole group, evenly spaced; none: as fast as answers come.
+    #[serde(default)]
+    pub rate_per_s: Option<f64>,
+    /// A transaction older than this is cancelled and counts as an error.
+    #[serde(default = "sixty")]
+    pub deadline_s: f64,
+    /// How often a transaction is tried again after a retryable error.
+    #[serde(default = "ten")]
+    pub retries: u32,
+}
+
+fn sixty() -> f64 {
+    60.0
+}
+
+fn ten() -> u32 {
+    10
+}

@@ -1,0 +1,115 @@
+"""What the analysis takes in and gives out. Plain data: reports and `result.json` draw from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SUPPORTED = "supported"
+REFUTED = "refuted"
+UNDECIDED = "undecided"
+NOT_TESTED = "not tested here"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One complete trial, reduced to numbers. `metrics` maps canonical metric names to values."""
+
+    trial: str
+    block: int
+    cell: int
+    metrics: Mapping[str, float]
+    warnings: tuple[str, ...] = ()  # generator-bound and the like; repeated beside any claim
+    outage: bool = False
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A metric of one cell over blocks: arithmetic mean with a t interval at 95 %.
+
+    With fewer than 3 values the interval is absent.
+    """
+
+    mean: float
+    ci_low: float | None
+    ci_high: float | None
+    values: tuple[float, ...]  # in block order
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """All that was measured of one cell."""
+
+    index: int
+    levels: Mapping[str, str]
+    trials: int
+    metrics: Mapping[str, Estimate]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Geometric mean of within-block ratios with its interval at confidence `level`."""
+
+    ratio: float
+    ci_low: float | None
+    ci_high: float | None
+    level: float  # 0.95, or the level adjusted for several claims
+    n: int  # blocks used
+    p: float | None  # two-sided, of ratio = threshold
+
+
+@dataclass(frozen=True)
+class ClaimPart:
+    """One comparison that a claim makes: `at each sessions` has one a level."""
+
+    at: Mapping[str, str]  # conditions in force
+    left: str  # "readers.qps[off]" with its cell, for people
+    right: str
+    operator: str
+    threshold: float  # the ratio that the interval is held against
+    estimate: Ratio | None
+    verdict: str
+    small: bool  # supported, but the effect is below `matters`
+    blocks_needed: int | None  # undecided: about this many more blocks
+    why: str  # one sentence for people: what decided it, or what kept it open
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim and its verdict. A claim with several parts is supported only if all parts are,
+    refuted if one part is."""
+
+    text: str
+    verdict: str
+    parts: tuple[ClaimPart, ...]
+    why: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row of the table of ratios: one cell against the baseline cell of the same other levels."""
+
+    metric: str
+    factor: str
+    level: str
+    baseline: str
+    at: Mapping[str, str]  # the other factors' levels
+    ratio: Ratio
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything the report says, without how it is drawn."""
+
+    answer: str  # two sentences
+    why: str  # one sentence, or empty
+    caveat: str  # first sentence if the comparison is not fair (unfixed words), or empty
+    headline_metric: str  # what the first chart shows
+    cells: tuple[CellResult, ...]
+    claims: tuple[ClaimResult, ...]
+    comparisons: tuple[Comparison, ...]
+    warnings: tuple[str, ...]
+    judged: bool  # false: --quick, or too few blocks

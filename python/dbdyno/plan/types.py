@@ -1,0 +1,127 @@
+"""The plan: a frozen list of everything a run will do. Nothing in it is left to decide.
+
+A spec holds what the user typed; a plan holds what will happen. Plans are pure data: they are made
+from a spec and the facts of a machine by `plan.make`, stored in the run's manifest as JSON, and read
+back unchanged when a run is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Scalar = str | int | float | bool | None
+
+PLAN_VERSION = 1
+
+
+@dataclass(frozen=True)
+class TargetPlan:
+    """A system that a cell needs, with what the experiment says about it (not yet the mapping of
+    the words to settings: that is the system's, see `systems.base.Resolved`)."""
+
+    name: str
+    kind: str  # sqlite, mariadb, mysql, postgres, null
+    config: Mapping[str, Scalar]  # settings in the system's own names
+    durability: str | None  # full | os_crash_unsafe | none
+    isolation: str | None  # read_uncommitted | read_committed | repeatable_read | serializable
+    memory_bytes: int | None  # what the system may use for caching
+    basedir: str | None  # where its binaries are, if not where Debian puts them
+    protocol: str  # prepared | text
+    tls: str  # verify | require | prefer | off | ca:FILE
+    transport: str  # tcp | socket
+    options: Mapping[str, Any]  # options of the engine's driver
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """One workload with its own sessions, sent to one target."""
+
+    name: str
+    workload: str  # oltp
+    target: str  # name of a TargetPlan
+    sessions: int
+    rate_per_s: float | None
+    deadline_s: float
+    retries: int
+    options: Mapping[str, Any]  # preset expanded by the engine
+
+
+@dataclass(frozen=True)
+class State:
+    """What each trial starts from; the same for all cells of a run."""
+
+    data: str  # reuse | restore
+    cache: str  # warm | cold
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A combination of levels, fully resolved."""
+
+    index: int
+    levels: Mapping[str, str]  # factor name -> level name, in the order of the factors
+    hard: str  # names the hard combination: cells with equal `hard` share servers within a block
+    targets: tuple[TargetPlan, ...]
+    groups: tuple[GroupPlan, ...]
+    state: State
+    warmup_s: float
+    duration_s: float
+    interval_s: float
+    data_key: str  # cells with equal data_key can start from one loaded snapshot
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """One measured run of one cell."""
+
+    id: str  # b01-t003: block 1, third trial of the block
+    block: int  # from 1
+    position: int  # from 1, over the whole run
+    cell: int
+    seed: int
+    fresh_servers: bool  # first trial of its hard combination within the block
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What varies."""
+
+    name: str
+    levels: tuple[str, ...]
+    values: tuple[float, ...] | None  # where every level is a number: axis of a chart, peak()
+    hard: bool
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Something asked for that this machine cannot do; printed, never hidden."""
+
+    what: str  # "engine=mysql"
+    why: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a run will do, in order."""
+
+    version: int
+    name: str
+    question: str
+    factors: tuple[Factor, ...]
+    cells: tuple[Cell, ...]
+    trials: tuple[TrialPlan, ...]
+    blocks: int
+    seed: int
+    claims: tuple[str, ...]  # as the user wrote them; parsed by spec.claims
+    untested: Mapping[str, str]  # claim -> why it is not tested here (needs: more than there is)
+    matters: float  # smallest interesting effect, a ratio minus one: 0.03
+    require: tuple[str, ...]  # conditions on metrics that void a trial
+    generator_cpus: tuple[int, ...]  # empty: not split
+    server_cpus: tuple[int, ...]
+    quick: bool  # a smoke test: measured, shown, never judged
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]  # about comparability: which words are not fixed, and so on
+    spec_text: str  # the YAML as read, with --set applied: reproduces the run
