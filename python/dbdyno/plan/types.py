@@ -11,27 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Scalar = str | int | float | bool | None
+from dbdyno.systems.base import TargetPlan
 
 PLAN_VERSION = 1
-
-
-@dataclass(frozen=True)
-class TargetPlan:
-    """A system that a cell needs, with what the experiment says about it (not yet the mapping of
-    the words to settings: that is the system's, see `systems.base.Resolved`)."""
-
-    name: str
-    kind: str  # sqlite, mariadb, mysql, postgres, null
-    config: Mapping[str, Scalar]  # settings in the system's own names
-    durability: str | None  # full | os_crash_unsafe | none
-    isolation: str | None  # read_uncommitted | read_committed | repeatable_read | serializable
-    memory_bytes: int | None  # what the system may use for caching
-    basedir: str | None  # where its binaries are, if not where Debian puts them
-    protocol: str  # prepared | text
-    tls: str  # verify | require | prefer | off | ca:FILE
-    transport: str  # tcp | socket
-    options: Mapping[str, Any]  # options of the engine's driver
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+"""What every system has in common: the target it is asked to be, and the server it becomes.
+
+A system is one file in this folder, found by name (`kind: mariadb` imports `dbdyno.systems.mariadb`,
+which holds `SYSTEM`). It knows how to find its binaries, how to turn an experiment's words into its
+own settings, how to make a data directory, and how to start, describe and stop a server. It never
+decides when: that is `execute`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+Scalar = str | int | float | bool | None
+
+DURABILITY = ("full", "os_crash_unsafe", "none")
+ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializable")
+
+
+@dataclass(frozen=True)
+class TargetPlan:
+    """A system that a cell needs, with what the experiment says about it (not yet the mapping of
+    the words to settings: that is `Resolved`)."""
+
+    name: str
+    kind: str  # sqlite, mariadb, mysql, postgres, null
+    config: Mapping[str, Scalar] = field(default_factory=dict)  # in the system's own names
+    durability: str | None = None  # one of DURABILITY
+    isolation: str | None = None  # one of ISOLATION
+    memory_bytes: int | None = None  # what the system may use for caching
+    basedir: str | None = None  # where its binaries are, if not where Debian puts them
+    protocol: str = "prepared"  # prepared | text
+    tls: str = "prefer"  # verify | require | prefer | off | ca:FILE
+    transport: str = "tcp"  # tcp | socket
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the engine's driver
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """Programs of one version of a system."""
+
+    version: str  # "10.11.14-MariaDB", as the program prints it, shortened to what identifies it
+    paths: Mapping[str, Path]  # "server", "init", ...
+
+
+@dataclass(frozen=True)
+class Word:
+    """How one of the experiment's words was turned into settings, for the report."""
+
+    word: str  # "durability: full"
+    settings: Mapping[str, str]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A target in the system's own words: everything that will be written in its configuration."""
+
+    settings: Mapping[str, str]  # server settings by name, the user's `config` last
+    session_sql: tuple[str, ...]  # what each load connection runs first (isolation, pragmas)
+    words: tuple[Word, ...]
+    load_settings: Mapping[str, str] = field(default_factory=dict)  # overrides while loading only
+    data_settings: Mapping[str, str] = field(default_factory=dict)  # the part files on disk depend on
+
+
+class System(Protocol):
+    """One kind of server."""
+
+    kind: str
+    driver: str  # name of the engine's driver
+    about: str  # one line for the reference
+
+    def find(self, basedir: str | None) -> Binaries:
+        """Finds the programs or raises DynoError with the command that installs them."""
+
+    def resolve(self, target: TargetPlan) -> Resolved:
+        """Maps words and config to settings, or refuses (DynoError) what it cannot honour. Pure."""
+
+    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
+        """Makes an empty, initialised data directory in `directory` (which is ours)."""
+
+    def start(self, binaries: Binaries, directory: Path, resolved: Resolved, *,
+              cpus: Sequence[int], transport: str) -> Server:
+        """Starts a server on `directory`, under a guardian; returns when it answers.
+
+        Every setting asked for is then compared with what the server says: an unknown, ignored or
+        silently rounded one is a DynoError."""
+
+
+class Server(Protocol):
+    """A running server that we started (or the stand-in for an in-process one)."""
+
+    pid: int | None  # of the main process; None in-process
+    directory: Path
+    version: str  # as the server itself says
+
+    def engine_target(self, target: TargetPlan, resolved: Resolved, database: str) -> dict[str, Any]:
+        """The `targets.<name>` object of an engine plan, password included."""
+
+    def create_schema(self, database: str) -> None:
+        """Creates a schema and marks it as ours; DynoError if one is there that we did not make."""
+
+    def settings(self) -> dict[str, str]:
+        """Effective settings, as the server says."""
+
+    def counters(self) -> dict[str, float]:
+        """Cumulative counters (SHOW GLOBAL STATUS, pg_stat_*); numbers only."""
+
+    def gauges(self) -> frozenset[str]:
+        """Names among `counters` that are levels, not sums: taken as they are, not as deltas."""
+
+    def sessions_by_state(self) -> dict[str, int]:
+        """How many sessions are in which state or wait, now."""
+
+    def explain(self, database: str, sql: str) -> str:
+        """The plan the server would use, one text; raises DynoError if it cannot say."""
+
+    def alive(self) -> bool:
+        """Whether the process runs and the server answers."""
+
+    def stop(self) -> None:
+        """Stops it cleanly (checkpointed, so that its directory can be copied) and reaps it."""
