@@ -21,8 +21,11 @@ pub struct DriverKind {
     pub dialect: Dialect,
     /// Builds it for one target and one list of statements, shared by all its sessions; or says
     /// which field of the target is wrong.
-    pub build: fn(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>>,
+    pub build: BuildDriver,
 }
+
+/// Binds a driver to a target and to the statements of a group.
+pub type BuildDriver = fn(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>>;
 
 /// A driver bound to a target and to the statements of one group. Shared by all workers.
 pub trait Driver: Send + Sync {
@@ -36,12 +39,14 @@ pub trait Driver: Send + Sync {
     }
 }
 
-/// One connection, of one of two natures.
+/// One connection, of one of three natures.
 pub enum Session {
     /// Bytes over a transport that the worker owns; many sessions a worker.
     Wire(Box<dyn Wire>),
     /// Calls that block; one OS thread a session.
     Blocking(Box<dyn Blocking>),
+    /// No system at all: answers that a formula gives (null driver, simulations).
+    Timed(Box<dyn Timed>),
 }
 
 /// What a reply said. Rows are counted, never built.
@@ -160,4 +165,12 @@ pub trait Blocking: Send {
         columns: &[&str],
         fill: &mut dyn FnMut(&mut dyn RowSink),
     ) -> Result<u64>;
+}
+
+/// A system that exists only as a formula: the answer is known when the request is made, and due
+/// after a delay. The worker keeps the time, so that simulated time works as well as real time.
+pub trait Timed: Send {
+    /// Delay and answer of operation `op` of `tx`, sent `t_s` seconds after the start of the
+    /// measured phase (negative in the warm-up).
+    fn execute(&mut self, op: &Op, tx: &Transaction, t_s: f64) -> (Duration, Reply);
 }

@@ -57,6 +57,16 @@ pub enum Event {
         /// The meter itself.
         generator: Generator,
     },
+    /// An example of a class of statements, once each, for whoever wants to explain its plan.
+    /// None for begin and commit.
+    Statement {
+        /// Group.
+        group: String,
+        /// Class in the results.
+        class: String,
+        /// The statement with its parameters written in as literals.
+        sql: String,
+    },
     /// A kind of error, when it is first seen in a group; counts follow in `end`.
     Error {
         /// When.
@@ -161,14 +171,14 @@ pub struct Latency {
     pub p99_ns: Option<u64>,
     /// 99.9th percentile.
     pub p999_ns: Option<u64>,
-    /// Largest.
+    /// Upper bound of the largest value's bucket.
     pub max_ns: u64,
 }
 
 /// The meter in one interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Generator {
-    /// CPU of each load thread as a share of the interval, 0 to 1.
+    /// CPU of each load thread as a share of the interval, 0 to 1; of many, the 64 busiest.
     pub busy: Vec<f64>,
     /// How long a ready answer waited for its time stamp, 99th percentile; network drivers only.
     pub lag_p99_ns: Option<u64>,
@@ -187,7 +197,7 @@ pub struct GroupTotal {
     pub errors: BTreeMap<String, u64>,
     /// Attempts begun again.
     pub retries: u64,
-    /// Transactions given up: deadline, lost connection, or no retry left.
+    /// Transactions given up: deadline, lost connection, an error not worth a retry, or no retry left.
     pub failed: u64,
     /// Age of the oldest transaction still in flight at the end; not counted anywhere else.
     pub in_flight_oldest_ns: u64,
