@@ -1,0 +1,59 @@
+# Everything a newcomer needs: `make demo` and `make test`. Nothing is installed outside this
+# directory, but for the Debian packages that `make servers` adds as root.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+ENGINE := $(VENV)/bin/dyno-engine
+STAMP := $(VENV)/.installed
+RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
+
+.PHONY: help demo test lint fmt bench servers engine setup reference clean fuzz
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: setup ## Set up, build, run the quickstart study, say where the report is
+	$(VENV)/bin/dyno run quickstart --dir runs/quickstart-$$(date +%Y%m%d-%H%M%S)
+
+test: setup servers ## Set up servers, run every test
+	cargo test --workspace --release --quiet
+	$(PY) -m pytest
+
+lint: setup ## Formatting, clippy, ruff, mypy
+	cargo fmt --all --check
+	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+fmt: setup ## Format everything
+	cargo fmt --all
+	$(VENV)/bin/ruff check --fix --quiet . || true
+	$(VENV)/bin/ruff format .
+
+bench: setup ## Hold the engine against its peers, both in one run
+	$(PY) benches/bench.py
+
+servers: ## Install the servers that tests need (as root: Debian packages; MySQL in a private prefix)
+	tools/servers
+
+reference: setup ## Write docs/reference/ from the programs themselves
+	$(PY) tools/reference.py
+
+setup: $(STAMP) $(ENGINE)
+
+engine: $(ENGINE)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("dbdyno needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(ENGINE): $(RUST_SOURCES) | $(STAMP)
+	cargo build --release --package dyno-engine
+	ln -sf ../../target/release/dyno-engine $@
+
+clean: ## Remove what was built
+	rm -rf target $(VENV)

@@ -1,0 +1,48 @@
+"""`dyno`: one file a command, registered here. Data to stdout, talk to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from dbdyno import __version__
+from dbdyno.cli.report import report
+from dbdyno.cli.run import run
+from dbdyno.cli.status import status
+from dbdyno.errors import DynoError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="dyno")
+def dyno() -> None:
+    """A dynamometer for databases: experiments on real servers, judged with intervals.
+
+    Exit codes: 0 done, 1 the answer is "no", 2 you must change something, 3 interrupted and
+    resumable.
+    """
+
+
+for command in (run, status, report):
+    dyno.add_command(command)
+
+
+def main() -> None:
+    """Entry point: turns what users can act on into a message and an exit code."""
+    try:
+        code = dyno.main(standalone_mode=False)
+    except DynoError as error:
+        click.echo(f"dyno: {error}", err=True)
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("dyno: interrupted", err=True)
+        code = 3
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing is left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,166 @@
+"""`dyno run`: the main job, from an experiment file to a verdict."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbdyno import spec, systems
+from dbdyno.cli import studies
+from dbdyno.cli.dry_run import show as show_plan
+from dbdyno.cli.finish import conclude
+from dbdyno.cli.live import Live
+from dbdyno.errors import DynoError
+from dbdyno.execute import engine, environment
+from dbdyno.execute.control import Control
+from dbdyno.execute.local import LocalExecution
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.make import make
+from dbdyno.plan.types import Plan
+from dbdyno.store.run import Run
+from dbdyno.systems.base import TargetPlan
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@click.option("--check", is_flag=True, help="Validate the file and stop.")
+@click.option("--dry-run", is_flag=True, help="Print the resolved plan and do nothing.")
+@click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run directory.")
+@click.option("--mix-environments", is_flag=True, help="Resume although the machine has changed.")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change the file.")
+@click.option("--dir", "directory", type=click.Path(path_type=Path), help="Where the run goes.")
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path),
+    help="Storage under test: servers keep their files here [default: $DYNO_SCRATCH or /var/tmp].",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@click.option("--json", "as_json", is_flag=True, help="Print result.json (or the plan) to stdout.")
+@click.option("--list", "list_studies", is_flag=True, help="List the shipped studies and stop.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every interval, also into a file.")
+def run(
+    experiment: str | None,
+    check: bool,
+    dry_run: bool,
+    quick: bool,
+    resume: Path | None,
+    mix_environments: bool,
+    overrides: tuple[str, ...],
+    directory: Path | None,
+    scratch: Path | None,
+    strict: bool,
+    as_json: bool,
+    list_studies: bool,
+    verbose: bool,
+) -> int:
+    """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
+    if list_studies:
+        return _list(as_json)
+    if resume is not None:
+        if experiment or overrides or quick:
+            raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
+        with _reopen(resume, mix_environments) as reopened:
+            return _execute(reopened, scratch, strict, as_json, verbose)
+    if not experiment:
+        raise click.UsageError("name an experiment, or see --list")
+
+    loaded = spec.load(studies.find(experiment), list(overrides))
+    if check:
+        click.echo(f"{loaded.path}: ok", err=True)
+        return 0
+    plan = make(loaded, Machine.read(), quick=quick, available=_missing)
+    if dry_run:
+        return show_plan(plan, as_json)
+    engine.find()  # before a directory is made
+    path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    facts = environment.describe(plan, Machine.read(), _versions(plan))
+    with Run.create(path, plan, facts) as created:
+        return _execute(created, scratch, strict, as_json, verbose)
+
+
+def _execute(
+    run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbose: bool
+) -> int:
+    binary = engine.find()
+    done = {record.id for record in run_.records()}
+    with Live(run_.plan, done, run_.path / "run.log", verbose=verbose) as live:
+        live.say(f"run directory: {run_.path}")
+        for note in _opening(run_.plan):
+            live.say(note)
+        with Control(live.say) as control:
+            status = LocalExecution(run_, binary, control, live, scratch).execute()
+    run_.set_status(status)
+    return conclude(run_, status, strict=strict, as_json=as_json)
+
+
+def _opening(plan: Plan) -> list[str]:
+    """What the user should know before the first trial."""
+    notes = [f"{len(plan.cells)} cells x {plan.blocks} blocks = {len(plan.trials)} trials"]
+    if plan.generator_cpus:
+        notes.append(f"CPUs: generator {_cpus(plan.generator_cpus)}, servers {_cpus(plan.server_cpus)}")
+    else:
+        notes.append("CPUs: generator and servers share all of them")
+    notes += [f"left out: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
+    notes += [f"note: {note}" for note in plan.notes]
+    return notes
+
+
+def _cpus(cpus: tuple[int, ...]) -> str:
+    return ",".join(str(cpu) for cpu in cpus)
+
+
+def _missing(target: TargetPlan) -> str | None:
+    """Why a target cannot be had here, or None."""
+    try:
+        systems.load(target.kind).find(target.basedir)
+    except DynoError as error:
+        return f"{error.what}; {error.fix}" if error.fix else error.what
+    return None
+
+
+def _versions(plan: Plan) -> dict[str, str]:
+    """Version of each kind of server that the plan uses."""
+    found: dict[str, str] = {}
+    for cell in plan.cells:
+        for target in cell.targets:
+            name = f"{target.kind} in {target.basedir}" if target.basedir else target.kind
+            if name not in found:
+                found[name] = systems.load(target.kind).find(target.basedir).version
+    return found
+
+
+def _reopen(path: Path, mix_environments: bool) -> Run:
+    """A run to go on with; refuses another machine's or moment's unless told otherwise."""
+    before = Run.open(path)
+    now = environment.describe(before.plan, Machine.read(), _versions(before.plan))
+    changed = environment.differences(before.environment, now)
+    if changed and not mix_environments:
+        raise DynoError(
+            f"{path} was measured in another environment ({'; '.join(changed)})",
+            cause="trials before and after would not be comparable within a block",
+            fix="start a new run, or add --mix-environments: the broken block is then run again",
+        )
+    reopened = Run.resume(path, now)
+    if changed:
+        reopened.void_partial_blocks("measured in another environment: " + "; ".join(changed))
+    return reopened
+
+
+def _list(as_json: bool) -> int:
+    entries: list[dict[str, Any]] = []
+    for name in studies.names():
+        entries.append({"name": name, "question": spec.load(studies.find(name)).question})
+    if as_json:
+        json.dump(entries, sys.stdout, indent=1)
+        click.echo()
+    else:
+        width = max(len(entry["name"]) for entry in entries)
+        for entry in entries:
+            click.echo(f"{entry['name']:<{width}}  {entry['question']}")
+    return 0

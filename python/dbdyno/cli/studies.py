@@ -1,0 +1,41 @@
+"""Where the shipped studies are: in the package once installed, beside it in a checkout."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import dbdyno
+from dbdyno.errors import DynoError
+
+_PACKAGE = Path(dbdyno.__file__).parent
+_PLACES = (_PACKAGE / "_studies", _PACKAGE.parent.parent / "studies")
+
+
+def directory() -> Path:
+    """The folder of shipped studies."""
+    for place in _PLACES:
+        if place.is_dir():
+            return place
+    raise DynoError("no studies are installed", fix="give the path of an experiment file")
+
+
+def names() -> list[str]:
+    """Names that `dyno run NAME` accepts."""
+    return sorted(path.stem for path in directory().glob("*.yaml"))
+
+
+def find(experiment: str) -> Path:
+    """The file that `dyno run EXPERIMENT` means: a path if there is one, else a shipped study."""
+    path = Path(experiment)
+    if path.is_file():
+        return path
+    study = directory() / f"{experiment}.yaml"
+    if study.is_file() and study.parent == directory():
+        return study
+    close = difflib.get_close_matches(experiment, names(), n=1)
+    raise DynoError(
+        f"{experiment}: no such file, and no study of that name",
+        cause=f"did you mean {close[0]}?" if close else "",
+        fix=f"give the path of an experiment, or one of: {', '.join(names())}",
+    )

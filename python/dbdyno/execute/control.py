@@ -1,0 +1,78 @@
+"""Signals of a run: Ctrl-C once ends after this trial, twice now; SIGTERM now; SIGHUP never.
+
+A lost terminal must not lose a night's work, and an impatient Ctrl-C must not lose a trial.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable
+from types import FrameType
+
+from dbdyno.execute.engine import Job
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: the run is resumable
+    """The user wants to stop now; what is complete is on disk."""
+
+
+class Control:
+    """What the user asked for so far. A context manager that installs the handlers."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._asked = 0
+        self._job: Job | None = None
+        self._saved: dict[int, object] = {}
+
+    @property
+    def stop_after_trial(self) -> bool:
+        """Whether no further trial should begin."""
+        return self._asked >= 1
+
+    @property
+    def stop_now(self) -> bool:
+        """Whether the trial under way should not be waited for."""
+        return self._asked >= 2
+
+    def __enter__(self) -> Control:
+        for number, handler in (
+            (signal.SIGINT, self._on_signal),
+            (signal.SIGTERM, self._on_signal),
+            (signal.SIGHUP, signal.SIG_IGN),
+        ):
+            self._saved[number] = signal.signal(number, handler)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._saved.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    @contextlib.contextmanager
+    def watching(self, job: Job):  # type: ignore[no-untyped-def]
+        """While inside, a second Ctrl-C reaches this job."""
+        self._job = job
+        try:
+            if self.stop_now:
+                job.stop()
+            yield job
+        finally:
+            self._job = None
+
+    def check(self) -> None:
+        """Raises Interrupted when the user wants to stop now; called between slow steps."""
+        if self.stop_now:
+            raise Interrupted
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self._asked = 2 if number == signal.SIGTERM else self._asked + 1
+        if self._asked == 1:
+            self._say("stopping after this trial; Ctrl-C again stops now")
+            return
+        if self._asked == 2:
+            self._say("stopping now; complete trials are on disk")
+        if self._job:
+            self._job.stop()
+        if self._asked > 3:
+            raise Interrupted

@@ -1,0 +1,184 @@
+"""The other program: finding `dyno-engine`, giving it a plan, hearing its events.
+
+One process a job. The plan goes in on standard input (it may carry passwords, so never through a
+file or argv); events come back on standard output, one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dbdyno import __version__
+from dbdyno.errors import DynoError
+
+Event = dict[str, Any]
+
+KILL_AFTER_S = 20.0  # an engine that was told to stop drains for at most 10 s
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    end: Event | None  # the `end` or `loaded` event
+    failed: Event | None  # the `failed` event
+    returncode: int
+    stderr_tail: str
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended it early."""
+        return bool(self.end and self.end.get("interrupted"))
+
+
+def find() -> Path:
+    """The engine: DYNO_ENGINE, then the scripts directory of this environment, then PATH.
+
+    Refuses another version: plan and events are one schema.
+    """
+    named = os.environ.get("DYNO_ENGINE")
+    beside = Path(sysconfig.get_path("scripts")) / "dyno-engine"
+    found = named or (str(beside) if beside.exists() else None) or shutil.which("dyno-engine")
+    if not found:
+        raise DynoError(
+            "dyno-engine, the load generator, was not found",
+            cause="only the Python half of dbdyno is installed",
+            fix="run `make setup` in the checkout, or set DYNO_ENGINE to the binary",
+        )
+    path = Path(found)
+    version = _version_of(path)
+    if version != __version__:
+        raise DynoError(
+            f"{path} is version {version}, this is dbdyno {__version__}",
+            cause="the two halves were installed at different times",
+            fix="build or install both from the same version",
+        )
+    return path
+
+
+def _version_of(path: Path) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise DynoError(
+            f"{path} cannot be run: {error}",
+            cause="DYNO_ENGINE or PATH names something else, or a build for another machine",
+            fix="run `make setup`",
+        ) from error
+    words = done.stdout.split()
+    return words[-1] if words else "unknown"
+
+
+class Job:
+    """One run of the engine. `run()` blocks; `stop()` may be called from a signal handler."""
+
+    def __init__(self, engine: Path, plan: Mapping[str, Any], events_path: Path) -> None:
+        self._engine = engine
+        self._plan = plan
+        self._events_path = events_path
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = False
+
+    @property
+    def pid(self) -> int | None:
+        """Of the engine, while it runs."""
+        return self._process.pid if self._process else None
+
+    def run(self, on_event: Callable[[Event], None]) -> Outcome:
+        """Starts the engine, keeps every event on disk, passes each on, waits for its end."""
+        end: Event | None = None
+        failed: Event | None = None
+        stderr_path = self._events_path.with_name("engine.log")
+        with self._events_path.open("wb") as kept, stderr_path.open("wb") as stderr:
+            self._process = process = subprocess.Popen(
+                [self._engine, "run"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                start_new_session=True,  # Ctrl-C is ours to pass on
+            )
+            try:
+                self._send_plan(process)
+                assert process.stdout is not None
+                for line in process.stdout:
+                    kept.write(line)
+                    kept.flush()
+                    event = _parse(line)
+                    if event is None:
+                        continue
+                    kind = event.get("event")
+                    if kind in ("end", "loaded"):
+                        end = event
+                    elif kind == "failed":
+                        failed = event
+                    on_event(event)
+                returncode = self._wait(process)
+                os.fsync(kept.fileno())
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+                if process.stdout:
+                    process.stdout.close()
+        tail = stderr_path.read_text("utf-8", "replace")[-2000:].strip()
+        if not tail:
+            stderr_path.unlink(missing_ok=True)
+        return Outcome(end, failed, returncode, tail)
+
+    def _send_plan(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        # A broken pipe means that the engine died at once: its exit and stderr say why.
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(self._plan).encode())
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+        try:
+            return process.wait(timeout=KILL_AFTER_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+    def stop(self) -> None:
+        """Asks the engine to end now, with what it has; a second call kills it."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGKILL if self._stopping else signal.SIGINT)
+        self._stopping = True
+
+
+def _parse(line: bytes) -> Event | None:
+    """An event, or None for a line that a dying engine left half-written."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def error_of(outcome: Outcome, what: str) -> DynoError:
+    """The engine's failure as an error for people."""
+    if outcome.failed:
+        return DynoError(f"{what}: {outcome.failed['what']}", fix=outcome.failed.get("hint", ""))
+    code = outcome.returncode
+    reason = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return DynoError(
+        f"{what}: dyno-engine {reason} without saying why",
+        cause=outcome.stderr_tail.splitlines()[-1] if outcome.stderr_tail else "",
+        fix="see engine.log in the trial's directory",
+    )

@@ -1,0 +1,25 @@
+"""What a run tells whoever watches it: the terminal, a log, a test."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dbdyno.execute.engine import Event
+from dbdyno.plan.types import Cell, TrialPlan
+from dbdyno.store.record import TrialRecord
+
+
+class Listener(Protocol):
+    """Hears what happens. Called from the run's main thread only."""
+
+    def on_trial(self, trial: TrialPlan, cell: Cell, attempt: int) -> None:
+        """A trial begins."""
+
+    def on_event(self, event: Event) -> None:
+        """The engine said something."""
+
+    def on_record(self, record: TrialRecord) -> None:
+        """A trial is on disk, complete or void."""
+
+    def say(self, message: str) -> None:
+        """A sentence for the user and the run's log."""

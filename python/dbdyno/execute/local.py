@@ -1,0 +1,128 @@
+"""Runs a plan on this machine, from its first incomplete trial to its last.
+
+Order comes from the plan alone. Each hard combination's servers are started afresh once a block;
+cells whose trials change data start every trial from the loaded snapshot. A trial that does not meet
+`require:`, or whose engine failed, is void, kept, and run again at most twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.errors import DynoError
+from dbdyno.execute.control import Control, Interrupted
+from dbdyno.execute.fleet import Fleet
+from dbdyno.execute.listener import Listener
+from dbdyno.execute.scratch import Scratch
+from dbdyno.execute.trial import Trial
+from dbdyno.plan.types import Cell, TrialPlan
+from dbdyno.spec.conditions import unmet
+from dbdyno.store.run import Run
+
+ATTEMPTS = 3  # the first and two more
+
+
+@dataclass
+class _Standing:
+    """What the running servers are, and whether their data is still as loaded."""
+
+    hard: str | None = None
+    block: int = 0
+    fresh: bool = False
+
+
+class LocalExecution:
+    """Executes the incomplete trials of a run. `execute()` returns the run's status."""
+
+    def __init__(
+        self,
+        run: Run,
+        engine: Path,
+        control: Control,
+        listener: Listener,
+        scratch: Path | None = None,
+    ) -> None:
+        self._run = run
+        self._engine = engine
+        self._control = control
+        self._listener = listener
+        self._scratch_parent = scratch
+        self._standing = _Standing()
+
+    def execute(self) -> str:
+        """`complete`, or `interrupted` when the user stopped it; raises DynoError where going on
+        is useless. Complete trials are on disk in every case."""
+        plan = self._run.plan
+        waiting = self._waiting()
+        if not waiting:
+            return "complete"
+        explained = {record.cell for record in self._run.records() if record.explain}
+        with Scratch(self._scratch_parent) as scratch:
+            fleet = Fleet(
+                scratch,
+                self._engine,
+                plan.seed,
+                plan.server_cpus,
+                self._control,
+                self._listener.say,
+                self._listener.on_event,
+            )
+            trial = Trial(
+                self._run, fleet, self._engine, self._control, self._listener, explained
+            )
+            try:
+                return self._all(waiting, fleet, trial)
+            except Interrupted:
+                return "interrupted"
+            finally:
+                fleet.stop()
+
+    def _waiting(self) -> list[TrialPlan]:
+        done = {record.id for record in self._run.records()}
+        return [trial for trial in self._run.plan.trials if trial.id not in done]
+
+    def _all(self, waiting: Sequence[TrialPlan], fleet: Fleet, trial: Trial) -> str:
+        for planned in waiting:
+            if self._control.stop_after_trial:
+                return "interrupted"
+            self._one(planned, self._run.plan.cells[planned.cell], fleet, trial)
+        return "complete"
+
+    def _one(self, planned: TrialPlan, cell: Cell, fleet: Fleet, trial: Trial) -> None:
+        for attempt in range(1, ATTEMPTS + 1):
+            self._listener.on_trial(planned, cell, attempt)
+            self._ready(planned, cell, fleet)
+            record = trial.measure(cell, planned, self._run.plan.generator_cpus)
+            self._standing.fresh = False
+            if record.status == "complete":
+                reasons = unmet(self._run.plan.require, record.metrics)
+                if reasons:
+                    record = record.replace(status="void", void_reason="; ".join(reasons))
+            if record.status == "complete" or attempt == ATTEMPTS:
+                self._run.complete(record)
+                self._listener.on_record(record)
+                return
+            self._listener.on_record(record)
+            self._standing = _Standing()  # whatever spoilt it, the next attempt starts clean
+
+    def _ready(self, planned: TrialPlan, cell: Cell, fleet: Fleet) -> None:
+        """Sees to it that the cell's servers run on the data that the state asks for."""
+        standing = self._standing
+        same = standing.hard == cell.hard and standing.block == planned.block
+        unspoilt = standing.fresh or (cell.state.data == "reuse" and cell.state.cache == "warm")
+        if same and unspoilt and fleet.alive():
+            return
+        try:
+            fleet.start(cell)
+        except DynoError as error:
+            self._control.check()
+            levels = ", ".join(f"{name}={level}" for name, level in cell.levels.items())
+            raise DynoError(
+                f"{levels or 'the only cell'}: {error.what}",
+                where=error.where,
+                cause=error.cause,
+                fix=error.fix,
+            ) from error
+        self._standing = _Standing(cell.hard, planned.block, fresh=True)

@@ -1,0 +1,150 @@
+"""One trial: drive load, sample beside it, reduce, explain, and put it on disk as complete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbdyno.errors import DynoError
+from dbdyno.execute.control import Control
+from dbdyno.execute.engine import Event, Job, Outcome, error_of
+from dbdyno.execute.fleet import Fleet, Member
+from dbdyno.execute.listener import Listener
+from dbdyno.execute.request import DATABASE, run_request
+from dbdyno.plan.types import Cell, TrialPlan
+from dbdyno.samplers.runner import Sampling
+from dbdyno.store.record import TrialRecord
+from dbdyno.store.reduce import reduce_trial
+from dbdyno.store.run import Run
+
+# What the user must mend before any trial can succeed; everything else voids one trial.
+FATAL = ("plan", "authentication")
+
+
+class Trial:
+    """Runs one trial of the plan on a started fleet."""
+
+    def __init__(
+        self,
+        run: Run,
+        fleet: Fleet,
+        engine: Path,
+        control: Control,
+        listener: Listener,
+        explained: set[int],
+    ) -> None:
+        self._run = run
+        self._fleet = fleet
+        self._engine = engine
+        self._control = control
+        self._listener = listener
+        self._explained = explained
+
+    def measure(self, cell: Cell, trial: TrialPlan, cpus: Sequence[int]) -> TrialRecord:
+        """Returns the record, complete or void, not yet stored. Raises DynoError where no trial
+        could succeed, Interrupted when the user wants to stop now."""
+        directory = self._run.begin(trial.id)
+        started_unix_s = time.time()
+        targets = {name: m.engine_target() for name, m in self._fleet.members.items()}
+        request = run_request(cell, trial, targets, directory, cpus)
+        self._run.save_request(trial.id, request)
+        outcome, statements = self._drive(request, directory)
+        self._control.check()
+        record = self._record(cell, trial, started_unix_s, outcome)
+        record = record.replace(statements=statements)
+        if cell.index not in self._explained and record.status == "complete":
+            record = record.replace(explain=self._explain(cell, statements))
+            self._explained.add(cell.index)
+        return record
+
+    def _drive(self, request: dict, directory: Path) -> tuple[Outcome, dict[str, str]]:  # type: ignore[type-arg]
+        statements: dict[str, str] = {}
+        sampling = Sampling(
+            directory / "metrics.ndjson",
+            {name: member.server for name, member in self._fleet.members.items() if member.server},
+            interval_s=1.0,
+        )
+        job = Job(self._engine, request, directory / "events.ndjson")
+
+        def on_event(event: Event) -> None:
+            if event["event"] == "ready":
+                sampling.start(event["measure_unix_s"])
+            elif event["event"] == "statement":
+                statements[f"{event['group']}/{event['class']}"] = event["sql"]
+            elif event["event"] == "end":
+                sampling.stop()
+            self._listener.on_event(event)
+
+        try:
+            with self._control.watching(job):
+                outcome = job.run(on_event)
+        finally:
+            sampling.stop()
+        return outcome, statements
+
+    def _record(
+        self, cell: Cell, trial: TrialPlan, started_unix_s: float, outcome: Outcome
+    ) -> TrialRecord:
+        events = self._run.events(trial.id)
+        void_reason = ""
+        metrics: dict[str, float] = {}
+        warnings: tuple[str, ...] = ()
+        if outcome.end is None:
+            error = error_of(outcome, f"trial {trial.id}")
+            if outcome.failed and outcome.failed.get("kind") in FATAL:
+                raise error
+            void_reason = str(error).replace("\n", "; ")
+        else:
+            samples = self._run.samples(trial.id)
+            metrics, warnings = reduce_trial(events, samples, cell.groups)
+        return TrialRecord(
+            id=trial.id,
+            block=trial.block,
+            cell=trial.cell,
+            status="void" if void_reason else "complete",
+            started_unix_s=started_unix_s,
+            metrics=metrics,
+            warnings=warnings,
+            outages=tuple(e for e in events if e.get("event") == "outage"),
+            statements={},
+            explain={},
+            targets={name: _facts(member) for name, member in self._fleet.members.items()},
+            void_reason=void_reason,
+        )
+
+    def _explain(self, cell: Cell, statements: dict[str, str]) -> dict[str, str]:
+        """The server's plan for each class of statement, once a cell, off the clock."""
+        plans: dict[str, str] = {}
+        target_of = {group.name: group.target for group in cell.groups}
+        for key, sql in statements.items():
+            server = self._fleet.members[target_of[key.partition("/")[0]]].server
+            if server is None:
+                continue
+            try:
+                plans[key] = server.explain(DATABASE, sql)
+            except DynoError as error:
+                plans[key] = f"no plan: {error.what}"
+        return plans
+
+
+def _facts(member: Member) -> dict[str, object]:
+    """What the report says of a server: its version, effective settings, how words were mapped."""
+    server = member.server
+    settings: dict[str, str] = {}
+    if server is not None:
+        try:
+            settings = server.settings()
+        except DynoError:
+            settings = dict(member.resolved.settings)  # it died: what was asked is still known
+    return {
+        "kind": member.target.kind,
+        "version": server.version if server else member.binaries.version,
+        "settings": settings,
+        "asked": dict(member.resolved.settings),
+        "session_sql": list(member.resolved.session_sql),
+        "words": [
+            {"word": word.word, "settings": dict(word.settings), "note": word.note}
+            for word in member.resolved.words
+        ],
+    }

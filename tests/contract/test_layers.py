@@ -1,0 +1,71 @@
+"""Arrows run one way: who may import whom, in both languages (ARCHITECTURE.md)."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "dbdyno"
+
+# A package may import itself and what its row names.
+PYTHON = {
+    "spec": set(),
+    "systems": {"spec"},
+    "samplers": {"spec", "systems"},
+    "plan": {"spec", "systems", "samplers"},
+    "store": {"spec", "systems", "samplers", "plan"},
+    "execute": {"spec", "systems", "samplers", "plan", "store"},
+    "analysis": {"spec", "systems", "samplers", "plan", "store"},
+    "report": {"spec", "systems", "samplers", "plan", "store", "analysis"},
+    "cli": {"spec", "systems", "samplers", "plan", "store", "execute", "analysis", "report"},
+}
+EVERYBODY = {"errors", "units", "__version__"}
+
+RUST = {
+    "dyno-core": set(),
+    "dyno-drivers": {"dyno-core"},
+    "dyno-workloads": {"dyno-core"},
+    "dyno-load": {"dyno-core", "dyno-drivers", "dyno-workloads"},
+    "dyno-engine": {"dyno-core", "dyno-drivers", "dyno-workloads", "dyno-load"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    """First components below `dbdyno` that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module == "dbdyno":
+            names = [f"dbdyno.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module or ""]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("dbdyno.")}
+    return found
+
+
+@pytest.mark.parametrize("package", sorted(PYTHON))
+def test_python_packages_import_only_what_lies_below(package: str) -> None:
+    allowed = PYTHON[package] | EVERYBODY | {package}
+    files = sorted((PACKAGE / package).rglob("*.py"))
+    assert files, f"{package} has no files"
+    for path in files:
+        assert imported(path) <= allowed, path.relative_to(ROOT)
+
+
+def test_every_python_package_has_a_place_in_the_order() -> None:
+    found = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert found == set(PYTHON)
+
+
+@pytest.mark.parametrize("manifest", sorted((ROOT / "engine").glob("*/Cargo.toml")), ids=str)
+def test_rust_crates_depend_only_on_what_lies_below(manifest: Path) -> None:
+    data = tomllib.loads(manifest.read_text())
+    ours = {name for name in data.get("dependencies", {}) if name.startswith("dyno-")}
+    assert ours <= RUST[data["package"]["name"]]
