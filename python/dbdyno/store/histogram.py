@@ -1,0 +1,240 @@
+"""Latency histograms as the engine writes them, in numpy.
+
+`latency.hlog` is text in HdrHistogram's log format 1.3: an optional `Tag=`, start, length and
+maximum of an interval, and a histogram in the V2 encoding (big-endian header, zig-zag LEB128 counts
+where a negative number is a run of zeros), deflated, in base64.
+
+Source: the public-domain specification in HdrHistogram's Java documentation of
+`AbstractHistogram` (counts array, V2 encoding) and `HistogramLogReader` (log format). One
+configuration holds for all of dbdyno's histograms, so that any two can be added: lowest 1 ns,
+highest 1 h, two significant digits. A bucket is then at most 1/128 (0.8 %) of its values wide.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdyno.errors import DynoError
+
+LOWEST_NS = 1
+HIGHEST_NS = 3_600_000_000_000
+DIGITS = 2
+
+_COOKIE_COMPRESSED = 0x1C849304
+_COOKIE_V2 = 0x1C849303
+_COOKIE_MASK = 0xFFFFFF0F  # the low byte's high half says the word size, which V2 does not use
+_HEADER = struct.Struct(">iiiiqqd")
+_PAYLOAD_MAX = 1 << 20  # a full histogram is under 50 kB: anything larger is not one of ours
+_SUB = 256  # sub-buckets: the power of two that holds 2 x 10^DIGITS values
+_HALF = _SUB // 2
+_HALF_BITS = 7
+
+
+@lru_cache(maxsize=1)
+def bounds() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Lowest and highest value of each bucket in ns, both inclusive; shape (buckets,).
+
+    Index i below 256 stands for the value i; beyond, each 128 indices double the width:
+    exponent e = i // 128 - 1, low = (i % 128 + 128) * 2^e, high = low + 2^e - 1.
+    """
+    buckets = 1
+    while (_SUB << (buckets - 1)) <= HIGHEST_NS:
+        buckets += 1
+    index = np.arange((buckets + 1) * _HALF, dtype=np.int64)
+    exponent = np.maximum(index // _HALF - 1, 0)
+    sub = np.where(index < _SUB, index, index % _HALF + _HALF)
+    low = np.left_shift(sub, exponent)
+    return low, low + np.left_shift(np.ones_like(index), exponent) - 1
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts per bucket, shape (buckets,), buckets as in `bounds`."""
+
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls) -> Histogram:
+        """No values."""
+        return cls(np.zeros(len(bounds()[0]), dtype=np.int64))
+
+    @classmethod
+    def of(cls, values_ns: Iterable[int]) -> Histogram:
+        """A histogram of `values_ns`; values outside 0 to 1 h count at the nearer end."""
+        low, _ = bounds()
+        values = np.clip(np.asarray(list(values_ns), dtype=np.int64), 0, HIGHEST_NS)
+        index = np.searchsorted(low, values, side="right") - 1
+        return cls(np.bincount(index, minlength=len(low)).astype(np.int64))
+
+    @property
+    def count(self) -> int:
+        """Number of values."""
+        return int(self.counts.sum())
+
+    def mean_ns(self) -> float | None:
+        """Mean of the buckets' middles, None if empty."""
+        if not self.count:
+            return None
+        low, high = bounds()
+        return float(np.dot((low + high) / 2.0, self.counts) / self.count)
+
+    def quantile_ns(self, q: float) -> int | None:
+        """Upper bound of the bucket that holds the value of rank ceil(q n); None if empty."""
+        if not 0.0 <= q <= 1.0:
+            raise ValueError(f"quantile {q}")
+        if not self.count:
+            return None
+        rank = max(1, math.ceil(q * self.count - 1e-9))
+        index = int(np.searchsorted(np.cumsum(self.counts), rank))
+        return int(bounds()[1][index])
+
+    def ecdf(self, points: int = 200) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """At most `points` points of the empirical distribution function, for a chart.
+
+        Returns (values in ns, share of values at or below them), both ascending, the last share 1;
+        empty arrays for an empty histogram. Points are spread evenly over rank *and* over the
+        logarithm of the tail 1 - F, so that neither the body nor the tail is drawn coarsely.
+        """
+        used = np.flatnonzero(self.counts)
+        if not len(used):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
+        cumulative = np.cumsum(self.counts[used])
+        total = int(cumulative[-1])
+        if len(used) > points:
+            body = np.linspace(0.0, 1.0, points // 2)
+            tail = 1.0 - np.geomspace(1.0, 1.0 / total, points - len(body))
+            wanted = np.unique(np.concatenate([body, tail]))
+            keep = np.unique(np.searchsorted(cumulative, np.ceil(wanted * total)))
+            keep = np.minimum(keep, len(used) - 1)
+            keep = np.unique(np.append(keep[: points - 1], len(used) - 1))
+            used, cumulative = used[keep], cumulative[keep]
+        return bounds()[1][used], cumulative / total
+
+
+def merge(histograms: Iterable[Histogram]) -> Histogram:
+    """The histogram of all values together: the total is the sum of the parts."""
+    total = Histogram.empty().counts.copy()
+    for histogram in histograms:
+        total += histogram.counts
+    return Histogram(total)
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A line of the log: what was recorded from `start_s` for `length_s` under `tag`.
+
+    Tags: `<group>` (transactions, a line an interval), `<group>/<class>`, `<group>/!errors`,
+    `!lag`.
+    """
+
+    tag: str
+    start_s: float
+    length_s: float
+    histogram: Histogram
+
+
+def by_tag(lines: Iterable[Tagged]) -> dict[str, Histogram]:
+    """All lines of a tag merged, tags in order of appearance."""
+    parts: dict[str, list[Histogram]] = {}
+    for line in lines:
+        parts.setdefault(line.tag, []).append(line.histogram)
+    return {tag: merge(histograms) for tag, histograms in parts.items()}
+
+
+def read_log(path: Path) -> list[Tagged]:
+    """Reads a histogram log. A cut-off last line is dropped; other damage is a DynoError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DynoError(f"cannot read {path}: {error}") from error
+    found: list[Tagged] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        line = line.strip()
+        if not line or line.startswith(("#", '"')):
+            continue
+        try:
+            found.append(_line(line))
+        except (ValueError, struct.error, binascii.Error, zlib.error) as error:
+            if number == len(lines):  # no newline after it: its writer was stopped in mid-line
+                break
+            raise DynoError(
+                f"{path}:{number}: not a histogram: {error}",
+                cause="the file was damaged, or another configuration of histograms was used",
+                fix="delete the trial's directory and resume the run to measure it again",
+            ) from error
+    return found
+
+
+def _line(line: str) -> Tagged:
+    tag = ""
+    if line.startswith("Tag="):
+        tag, _, line = line[4:].partition(",")
+    start, length, _maximum, encoded = line.split(",")
+    return Tagged(tag, float(start), float(length), decode(encoded))
+
+
+def decode(encoded: str) -> Histogram:
+    """Decodes base64 of a deflated V2 histogram; ValueError (or zlib.error) if it is not one."""
+    raw = base64.b64decode(encoded, validate=True)
+    cookie, length = struct.unpack_from(">ii", raw)
+    if cookie & _COOKIE_MASK != _COOKIE_COMPRESSED or length != len(raw) - 8:
+        raise ValueError("no compressed V2 histogram")
+    inflater = zlib.decompressobj()
+    plain = inflater.decompress(raw[8:], _PAYLOAD_MAX)
+    if not inflater.eof:
+        raise ValueError("the histogram is cut off or too large")
+    cookie, length, offset, digits, lowest, highest, _ratio = _HEADER.unpack_from(plain)
+    if cookie & _COOKIE_MASK != _COOKIE_V2 or length != len(plain) - _HEADER.size:
+        raise ValueError("no V2 histogram")
+    if (offset, digits, lowest, highest) != (0, DIGITS, LOWEST_NS, HIGHEST_NS):
+        raise ValueError(
+            f"{digits} digits from {lowest} to {highest}, not {DIGITS} from {LOWEST_NS}"
+            f" to {HIGHEST_NS}"
+        )
+    return Histogram(_counts(plain[_HEADER.size :]))
+
+
+def _counts(payload: bytes) -> NDArray[np.int64]:
+    counts = np.zeros(len(bounds()[0]), dtype=np.int64)
+    index = position = 0
+    while position < len(payload):
+        number, position = _zigzag(payload, position)
+        if number < 0:
+            index -= number
+            continue
+        if index >= len(counts):
+            raise ValueError("more counts than buckets")
+        counts[index] = number
+        index += 1
+    if index > len(counts):
+        raise ValueError("more counts than buckets")
+    return counts
+
+
+def _zigzag(payload: bytes, position: int) -> tuple[int, int]:
+    """A ZigZag LEB128-64b9B number at `position`, and the position after it."""
+    value = 0
+    for nth in range(9):
+        if position >= len(payload):
+            raise ValueError("counts are cut off")
+        byte = payload[position]
+        position += 1
+        if nth == 8:  # the ninth byte carries eight bits: no tenth is ever needed
+            value |= byte << 56
+            break
+        value |= (byte & 0x7F) << (7 * nth)
+        if not byte & 0x80:
+            break
+    return (value >> 1) ^ -(value & 1), position

@@ -1,0 +1,94 @@
+"""Who is writing a run directory: an advisory lock that dies with its holder.
+
+flock(2) on `RUN/lock`: the kernel drops it when the process ends, however it ends, so there is no
+stale lock to clean up. The file holds the process id for messages only. Readers take no lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from dbdyno.errors import DynoError
+
+_PATIENCE_S = 0.5  # a reader's probe holds the lock for microseconds; do not trip over it
+
+
+class Lock:
+    """The lock of one run directory, held from construction to `release`."""
+
+    def __init__(self, run: Path) -> None:
+        """Takes the lock; DynoError naming the holder if another process has it."""
+        self._path = run / "lock"
+        # O_CLOEXEC is Python's default: a server that we start never inherits the lock.
+        self._descriptor: int | None = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            self._take(run)
+        except BaseException:
+            os.close(self._descriptor)
+            self._descriptor = None
+            raise
+
+    def _take(self, run: Path) -> None:
+        assert self._descriptor is not None
+        give_up = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() < give_up:
+                    time.sleep(0.02)
+                    continue
+                holder = _holder(self._path)
+                who = f"process {holder}" if holder else "another process"
+                raise DynoError(
+                    f"{who} is working in {run}",
+                    cause="the run is still going, perhaps in another terminal",
+                    fix=f"watch it with: dyno status {run}"
+                    + (f"; or stop it with: kill -INT {holder}" if holder else ""),
+                ) from None
+        with contextlib.suppress(OSError):  # a full disk must not keep anybody from resuming
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._descriptor is not None
+
+    def release(self) -> None:
+        """Gives the lock back; a second call does nothing."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def holder(run: Path) -> int | None:
+    """Process id of the one that works in `run`, 0 if it cannot be told; None if nobody does."""
+    path = run / "lock"
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(path) or 0
+    except OSError:  # a filesystem without locks
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _holder(path: Path) -> int | None:
+    try:
+        return int(path.read_text().strip())
+    except (OSError, ValueError):
+        return None

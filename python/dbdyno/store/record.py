@@ -1,0 +1,92 @@
+"""One finished trial as `trial.json` holds it: settings, plans and metrics, nothing raw."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbdyno.errors import DynoError
+
+RECORD_VERSION = 1
+
+COMPLETE = "complete"
+VOID = "void"  # measured, but a `require:` did not hold: kept, shown, never used
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """What is known of a trial once it is over."""
+
+    id: str
+    block: int
+    cell: int
+    status: str  # COMPLETE | VOID
+    started_unix_s: float
+    metrics: Mapping[str, float]  # canonical name -> value; finite numbers only
+    warnings: tuple[str, ...] = ()
+    outages: tuple[Mapping[str, Any], ...] = ()  # the engine's `outage` events
+    statements: Mapping[str, str] = field(default_factory=dict)  # group/class -> SQL
+    explain: Mapping[str, str] = field(default_factory=dict)  # group/class -> text
+    # target -> {"version": str, "settings": {name: value}, "words": [{"word", "settings", "note"}]}
+    targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    void_reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status not in (COMPLETE, VOID):
+            raise ValueError(f"trial {self.id}: status {self.status!r}")
+        wrong = [name for name, value in self.metrics.items() if not math.isfinite(value)]
+        if wrong:
+            raise ValueError(f"trial {self.id}: not finite: {', '.join(sorted(wrong))}")
+
+    def replace(self, **changes: Any) -> TrialRecord:
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+
+def to_json(record: TrialRecord) -> dict[str, Any]:
+    """The object that `trial.json` holds; `schema_version` first."""
+    return {
+        "schema_version": RECORD_VERSION,
+        "id": record.id,
+        "block": record.block,
+        "cell": record.cell,
+        "status": record.status,
+        "started_unix_s": record.started_unix_s,
+        "void_reason": record.void_reason,
+        "metrics": dict(record.metrics),
+        "warnings": list(record.warnings),
+        "outages": [dict(outage) for outage in record.outages],
+        "statements": dict(record.statements),
+        "explain": dict(record.explain),
+        "targets": {name: dict(facts) for name, facts in record.targets.items()},
+    }
+
+
+def from_json(value: Any, origin: str) -> TrialRecord:
+    """Reads `to_json`'s object back; `origin` (the file) is named in the DynoError if it cannot."""
+    try:
+        if value["schema_version"] != RECORD_VERSION:
+            raise ValueError(f"schema_version {value['schema_version']}, not {RECORD_VERSION}")
+        return TrialRecord(
+            id=value["id"],
+            block=value["block"],
+            cell=value["cell"],
+            status=value["status"],
+            started_unix_s=value["started_unix_s"],
+            metrics={name: float(number) for name, number in value["metrics"].items()},
+            warnings=tuple(value["warnings"]),
+            outages=tuple(value["outages"]),
+            statements=value["statements"],
+            explain=value["explain"],
+            targets=value["targets"],
+            void_reason=value["void_reason"],
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DynoError(
+            f"{origin} is not a trial of this version of dbdyno: {error!r}",
+            cause="another version wrote it, or it was edited",
+            fix="read it with the version that the run's manifest names",
+        ) from error

@@ -1,0 +1,185 @@
+"""A trial's events and samples, reduced to metrics. Pure.
+
+Only the measured phase counts. Rates divide by the engine's measured time; latencies come from the
+`end` event's histograms, where a quantile q is there only with at least 10 / (1 - q) values behind
+it. CPU per operation divides by *committed operations of all groups*: work spent on failed attempts
+is part of the price of those that succeeded. With several groups a group's metrics carry its name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dbdyno.plan.types import GroupPlan
+from dbdyno.store.sampled import sampled_metrics
+from dbdyno.systems.base import TargetPlan
+
+Event = Mapping[str, Any]
+
+# Short name, quantile, field of the engine's latency summary.
+QUANTILES = (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
+
+# Systems that live in the engine's process: its load threads do the system's work.
+IN_PROCESS = frozenset({"sqlite"})
+
+STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
+ERRORS_MAX = 0.01  # share of attempts that fail
+STUCK_NS = 1e9  # age of a transaction in flight at the end that deserves a word
+WARNINGS_MAX = 50
+
+
+class Reduced(NamedTuple):
+    """Canonical metric name -> finite value, and what a reader of the numbers should know."""
+
+    metrics: dict[str, float]
+    warnings: tuple[str, ...]
+
+
+def reduce_trial(
+    events: Sequence[Event],
+    samples: Sequence[Mapping[str, Any]],
+    groups: Sequence[GroupPlan],
+    targets: Sequence[TargetPlan] = (),
+) -> Reduced:
+    """Reduces one trial. Without an `end` event there is nothing measured: no metrics, a warning.
+
+    `targets` (the cell's) say whose CPU the load threads use: those of an in-process system do the
+    system's work, which is then `server_cpu_us_per_op`.
+    """
+    end = next((event for event in reversed(events) if event.get("event") == "end"), None)
+    if end is None or not end["measured_s"] > 0:
+        return Reduced({}, ("nothing was measured: the engine did not reach the end",))
+    measured_s = float(end["measured_s"])
+    used = {group.target for group in groups}
+    kinds = {target.kind for target in targets if target.name in used}
+    in_process = bool(kinds) and kinds <= IN_PROCESS
+
+    metrics: dict[str, float] = {}
+    for group in groups:
+        prefix = f"{group.name}." if len(groups) > 1 else ""
+        for name, value in _group(end["groups"][group.name], measured_s).items():
+            metrics[prefix + name] = value
+    sampled = sampled_metrics(samples, measured_s)
+    metrics.update(sampled.metrics)
+    metrics.update(_cpu(end, sampled.server_cpu_s, in_process))
+
+    warnings = list(_meter(end, in_process))
+    for group in groups:
+        warnings.extend(_of_group(group, end["groups"][group.name], len(groups) > 1))
+    warnings.extend(_of_events(events, end, measured_s))
+    warnings.extend(_of_machine(metrics))
+    warnings.extend(sampled.warnings)
+    finite = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    unique = list(dict.fromkeys(warnings))
+    if len(unique) > WARNINGS_MAX:
+        more = len(unique) - WARNINGS_MAX + 1
+        unique = [*unique[: WARNINGS_MAX - 1], f"and {more} more warnings"]
+    return Reduced(finite, tuple(unique))
+
+
+def _group(total: Mapping[str, Any], measured_s: float) -> dict[str, float]:
+    """Metrics of one group from its totals."""
+    metrics = {
+        "transactions_per_s": total["transactions"] / measured_s,
+        "operations_per_s": total["operations"] / measured_s,
+        "rows_per_s": total["rows"] / measured_s,
+        "errors_per_s": sum(total["errors"].values()) / measured_s,
+        "retries_per_s": total["retries"] / measured_s,
+        "failed_per_s": total["failed"] / measured_s,
+    }
+    latency = total.get("latency")
+    if latency and latency["count"]:
+        metrics["service_ms_mean"] = latency["mean_ns"] / 1e6
+        for short, q in QUANTILES:
+            value = latency.get(f"{short}_ns")
+            # The rounding keeps 10 / (1 - 0.95) from asking for 200.00000000000017 values.
+            if value is not None and latency["count"] >= round(10 / (1 - q), 6):
+                metrics[f"service_ms_{short}"] = value / 1e6
+    return metrics
+
+
+def _cpu(end: Event, server_cpu_s: float | None, in_process: bool) -> dict[str, float]:
+    """CPU per committed operation, in microseconds, and the state of the meter."""
+    generator = end["generator"]
+    metrics = {"generator.busy_max": float(generator["busy_max"])}
+    if (lag := generator.get("lag")) and lag.get("p99_ns") is not None:
+        metrics["generator.lag_ms_p99"] = lag["p99_ns"] / 1e6
+    operations = sum(total["operations"] for total in end["groups"].values())
+    if not operations:
+        return metrics
+    engine = generator["cpu_s"] * 1e6 / operations
+    if in_process:
+        metrics["server_cpu_us_per_op"] = engine
+        return metrics
+    metrics["generator_cpu_us_per_op"] = engine
+    if server_cpu_s is not None:
+        metrics["server_cpu_us_per_op"] = server_cpu_s * 1e6 / operations
+    return metrics
+
+
+def _meter(end: Event, in_process: bool) -> Iterable[str]:
+    generator = end["generator"]
+    if generator["generator_bound"] and not in_process:
+        yield (
+            "generator-bound: the load generator was a bottleneck (busiest load thread"
+            f" {generator['busy_max']:.0%} of a second); the system may be faster than measured"
+        )
+    if end["interrupted"]:
+        yield "the trial was ended early by a signal"
+
+
+def _of_group(group: GroupPlan, total: Mapping[str, Any], several: bool) -> Iterable[str]:
+    who = f"{group.name}: " if several else ""
+    errors, committed = sum(total["errors"].values()), total["transactions"]
+    if not committed:
+        yield f"{who}no transaction was committed"
+    if errors > ERRORS_MAX * (errors + committed):
+        most = max(total["errors"], key=total["errors"].__getitem__)
+        share = errors / (errors + committed)
+        yield f"{who}{share:.1%} of attempts failed (most often: {most})"
+    slowest_ns = (total.get("latency") or {}).get("max_ns", 0)
+    stuck_ns = total["in_flight_oldest_ns"]
+    if stuck_ns > max(STUCK_NS, slowest_ns):
+        yield (
+            f"{who}a transaction begun {stuck_ns / 1e9:.1f} s before the end was still in flight;"
+            " it counts nowhere, so the longest latencies are longer than shown"
+        )
+
+
+def _of_events(events: Sequence[Event], end: Event, measured_s: float) -> Iterable[str]:
+    outages = [
+        event
+        for event in events
+        if event.get("event") == "outage"
+        and event["start_s"] < measured_s
+        and (event.get("end_s") is None or event["end_s"] > 0)
+    ]
+    if outages:
+        first = min(outages, key=lambda event: event["start_s"])
+        yield (
+            f"{len(outages)} outage{'s' if len(outages) > 1 else ''} (first: {first['group']}"
+            f" session {first['session']} at {first['start_s']:.1f} s: {first['cause']})"
+        )
+    intervals = [
+        event
+        for event in events
+        if event.get("event") == "interval" and event["phase"] == "measure"
+    ]
+    covered = sum(event["length_s"] for event in intervals)
+    longest = max((event["length_s"] for event in intervals), default=0.0)
+    if intervals and measured_s - covered > 1.5 * longest:
+        yield f"intervals cover {covered:.1f} s of {measured_s:.1f} s: some are missing"
+    for event in events:
+        if event.get("event") == "warning":
+            yield str(event["message"])
+
+
+def _of_machine(metrics: Mapping[str, float]) -> Iterable[str]:
+    steal = metrics.get("cpu.steal_percent", 0.0)
+    if steal > STEAL_MAX:
+        yield (
+            f"the hypervisor took {steal:.1f} % of the CPU time (steal):"
+            " other tenants of the machine are in these numbers"
+        )

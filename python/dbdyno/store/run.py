@@ -1,0 +1,405 @@
+"""A run directory: created once, written by one process at a time, read by anybody.
+
+Layout and meaning are in ARCHITECTURE.md. A trial is complete when its `trial.json` is there: that
+file is written last, after everything else of the trial has reached the disk. What an interrupted
+trial left behind is moved aside on resume (the newest one of each trial is kept) and never used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from dbdyno import __version__
+from dbdyno.errors import DynoError
+from dbdyno.plan import json as plan_json
+from dbdyno.plan.types import Plan
+from dbdyno.store import files, record
+from dbdyno.store.histogram import Tagged, read_log
+from dbdyno.store.lock import Lock, holder
+from dbdyno.store.record import TrialRecord
+from dbdyno.store.scrub import scrub
+
+SCHEMA_VERSION = 1  # of the run directory; raised whenever a reader would misunderstand it
+
+RUNNING = "running"
+INTERRUPTED = "interrupted"
+COMPLETE = "complete"
+FAILED = "failed"
+
+EVENTS, SAMPLES, HISTOGRAMS = "events.ndjson", "metrics.ndjson", "latency.hlog"
+TRIAL, ENGINE_PLAN = "trial.json", "plan.json"
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_VOID_KEPT = 3  # directories of void attempts of one trial
+_SESSIONS_KEPT = 100  # entries of the manifest's history of processes
+
+
+class Run:
+    """One run directory.
+
+    From `create` and `resume` it holds the lock and may write; from `open` it only reads. A `with`
+    block closes it; left by an exception, the run's status is set accordingly.
+    """
+
+    path: Path
+    plan: Plan
+    manifest: dict[str, Any]
+
+    def __init__(self, path: Path, plan: Plan, manifest: dict[str, Any], lock: Lock | None) -> None:
+        """Not called directly: see `create`, `open`, `resume`."""
+        self.path = path
+        self.plan = plan
+        self.manifest = manifest
+        self._lock = lock
+
+    # -- life ------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: Path | str, plan: Plan, environment: Mapping[str, Any]) -> Run:
+        """Makes a run directory for `plan` and takes its lock.
+
+        `environment` is what the machine is (JSON-like, no secrets). DynoError if the directory is
+        there and not empty, or cannot be written.
+        """
+        path = Path(path).absolute()
+        with files.explained(path, path):
+            path.mkdir(parents=True, exist_ok=True)
+            _refuse_used(path)
+            lock = Lock(path)
+        try:
+            with files.explained(path / "trials", path):
+                (path / "trials").mkdir()
+            now = time.time()
+            manifest = {
+                "schema_version": SCHEMA_VERSION,
+                "status": RUNNING,
+                "experiment": plan.name,
+                "created_unix_s": now,
+                "updated_unix_s": now,
+                "versions": {"dbdyno": __version__},
+                "sessions": [_session(environment, now)],
+                "environment": scrub(dict(environment)),
+                "plan": plan_json.to_json(plan),
+            }
+            run = cls(path, plan, manifest, lock)
+            run._write_manifest()
+        except FileExistsError:  # two `create` at once: the other one was first
+            lock.release()
+            _refuse_used(path)
+            raise
+        except BaseException:
+            lock.release()
+            raise
+        return run
+
+    @classmethod
+    def open(cls, path: Path | str) -> Run:
+        """Opens a run for reading, also while another process works in it."""
+        path = Path(path).absolute()
+        manifest = _read_manifest(path)
+        return cls(path, _plan(manifest, path), manifest, None)
+
+    @classmethod
+    def resume(cls, path: Path | str, environment: Mapping[str, Any] | None = None) -> Run:
+        """Opens a run to go on with it: takes the lock and moves half-measured trials aside.
+
+        `environment`, that of the process that resumes, is added to the manifest's history; whether
+        it may differ from the first is the caller's to judge beforehand, with `Run.open`.
+        """
+        path = Path(path).absolute()
+        cls.open(path)  # not a run: say so before a lock file is made in a strange directory
+        with files.explained(path / "lock", path):
+            lock = Lock(path)
+        try:
+            manifest = _read_manifest(path)
+            run = cls(path, _plan(manifest, path), manifest, lock)
+            with files.explained(path / "trials", path):
+                (path / "trials").mkdir(exist_ok=True)
+                for trial in run.plan.trials:
+                    run._drop_partial(trial.id)
+            now = time.time()
+            here = manifest["environment"] if environment is None else environment
+            manifest["sessions"] = [*manifest.get("sessions", []), _session(here, now)]
+            manifest["sessions"] = manifest["sessions"][-_SESSIONS_KEPT:]
+            run.set_status(RUNNING)
+        except BaseException:
+            lock.release()
+            raise
+        return run
+
+    def set_status(self, status: str, **facts: Any) -> None:
+        """Records how the run stands, with further `facts` for the manifest (JSON-like)."""
+        if status not in (RUNNING, INTERRUPTED, COMPLETE, FAILED):
+            raise ValueError(f"status {status!r}")
+        self._must_write()
+        reserved = {"schema_version", "plan", "environment"} & facts.keys()
+        if reserved:
+            raise ValueError(f"cannot be replaced: {sorted(reserved)}")
+        self.manifest.update(scrub(facts))
+        self.manifest["status"] = status
+        self.manifest["updated_unix_s"] = time.time()
+        self._write_manifest()
+
+    def close(self) -> None:
+        """Gives the lock back. A run still marked as running becomes interrupted."""
+        if self._lock is None:
+            return
+        try:
+            if self._lock.held and self.manifest["status"] == RUNNING:
+                self.set_status(INTERRUPTED)
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+            return
+        # The error on its way is the one to show: a full disk must not replace it.
+        with contextlib.suppress(DynoError, OSError):
+            interrupted = (
+                isinstance(error, KeyboardInterrupt) or getattr(error, "exit_code", 0) == 3
+            )
+            if self.writable and not interrupted and self.manifest["status"] == RUNNING:
+                self.set_status(FAILED, failure=str(error))
+            self.close()
+
+    @property
+    def writable(self) -> bool:
+        """Whether this object holds the run's lock."""
+        return self._lock is not None and self._lock.held
+
+    @property
+    def status(self) -> str:
+        """How the run stands now: a run that was killed while running counts as interrupted."""
+        stored = str(self.manifest["status"])
+        if stored == RUNNING and not self.writable and holder(self.path) is None:
+            return INTERRUPTED
+        return stored
+
+    @property
+    def pid(self) -> int | None:
+        """The process that works in the run (0 if it cannot be told), None if nobody does."""
+        return os.getpid() if self.writable else holder(self.path)
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """The machine as the run found it when it began."""
+        return dict(self.manifest["environment"])
+
+    # -- trials ----------------------------------------------------------------------------------
+
+    def trial_dir(self, trial: str) -> Path:
+        """The directory of a trial; made if this object may write."""
+        if not _ID.fullmatch(trial):
+            raise ValueError(f"not the id of a trial: {trial!r}")
+        directory = self.path / "trials" / trial
+        if self.writable and not directory.is_dir():
+            with files.explained(directory, self.path):
+                directory.mkdir(parents=True)
+        return directory
+
+    def begin(self, trial: str, engine_plan: Mapping[str, Any] | None = None) -> Path:
+        """An empty directory for a new attempt at `trial`, with `engine_plan` in it less secrets.
+
+        What an earlier attempt left is moved aside. RuntimeError if the trial is complete.
+        """
+        self._must_write()
+        if self.is_complete(trial):
+            raise RuntimeError(f"trial {trial} is complete")
+        with files.explained(self.path / "trials" / trial, self.path):
+            self._drop_partial(trial)
+        directory = self.trial_dir(trial)
+        if engine_plan is not None:
+            self.save_request(trial, engine_plan)
+        return directory
+
+    def save_request(self, trial: str, engine_plan: Mapping[str, Any]) -> None:
+        """Stores what the engine is given for `trial`, less secrets."""
+        self._must_write()
+        path = self.trial_dir(trial) / ENGINE_PLAN
+        with files.explained(path, self.path):
+            files.write_atomically(path, files.dumps(scrub(dict(engine_plan))))
+
+    def complete(self, trial: TrialRecord) -> None:
+        """Makes `trial` complete, durably: its streams first, its record last."""
+        self._must_write()
+        directory = self.trial_dir(trial.id)
+        with files.explained(directory / TRIAL, self.path):
+            for name in (EVENTS, SAMPLES, HISTOGRAMS, ENGINE_PLAN):
+                if (directory / name).exists():
+                    files.sync_file(directory / name)
+            files.sync_directory(directory.parent)
+            text = files.dumps(scrub(record.to_json(trial)))
+            files.write_atomically(directory / TRIAL, text)
+
+    def set_aside(self, trial: TrialRecord) -> None:
+        """Keeps a void attempt, with its record, as `<id>.void-N`, so that another can be made.
+
+        The newest few of a trial are kept; `voided` reads their records.
+        """
+        self._must_write()
+        directory = self.trial_dir(trial.id)
+        with files.explained(directory / TRIAL, self.path):
+            # Renamed first: between the two steps there is no trial.json under the trial's name,
+            # so that a crash here can never make a void attempt look like the final one.
+            away = self._move(trial.id, "void", keep=_VOID_KEPT)
+            files.write_atomically(away / TRIAL, files.dumps(scrub(record.to_json(trial))))
+
+    def voided(self) -> list[TrialRecord]:
+        """Records of the void attempts that were set aside, in the order of the plan."""
+        found = []
+        for trial in self.plan.trials:
+            for _, entry in sorted(self._aside(trial.id, "void").items()):
+                if (entry / TRIAL).is_file():
+                    value = files.read_json(entry / TRIAL)
+                    found.append(record.from_json(value, str(entry / TRIAL)))
+        return found
+
+    def is_complete(self, trial: str) -> bool:
+        """Whether `trial` is over and its record is on disk."""
+        return (self.trial_dir(trial) / TRIAL).is_file()
+
+    def records(self) -> list[TrialRecord]:
+        """Records of all trials that are over (complete or void), in the order of the plan."""
+        found = []
+        for trial in self.plan.trials:
+            path = self.path / "trials" / trial.id / TRIAL
+            if path.is_file():
+                found.append(record.from_json(files.read_json(path), str(path)))
+        return found
+
+    def events(self, trial: str) -> list[dict[str, Any]]:
+        """The engine's events of a trial; a cut-off last line is left out."""
+        return files.read_ndjson(self.trial_dir(trial) / EVENTS)
+
+    def samples(self, trial: str) -> list[dict[str, Any]]:
+        """The samples of a trial; a cut-off last line is left out."""
+        return files.read_ndjson(self.trial_dir(trial) / SAMPLES)
+
+    def histograms(self, trial: str) -> list[Tagged]:
+        """All latency histograms of a trial, as logged; none if there is no log."""
+        path = self.trial_dir(trial) / HISTOGRAMS
+        return read_log(path) if path.exists() else []
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _must_write(self) -> None:
+        if not self.writable:
+            raise RuntimeError(f"{self.path} is open for reading only")
+
+    def _write_manifest(self) -> None:
+        path = self.path / "manifest.json"
+        with files.explained(path, self.path):
+            files.write_atomically(path, files.dumps(self.manifest))
+
+    def _drop_partial(self, trial: str) -> None:
+        """Moves what an unfinished attempt left to `<id>.partial-N`; keeps only the newest one."""
+        directory = self.path / "trials" / trial
+        if (directory / TRIAL).is_file() or not directory.is_dir():
+            return
+        if any(directory.iterdir()):
+            self._move(trial, "partial", keep=1)
+
+    def _aside(self, trial: str, word: str) -> dict[int, Path]:
+        """Directories of earlier attempts, by number."""
+        name = re.compile(rf"{re.escape(trial)}\.{word}-(\d+)")
+        return {
+            int(match[1]): entry
+            for entry in (self.path / "trials").iterdir()
+            if (match := name.fullmatch(entry.name))
+        }
+
+    def _move(self, trial: str, word: str, keep: int) -> Path:
+        """Renames a trial's directory to `<id>.<word>-N` and removes all but the newest `keep`."""
+        directory = self.path / "trials" / trial
+        older = self._aside(trial, word)
+        away = directory.with_name(f"{trial}.{word}-{max(older, default=0) + 1}")
+        directory.rename(away)
+        for number in sorted(older)[: max(0, len(older) + 1 - keep)]:
+            shutil.rmtree(older[number], ignore_errors=True)
+        files.sync_directory(directory.parent)
+        return away
+
+
+def _refuse_used(path: Path) -> None:
+    entries = sorted(entry.name for entry in path.iterdir())
+    if not entries:
+        return
+    if "manifest.json" in entries:
+        raise DynoError(
+            f"{path} already holds a run",
+            cause="an earlier run was written there",
+            fix=f"go on with it: dyno run --resume {path}; or give another directory",
+        )
+    if entries == ["lock"] and holder(path) is None:
+        return  # a `create` that was killed in its first moment
+    raise DynoError(
+        f"{path} is not empty (it holds {', '.join(entries[:3])}{', ...' if entries[3:] else ''})",
+        cause="a run needs a directory of its own, and dbdyno touches no file that it did not make",
+        fix="give another directory",
+    )
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    file = path / "manifest.json"
+    manifest = files.read_json(file)
+    version = manifest.get("schema_version") if isinstance(manifest, dict) else None
+    if version is None:
+        raise DynoError(
+            f"{file} is not a manifest of dbdyno: it has no schema_version",
+            cause="the directory belongs to another program",
+            fix="give the directory that `dyno run` printed",
+        )
+    if version != SCHEMA_VERSION:
+        writer = manifest.get("versions", {}).get("dbdyno", "another version")
+        raise DynoError(
+            f"{path} has schema_version {version}; this dbdyno ({__version__}) reads"
+            f" {SCHEMA_VERSION}",
+            cause=f"it was written by dbdyno {writer}",
+            fix=f"read it with dbdyno {writer}",
+        )
+    missing = [key for key in ("status", "plan", "environment") if key not in manifest]
+    if missing:
+        raise DynoError(
+            f"{file} lacks {', '.join(missing)}",
+            cause="the file was edited or damaged; dbdyno replaces it in one step",
+            fix="restore it from a copy, or run the experiment again into another directory",
+        )
+    return manifest
+
+
+def _plan(manifest: Mapping[str, Any], path: Path) -> Plan:
+    try:
+        return plan_json.from_json(manifest["plan"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DynoError(
+            f"the plan in {path / 'manifest.json'} cannot be read: {error!r}",
+            cause="the file was edited or damaged, or another version of dbdyno wrote it",
+            fix="restore it from a copy, or run the experiment again into another directory",
+        ) from error
+
+
+def _session(environment: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """An entry of the history of processes that worked in the run."""
+    return {
+        "pid": os.getpid(),
+        "started_unix_s": now,
+        "dbdyno": __version__,
+        "environment": scrub(dict(environment)),
+    }

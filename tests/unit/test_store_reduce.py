@@ -1,0 +1,195 @@
+"""Reduction of a trial: rates, latencies, CPU per operation, and what deserves a warning."""
+
+import copy
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plans import group
+
+from dbdyno.store.reduce import reduce_trial
+from dbdyno.systems.base import TargetPlan
+
+MARIADB = (TargetPlan("db", "mariadb"),)
+SQLITE = (TargetPlan("db", "sqlite"),)
+
+
+def latency(count: int = 20_000) -> dict[str, Any]:
+    return {
+        "count": count,
+        "mean_ns": 1.5e6,
+        "p50_ns": 1_000_000,
+        "p95_ns": 3_000_000,
+        "p99_ns": 5_000_000,
+        "p999_ns": 9_000_000,
+        "max_ns": 20_000_000,
+    }
+
+
+def total(**changes: Any) -> dict[str, Any]:
+    return {
+        "transactions": 20_000,
+        "operations": 100_000,
+        "rows": 200_000,
+        "errors": {"1213": 20},
+        "retries": 20,
+        "failed": 0,
+        "in_flight_oldest_ns": 0,
+        "latency": latency(),
+        "error_latency": None,
+        "classes": {},
+    } | changes
+
+
+def end(groups: dict[str, Any] | None = None, **generator: Any) -> dict[str, Any]:
+    return {
+        "event": "end",
+        "measured_s": 10.0,
+        "interrupted": False,
+        "groups": groups or {"workload": total()},
+        "generator": {
+            "cpu_s": 2.0,
+            "busy_max": 0.3,
+            "lag": latency() | {"p99_ns": 20_000},
+            "polls": 1,
+            "syscalls": 2,
+            "generator_bound": False,
+            "rss_max_bytes": 1000,
+        }
+        | generator,
+    }
+
+
+def interval(t_s: float, phase: str = "measure") -> dict[str, Any]:
+    return {"event": "interval", "t_s": t_s, "length_s": 1.0, "phase": phase, "groups": {}}
+
+
+def test_one_group_has_no_prefix() -> None:
+    metrics, warnings = reduce_trial([end()], [], [group()], MARIADB)
+    assert metrics == pytest.approx(
+        {
+            "transactions_per_s": 2000.0,
+            "operations_per_s": 10_000.0,
+            "rows_per_s": 20_000.0,
+            "errors_per_s": 2.0,
+            "retries_per_s": 2.0,
+            "failed_per_s": 0.0,
+            "service_ms_mean": 1.5,
+            "service_ms_p50": 1.0,
+            "service_ms_p95": 3.0,
+            "service_ms_p99": 5.0,
+            "service_ms_p999": 9.0,
+            "generator.busy_max": 0.3,
+            "generator.lag_ms_p99": 0.02,
+            "generator_cpu_us_per_op": 20.0,
+        }
+    )
+    assert warnings == ()
+
+
+def test_several_groups_have_prefixes_and_share_the_cpu() -> None:
+    both = {"readers": total(), "updater": total(operations=300_000, latency=None)}
+    metrics, _ = reduce_trial([end(both)], [], [group("readers"), group("updater")], MARIADB)
+    assert metrics["readers.transactions_per_s"] == 2000.0
+    assert metrics["updater.operations_per_s"] == 30_000.0
+    assert metrics["generator_cpu_us_per_op"] == pytest.approx(5.0)
+    assert "updater.service_ms_p50" not in metrics
+    assert "transactions_per_s" not in metrics
+
+
+@pytest.mark.parametrize(
+    ("count", "present"),
+    [
+        (19, set()),
+        (20, {"p50"}),
+        (199, {"p50"}),
+        (200, {"p50", "p95"}),
+        (999, {"p50", "p95"}),
+        (1000, {"p50", "p95", "p99"}),
+        (9999, {"p50", "p95", "p99"}),
+        (10_000, {"p50", "p95", "p99", "p999"}),
+    ],
+)
+def test_a_percentile_needs_ten_values_beyond_it(count: int, present: set[str]) -> None:
+    few = end({"workload": total(latency=latency(count))})
+    metrics, _ = reduce_trial([few], [], [group()], MARIADB)
+    found = {name.removeprefix("service_ms_") for name in metrics if name.startswith("service_")}
+    assert found == present | {"mean"}
+
+
+def test_in_process_cpu_is_the_systems() -> None:
+    bound = end(generator_bound=True, busy_max=1.0)
+    metrics, warnings = reduce_trial([bound], [], [group()], SQLITE)
+    assert metrics["server_cpu_us_per_op"] == pytest.approx(20.0)
+    assert "generator_cpu_us_per_op" not in metrics
+    assert warnings == ()
+    _, warnings = reduce_trial([bound], [], [group()], MARIADB)
+    assert len(warnings) == 1
+    assert warnings[0].startswith("generator-bound")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"transactions": 0, "errors": {}}, "no transaction was committed"),
+        ({"errors": {"1205": 1, "deadline": 300}}, "1.5% of attempts failed (most often: deadline"),
+        ({"in_flight_oldest_ns": 3_000_000_000}, "begun 3.0 s before the end"),
+    ],
+)
+def test_groups_warn(change: dict[str, Any], words: str) -> None:
+    _, warnings = reduce_trial([end({"workload": total(**change)})], [], [group()], MARIADB)
+    assert len(warnings) == 1
+    assert words in warnings[0]
+
+
+def test_outages_count_if_they_touch_the_measured_phase() -> None:
+    def outage(start: float, stop: float | None) -> dict[str, Any]:
+        return {
+            "event": "outage",
+            "group": "workload",
+            "session": 3,
+            "start_s": start,
+            "end_s": stop,
+            "cause": "reset",
+        }
+
+    def warned(*outages: dict[str, Any]) -> tuple[str, ...]:
+        return reduce_trial([*outages, end()], [], [group()], MARIADB).warnings
+
+    assert warned(outage(-5, -1)) == ()
+    assert warned(outage(-5, 1))[0].startswith("1 outage (first: workload session 3 at -5.0 s")
+    assert warned(outage(4, None), outage(2, 3))[0].startswith("2 outages (first: workload")
+    assert warned(outage(11, None)) == ()
+
+
+def test_missing_intervals_interrupts_and_the_engines_own_warnings() -> None:
+    whole = [interval(t, "warmup") for t in (-1, 0)] + [interval(t) for t in range(1, 11)]
+    assert reduce_trial([*whole, end()], [], [group()], MARIADB).warnings == ()
+    gap = [event for event in whole if event["t_s"] not in (4, 5, 6)]
+    assert "7.0 s of 10.0 s" in reduce_trial([*gap, end()], [], [group()], MARIADB).warnings[0]
+    stopped = end() | {"interrupted": True}
+    said = {"event": "warning", "message": "clock went backwards"}
+    warnings = reduce_trial([said, said, stopped], [], [group()], MARIADB).warnings
+    assert warnings == ("the trial was ended early by a signal", "clock went backwards")
+
+
+def test_without_an_end_there_are_no_numbers() -> None:
+    metrics, warnings = reduce_trial([interval(1)], [], [group()], MARIADB)
+    assert metrics == {}
+    assert "nothing was measured" in warnings[0]
+
+
+def test_a_thousand_warnings_are_bounded() -> None:
+    said = [{"event": "warning", "message": f"w{n}"} for n in range(1000)]
+    warnings = reduce_trial([*said, end()], [], [group()], MARIADB).warnings
+    assert len(warnings) == 50
+    assert warnings[-1] == "and 951 more warnings"
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True), st.integers(0, 10**6))
+def test_nothing_that_is_not_finite_leaks(value: float, operations: int) -> None:
+    strange = copy.deepcopy(end({"workload": total(operations=operations)}, cpu_s=value))
+    metrics, _ = reduce_trial([strange], [], [group()], MARIADB)
+    assert all(math.isfinite(number) for number in metrics.values())
