@@ -1,8 +1,10 @@
-//! Workloads: one file each. The list of them stands in [`WORKLOADS`].
+//! Workloads: one file or folder each. The list of them stands in [`WORKLOADS`].
 
 use dyno_core::workload::WorkloadKind;
 
+mod digits;
 pub mod oltp;
+mod options;
 
 /// Every workload of this build, in the order of the reference.
 pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND];

@@ -1,0 +1,44 @@
+//! The tables of `oltp`: sysbench's columns, in each dialect's words.
+
+use super::settings::Settings;
+use dyno_core::workload::{Dialect, Table};
+
+/// Table number `n` (1-based).
+pub fn table(n: u64, settings: &Settings, dialect: Dialect) -> Table {
+    let name = format!("sbtest{n}");
+    let id = match dialect {
+        Dialect::Sqlite => "INTEGER PRIMARY KEY",
+        Dialect::Mysql => "INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY",
+        Dialect::Postgres => "SERIAL NOT NULL",
+        Dialect::Null => "INTEGER NOT NULL PRIMARY KEY",
+    };
+    let mut create = format!(
+        "CREATE TABLE {name} (id {id}, k INTEGER DEFAULT 0 NOT NULL, \
+         c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL)"
+    );
+    if !settings.table_options.is_empty() {
+        create.push(' ');
+        create.push_str(&settings.table_options);
+    }
+    Table {
+        finish: finish(n, &name, settings.rows, dialect),
+        name,
+        columns: vec!["id", "k", "c", "pad"],
+        create,
+        rows: settings.rows,
+    }
+}
+
+fn finish(n: u64, name: &str, rows: u64, dialect: Dialect) -> Vec<String> {
+    let index = format!("CREATE INDEX k_{n} ON {name} (k)");
+    match dialect {
+        // A primary key sorted once over the loaded rows is cheaper than one kept up row by row;
+        // the counter must be told of the keys that were given, or the first insert collides.
+        Dialect::Postgres => vec![
+            format!("ALTER TABLE {name} ADD PRIMARY KEY (id)"),
+            index,
+            format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {rows})"),
+        ],
+        Dialect::Sqlite | Dialect::Mysql | Dialect::Null => vec![index],
+    }
+}
