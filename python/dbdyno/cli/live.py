@@ -1,4 +1,4 @@
-"""What a run looks like while it runs: a line an interval in sysbench's shape, a bar over trials."""
+"""A run as it goes: a line an interval in sysbench's shape, a bar over trials."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ class Live:
             self._eta.finish(record.id)
             self._progress.advance(self._task)
             shown = "  ".join(_headline(record.metrics))
-            self.say(f"  {shown}" + (f"  ({len(record.warnings)} warnings)" * bool(record.warnings)))
+            self.say(
+                f"  {shown}" + (f"  ({len(record.warnings)} warnings)" * bool(record.warnings))
+            )
         else:
             self.say(f"  void: {record.void_reason}")
         self._progress.update(self._task, eta=self._eta.text())
@@ -133,9 +135,7 @@ class Live:
         self._console.print(message, markup=False, soft_wrap=True)
 
 
-def interval_line(
-    event: Event, name: str, group: dict[str, Any], sessions: dict[str, int]
-) -> str:
+def interval_line(event: Event, name: str, group: dict[str, Any], sessions: dict[str, int]) -> str:
     """One group's interval as sysbench prints it, so that eyes and scripts know their way."""
     length_s = event["length_s"]
     latency = group.get("latency") or {}

@@ -84,9 +84,7 @@ def run(
         return _execute(created, scratch, strict, as_json, verbose)
 
 
-def _execute(
-    run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbose: bool
-) -> int:
+def _execute(run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbose: bool) -> int:
     binary = engine.find()
     done = {record.id for record in run_.records()}
     with Live(run_.plan, done, run_.path / "run.log", verbose=verbose) as live:
@@ -103,7 +101,9 @@ def _opening(plan: Plan) -> list[str]:
     """What the user should know before the first trial."""
     notes = [f"{len(plan.cells)} cells x {plan.blocks} blocks = {len(plan.trials)} trials"]
     if plan.generator_cpus:
-        notes.append(f"CPUs: generator {_cpus(plan.generator_cpus)}, servers {_cpus(plan.server_cpus)}")
+        notes.append(
+            f"CPUs: generator {_cpus(plan.generator_cpus)}, servers {_cpus(plan.server_cpus)}"
+        )
     else:
         notes.append("CPUs: generator and servers share all of them")
     notes += [f"left out: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]

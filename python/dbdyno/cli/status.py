@@ -26,9 +26,10 @@ def status(run: Path, as_json: bool) -> int:
         return 0
     by = f" (pid {facts['pid']})" if facts["pid"] else ""
     click.echo(f"{facts['experiment']}: {facts['status']}{by}")
+    void = f", {facts['trials_void']} void" if facts["trials_void"] else ""
     click.echo(
         f"{facts['trials_done']} of {facts['trials']} trials done"
-        f"{f', {facts['trials_void']} void' if facts['trials_void'] else ''}"
+        f"{void}"
         f"; the rest takes at least {duration(facts['left_s_min'])}"
     )
     if facts["current"]:

@@ -13,7 +13,7 @@ from types import FrameType
 from dbdyno.execute.engine import Job
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error: the run is resumable
+class Interrupted(Exception):
     """The user wants to stop now; what is complete is on disk."""
 
 

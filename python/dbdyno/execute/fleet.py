@@ -1,8 +1,8 @@
 """The servers of a hard combination: loaded once, copied for each start, started, stopped.
 
-A *snapshot* is the stopped data directory of a freshly loaded server. It is keyed by everything that
-files on disk can depend on: kind, version, data settings and what was loaded. Servers never run on a
-snapshot, only on copies of it (reflinks where the file system has them).
+A *snapshot* is the stopped data directory of a freshly loaded server. It is keyed by everything
+that files on disk can depend on: kind, version, data settings and what was loaded. Servers never
+run on a snapshot, only on copies of it (reflinks where the file system has them).
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ class Fleet:
         for target in cell.targets:
             self._control.check()
             system = systems.load(target.kind)
-            member = Member(
-                target, system, system.find(target.basedir), system.resolve(target)
-            )
+            member = Member(target, system, system.find(target.basedir), system.resolve(target))
             snapshot = self._snapshot(member, cell)
             self._begin(member, snapshot)
             self.members[target.name] = member
@@ -133,9 +131,7 @@ class Fleet:
         directory.mkdir(exist_ok=True)
         threads = min(os.cpu_count() or 1, LOAD_THREADS_MAX)
         target = server.engine_target(member.target, resolved, DATABASE)
-        request = load_request(
-            member.target.name, target, groups, self._seed, directory, threads
-        )
+        request = load_request(member.target.name, target, groups, self._seed, directory, threads)
         job = Job(self._engine, request, directory / "events.ndjson")
         with self._control.watching(job):
             outcome = job.run(self._on_load)

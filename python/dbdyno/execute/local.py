@@ -1,8 +1,8 @@
 """Runs a plan on this machine, from its first incomplete trial to its last.
 
 Order comes from the plan alone. Each hard combination's servers are started afresh once a block;
-cells whose trials change data start every trial from the loaded snapshot. A trial that does not meet
-`require:`, or whose engine failed, is void, kept, and run again at most twice.
+cells whose trials change data start every trial from the loaded snapshot. A trial that does not
+meet `require:`, or whose engine failed, is void, kept, and run again at most twice.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ class LocalExecution:
                 self._listener.say,
                 self._listener.on_event,
             )
-            trial = Trial(
-                self._run, fleet, self._engine, self._control, self._listener, explained
-            )
+            trial = Trial(self._run, fleet, self._engine, self._control, self._listener, explained)
             try:
                 return self._all(waiting, fleet, trial)
             except Interrupted:

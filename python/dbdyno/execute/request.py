@@ -66,7 +66,5 @@ def load_request(
         "directory": str(directory),
         "seed": seed,
         "targets": {name: target},
-        "groups": [
-            {**_group(group), "sessions": threads, "rate_per_s": None} for group in groups
-        ],
+        "groups": [{**_group(group), "sessions": threads, "rate_per_s": None} for group in groups],
     }

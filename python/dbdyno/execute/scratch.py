@@ -1,8 +1,8 @@
 """Where servers keep their files during a run, and the guardian that removes them whatever happens.
 
 The scratch directory is ours alone: made fresh for each run, removed at its end. A guardian process
-holds a pipe from us; when we die, also by SIGKILL, it waits for the servers' own guardians to finish
-and removes what is left.
+holds a pipe from us; when we die, also by SIGKILL, it waits for the servers' own guardians to
+finish and removes what is left.
 """
 
 from __future__ import annotations

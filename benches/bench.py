@@ -1,0 +1,264 @@
+"""`make bench`: our engine against sysbench 1.0.20, both sides in one run.
+
+Prints Markdown tables: medians of both sides, the median of the pairwise ratios, and their spread.
+`--only WORD` runs the parts whose name contains it, `--pairs N` sets the number of pairs,
+`--write` puts the tables into README.md between its bench markers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from pairs import alternate
+from servers import server
+from sides import null_server, ours, plan, run, sysbench, sysbench_statements
+
+from dbdyno.execute import engine
+
+ROOT = Path(__file__).parents[1]
+HEADER = "| what | dbdyno | sysbench 1.0.20 | ratio, median (range) | bar |\n|---|---|---|---|---|"
+
+Row = str
+Options = argparse.Namespace
+
+
+def null_target(port: int) -> dict[str, object]:
+    """The engine's target for a null server."""
+    address = {"tcp": {"host": "127.0.0.1", "port": port}}
+    return {"driver": "mysql", "address": address, "user": "x", "database": "sbtest", "tls": "off"}
+
+
+def null_options(port: int) -> dict[str, object]:
+    """sysbench's options for a null server."""
+    return {
+        "db-driver": "mysql",
+        "mysql-host": "127.0.0.1",
+        "mysql-port": port,
+        "mysql-user": "x",
+        "mysql-db": "sbtest",
+        "tables": 1,
+        "table-size": 10000,
+        "rand-type": "uniform",
+    }
+
+
+def cpu_null(options: Options) -> list[Row]:
+    """Generator CPU a statement, null server."""
+    rows = []
+    for sessions, bar in ((16, "<= 0.55x"), (64, "<= 0.5x")):
+        with null_server() as null:
+            target = null_target(null.port)
+            settings = {
+                **null_options(null.port),
+                "threads": sessions,
+                "time": options.seconds,
+            }
+            pairs = alternate(
+                f"cpu null {sessions}",
+                partial(our_cpu_us, target, sessions, options.seconds, "point_select"),
+                partial(their_cpu_us, settings, "oltp_point_select"),
+                options.pairs,
+            )
+        rows.append(
+            f"| generator CPU a statement, point select, null server, {sessions} sessions | "
+            f"{pairs.row('us')} | {bar} |"
+        )
+    return rows
+
+
+def our_cpu_us(
+    target: dict, sessions: int, seconds: float, preset: str, rows: int = 10000
+) -> float:
+    done, end = ours(plan(target, sessions, seconds, preset, rows))
+    return done.cpu_s * 1e6 / end["groups"]["bench"]["operations"]
+
+
+def their_cpu_us(settings: dict, script: str) -> float:
+    done = sysbench(script, settings, "run")
+    return done.cpu_s * 1e6 / sysbench_statements(done.stdout)
+
+
+def rate_null(options: Options) -> list[Row]:
+    """Highest rate of one generator core, the null server on the other."""
+    rows = []
+    for sessions, bar in ((16, ">= 1.6x"), (64, ">= 1.9x")):
+        busy: dict[str, list[float]] = {"ours": [], "theirs": []}
+
+        def our_rate(sessions: int = sessions, busy: dict = busy) -> float:
+            with null_server(cpu=1) as null:
+                _, end = ours(
+                    plan(null_target(null.port), sessions, options.seconds, "point_select"), 0
+                )
+            busy["ours"].append(null.busy)
+            return end["groups"]["bench"]["operations"] / end["measured_s"]
+
+        def their_rate(sessions: int = sessions, busy: dict = busy) -> float:
+            with null_server(cpu=1) as null:
+                settings = {**null_options(null.port), "threads": sessions, "time": options.seconds}
+                done = sysbench("oltp_point_select", settings, "run", 0)
+            busy["theirs"].append(null.busy)
+            return sysbench_statements(done.stdout) / options.seconds
+
+        pairs = alternate(f"rate null {sessions}", our_rate, their_rate, options.pairs)
+        ours_busy, theirs_busy = (statistics.median(busy[side]) for side in ("ours", "theirs"))
+        valid = "" if ours_busy < 0.9 else "; NOT VALID, the null server is the limit"
+        rows.append(
+            f"| highest rate of one generator core, {sessions} sessions (null server busy "
+            f"{ours_busy:.0%} / {theirs_busy:.0%}{valid}) | {pairs.row('/s')} | {bar} |"
+        )
+    return rows
+
+
+def cpu_mariadb(options: Options) -> list[Row]:
+    """Generator CPU a statement against a saturated MariaDB over TCP."""
+    rows, count = [], 100_000
+    with server("mariadb", max_connections=512) as bench:
+        target = bench.engine_target
+        load = {**plan(target, 2, 0, "read_write", count), "job": "load"}
+        ours(load)
+        common = {
+            **bench.sysbench_options(target["database"]),
+            "tables": 1,
+            "table-size": count,
+            "rand-type": "uniform",
+            "threads": 64,
+            "time": options.seconds,
+            "mysql-ssl": "off",
+            "mysql-ignore-errors": "all",
+        }
+        for preset, script, bar in (
+            ("point_select", "oltp_point_select", "<= 0.75x"),
+            ("read_write", "oltp_read_write", "<= 0.8x"),
+        ):
+            pairs = alternate(
+                f"cpu mariadb {preset}",
+                lambda preset=preset: our_cpu_us(target, 64, options.seconds, preset, count),
+                lambda script=script: their_cpu_us(common, script),
+                options.pairs,
+            )
+            rows.append(
+                f"| generator CPU a statement, saturated MariaDB over TCP, 64 sessions, {preset} | "
+                f"{pairs.row('us')} | {bar} |"
+            )
+    return rows
+
+
+def recording(_: Options) -> list[Row]:
+    """What recording one operation costs."""
+    done = run([engine.find(), "bench-record"])
+    return [
+        f"| recording one operation | {done.stdout.strip()} | - | - | two clock reads + 50 ns |"
+    ]
+
+
+def many_sessions(options: Options) -> list[Row]:
+    """5,000 sessions from one process."""
+    with null_server() as null:
+        done, end = ours(plan(null_target(null.port), 5000, options.seconds, "point_select"))
+    rate = end["groups"]["bench"]["operations"] / end["measured_s"]
+    mib = done.rss_max_bytes / 2**20
+    row = (
+        f"| 5,000 sessions from one process: resident memory | {mib:.0f} MiB at {rate:,.0f}/s "
+        "| - | - | < 300 MB |"
+    )
+    return [row]
+
+
+def loading(options: Options) -> list[Row]:
+    """Loading the same tables with the same number of threads."""
+    rows = []
+    for kind in ("mariadb", "postgres"):
+        for tables, count in ((1, options.rows), (4, options.rows // 4)):
+            rows.append(_loading(kind, tables, count, options))
+    return rows
+
+
+def _loading(kind: str, tables: int, count: int, options: Options) -> Row:
+    with server(kind) as bench:
+        numbers = iter(range(1000))
+
+        def we_load() -> float:
+            target = bench.fresh_schema(f"ours_{next(numbers)}")
+            request = {**plan(target, tables, 0, "read_write", count, tables=tables), "job": "load"}
+            begun = time.monotonic()
+            ours(request)
+            return time.monotonic() - begun
+
+        def they_load() -> float:
+            name = f"theirs_{next(numbers)}"
+            bench.fresh_schema(name)
+            settings = {
+                **bench.sysbench_options(name),
+                "tables": tables,
+                "table-size": count,
+                "threads": tables,
+                "rand-type": "uniform",
+            }
+            begun = time.monotonic()
+            sysbench("oltp_read_write", settings, "prepare")
+            return time.monotonic() - begun
+
+        pairs = alternate(f"load {kind} {tables} x {count}", we_load, they_load, options.pairs)
+    ratio = statistics.median(1 / r for r in pairs.ratios)
+    return (
+        f"| loading {tables} x {count:,} rows, {kind}, {tables} thread(s): {ratio:.2f}x faster | "
+        f"{pairs.row('s')} | >= 1.5x faster |"
+    )
+
+
+PARTS: dict[str, Callable[[Options], list[Row]]] = {
+    "cpu-null": cpu_null,
+    "rate-null": rate_null,
+    "cpu-mariadb": cpu_mariadb,
+    "recording": recording,
+    "sessions": many_sessions,
+    "loading": loading,
+}
+
+
+def machine() -> str:
+    """One line about where this was measured."""
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    cores = len(re.findall(r"^processor", Path("/proc/cpuinfo").read_text(), re.M))
+    return (
+        f"Measured {time.strftime('%Y-%m-%d')} on {cores} cores of {model[1] if model else '?'}, "
+        f"Linux {platform.release().split('-')[0]}, by `make bench`"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="parts whose name contains this")
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
+    options = parser.parse_args()
+    if not shutil.which("sysbench"):
+        sys.exit("sysbench is not installed: apt-get install sysbench")
+    version = subprocess.run(["sysbench", "--version"], capture_output=True, text=True, check=True)
+    rows: list[Row] = []
+    for name, part in PARTS.items():
+        if options.only in name:
+            print(f"{name}: {part.__doc__}", file=sys.stderr)
+            rows += part(options)
+    table = "\n".join([f"{machine()}, against {version.stdout.strip()}.", "", HEADER, *rows])
+    print(table)
+    if options.write:
+        readme = ROOT / "README.md"
+        marked = re.compile(r"(<!-- bench -->\n).*?(\n<!-- /bench -->)", re.S)
+        readme.write_text(marked.sub(lambda m: m[1] + table + m[2], readme.read_text()))
+
+
+if __name__ == "__main__":
+    main()
