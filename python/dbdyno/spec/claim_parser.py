@@ -37,7 +37,20 @@ def parse(text: str, where: Where | None = None) -> Claim:
 
 
 def parse_condition(text: str, scope: metrics.Scope, where: Where | None = None) -> Condition:
-    """Parses an entry of `require:`, `metric operator number`. DynoError if it is none."""
+    """Parses an entry of `require:`, `metric operator number`, as a user writes it.
+
+    The result has the canonical name, also in its text. DynoError if it is no condition.
+    """
+    bare = parse_bare_condition(text, where)
+    offset = text.index(bare.metric)
+    name = metrics.canonical(bare.metric, scope, shifted(where, offset))
+    return Condition(
+        f"{name} {bare.operator} {bare.threshold:.17g}", name, bare.operator, bare.threshold
+    )
+
+
+def parse_bare_condition(text: str, where: Where | None = None) -> Condition:
+    """Parses `metric operator number` and leaves the name alone. DynoError if it is none."""
     claim = parse(text, where)
     term = claim.left
     if claim.right is not None or claim.at or claim.each or term.selectors or term.peak:
@@ -47,8 +60,7 @@ def parse_condition(text: str, scope: metrics.Scope, where: Where | None = None)
             cause="a condition holds for every trial alike, whatever its cell",
             fix="write it as `status.Created_tmp_disk_tables <= 10`",
         )
-    name = metrics.canonical(term.metric, scope, shifted(where, term.offset))
-    return Condition(text, name, claim.operator, claim.threshold)
+    return Condition(text, term.metric, claim.operator, claim.threshold)
 
 
 @dataclass

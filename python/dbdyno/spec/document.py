@@ -1,0 +1,221 @@
+"""YAML 1.2 with a position for every key and value.
+
+ruamel.yaml composes the nodes; turning them into values is done here, since it must know that a
+mapping key is always text (`on`, `true` and `16` are names of levels) and must refuse what would
+be lost silently: duplicate keys, tags, merge keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from dbdyno.errors import DynoError, Where
+
+DEPTH_MAX = 32
+NODES_MAX = 100_000  # aliases can multiply: a short file may describe a huge tree
+_TAG = "tag:yaml.org,2002:"
+
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value as read. `value` is a mapping of nodes, a tuple of nodes, or a scalar; `text` the
+    scalar's own spelling; `key` the place of its key if it stands in a mapping."""
+
+    value: Mapping[str, Node] | tuple[Node, ...] | Scalar
+    where: Where
+    text: str = ""
+    quoted: bool = False
+    key: Where | None = None
+
+    @property
+    def mapping(self) -> Mapping[str, Node]:
+        """Its children by key; empty if it is no mapping."""
+        return self.value if isinstance(self.value, Mapping) else {}
+
+    @property
+    def items(self) -> tuple[Node, ...]:
+        """Its elements; empty if it is no sequence."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is neither mapping nor sequence."""
+        return not isinstance(self.value, Mapping | tuple)
+
+    @property
+    def place(self) -> Where:
+        """Where to point for the entry as a whole: its key, else its value."""
+        return self.key or self.where
+
+    def plain(self) -> Any:
+        """The value without positions."""
+        if isinstance(self.value, Mapping):
+            return {key: child.plain() for key, child in self.value.items()}
+        if isinstance(self.value, tuple):
+            return [child.plain() for child in self.value]
+        return self.value
+
+    def find(self, path: tuple[str | int, ...]) -> tuple[Node, int]:
+        """The deepest node along `path`, and how many steps led there."""
+        node = self
+        for depth, step in enumerate(path):
+            child: Node | None = None
+            if isinstance(step, int):
+                child = node.items[step] if step < len(node.items) else None
+            else:
+                child = node.mapping.get(step)
+            if child is None:
+                return node, depth
+            node = child
+        return node, len(path)
+
+
+def parse(text: str, file: Path | str) -> Node:
+    """Reads one YAML document. DynoError, with its place, if it is none."""
+    yaml = YAML(typ="rt", pure=True)
+    try:
+        root = yaml.compose(text)
+    except MarkedYAMLError as error:
+        raise _syntax(error, file) from None
+    except YAMLError as error:
+        raise DynoError(
+            f"this is not YAML: {str(error).splitlines()[0]}", where=Where(file, 1, 1)
+        ) from None
+    if root is None:
+        raise DynoError(
+            "the file is empty",
+            where=Where(file, 1, 1),
+            fix="start with `experiment: NAME`; `docs/guide` shows a whole one",
+        )
+    return _Builder(file).build(root, 0)
+
+
+def overlay(base: Node, patch: Node) -> Node:
+    """`patch` laid over `base`: mappings merge deep, anything else replaces. Places of the patch
+    win, so that an error in a patched value points at the patch."""
+    if not isinstance(base.value, Mapping) or not isinstance(patch.value, Mapping):
+        return patch
+    merged = dict(base.value)
+    for key, child in patch.value.items():
+        merged[key] = overlay(merged[key], child) if key in merged else child
+    return replace(base, value=merged)
+
+
+def nested(path: tuple[str, ...], leaf: Node) -> Node:
+    """Mappings down `path` that end in `leaf`, all at the leaf's place."""
+    node = leaf
+    for key in reversed(path):
+        node = Node({key: node}, leaf.where, key=leaf.key)
+    return node
+
+
+def leaves(node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Paths of everything below `node` that is not itself a mapping with entries."""
+    if not node.mapping:
+        yield path, node
+    for key, child in node.mapping.items():
+        yield from leaves(child, (*path, key))
+
+
+def shown(node: Node) -> str:
+    """A value for a message, short."""
+    if isinstance(node.value, Mapping):
+        return "a mapping"
+    if isinstance(node.value, tuple):
+        return "a list"
+    if node.value is None:
+        return f"`{node.text}`" if node.text else "nothing"
+    text = node.text if len(node.text) <= 40 else f"{node.text[:40]}..."
+    return f"`{text}`"
+
+
+class _Builder:
+    def __init__(self, file: Path | str) -> None:
+        self.file = file
+        self.count = 0
+
+    def build(self, node: Any, depth: int, key: Where | None = None) -> Node:
+        where = self._where(node)
+        self.count += 1
+        if depth > DEPTH_MAX or self.count > NODES_MAX:
+            raise DynoError(
+                f"the file nests deeper than {DEPTH_MAX} levels or holds more than "
+                f"{NODES_MAX} values",
+                where=where,
+                cause="aliases (`*name`) that contain themselves or multiply",
+                fix="write the values out",
+            )
+        if isinstance(node, MappingNode):
+            return Node(self._mapping(node, depth), where, key=key)
+        if isinstance(node, SequenceNode):
+            return Node(tuple(self.build(child, depth + 1) for child in node.value), where, key=key)
+        assert isinstance(node, ScalarNode)
+        return Node(self._scalar(node), where, node.value, quoted=node.style in ("'", '"'), key=key)
+
+    def _mapping(self, node: MappingNode, depth: int) -> dict[str, Node]:
+        entries: dict[str, Node] = {}
+        for key_node, value_node in node.value:
+            where = self._where(key_node)
+            if not isinstance(key_node, ScalarNode) or not key_node.value:
+                raise DynoError("a key must be a word", where=where)
+            key = key_node.value
+            if key in entries:
+                raise DynoError(
+                    f"`{key}` stands twice in one mapping",
+                    where=where,
+                    cause=f"the first is in line {entries[key].place.line}",
+                    fix="keep one of them",
+                )
+            entries[key] = self.build(value_node, depth + 1, where)
+        return entries
+
+    def _scalar(self, node: ScalarNode) -> Scalar:
+        tag = str(node.tag).removeprefix(_TAG)
+        text = str(node.value)
+        if tag == "null":
+            return None
+        if tag == "bool":
+            return text.lower() == "true"
+        try:
+            if tag == "int":
+                return _whole(text)
+            if tag == "float":
+                return float(text.replace("_", ""))
+        except ValueError:
+            return text
+        if tag in ("str", "timestamp", "value", "merge"):
+            return text
+        raise DynoError(
+            f"tags such as `{node.tag}` mean nothing here",
+            where=self._where(node),
+            fix="remove the tag",
+        )
+
+    def _where(self, node: Any) -> Where:
+        return Where(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _whole(text: str) -> int:
+    plain = text.replace("_", "")
+    return int(plain, 0) if plain.lstrip("+-")[:2].lower() in ("0x", "0o", "0b") else int(plain)
+
+
+def _syntax(error: MarkedYAMLError, file: Path | str) -> DynoError:
+    mark = error.problem_mark or error.context_mark
+    where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file, 1, 1)
+    problem = (error.problem or error.context or "unreadable").strip()
+    return DynoError(
+        f"this is not YAML: {problem}",
+        where=where,
+        cause="indentation, a tab, an unclosed bracket or quote, or a `:` inside an unquoted text",
+        fix="quote the text, or compare with an experiment in `studies/`",
+    )

@@ -1,0 +1,90 @@
+"""Typed scalars of an experiment file: `64M`, `1Gi`, `10s`, `66.7/s`, `3%`.
+
+Decimal prefixes are powers of 1000, binary ones (Ki, Mi, Gi, Ti) of 1024, as in SI and IEC 80000-13.
+Each function takes the scalar as YAML read it and raises ValueError with what would be right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+_AMOUNT = r"([0-9][0-9_]*(?:\.[0-9]+)?)"
+_SIZE = re.compile(_AMOUNT + r"\s*([kKMGT]i?)?B?")
+_DURATION = re.compile(rf"(?:{_AMOUNT}\s*(ms|s|min|m|h|d))")
+_RATE = re.compile(_AMOUNT + r"\s*/\s*(s|sec|min|m|h)")
+_PERCENT = re.compile(_AMOUNT + r"\s*%")
+
+_SIZE_FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SIZE_FACTORS |= {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_PER_SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+SIZE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*([kKMGT]i?)?B?$"
+DURATION_PATTERN = r"^([0-9][0-9_]*(\.[0-9]+)?\s*(ms|s|min|m|h|d)\s*)+$"
+RATE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*/\s*(s|sec|min|m|h)$"
+PERCENT_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*%$"
+
+
+def size_bytes(value: object) -> int:
+    """`1Gi` -> 1073741824. A plain whole number is bytes."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 0:
+            raise ValueError("a size cannot be negative")
+        return value
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("must be a size such as 64M or 1Gi")
+    amount = float(found.group(1).replace("_", "")) * _SIZE_FACTORS[found.group(2) or ""]
+    if amount != int(amount):
+        raise ValueError("must be a whole number of bytes")
+    return int(amount)
+
+
+def duration_s(value: object) -> float:
+    """`10s` -> 10.0, `1h30m` -> 5400.0. A plain number is refused: seconds, or milliseconds?"""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise ValueError(f"must be a duration with its unit, such as {value}s")
+    text = value.strip() if isinstance(value, str) else ""
+    parts = list(_DURATION.finditer(text))
+    if not parts or re.sub(r"\s", "", text) != "".join(
+        re.sub(r"\s", "", part.group()) for part in parts
+    ):
+        raise ValueError("must be a duration such as 500ms, 10s, 5m or 1h")
+    return math.fsum(float(p.group(1).replace("_", "")) * _SECONDS[p.group(2)] for p in parts)
+
+
+def rate_per_s(value: object) -> float:
+    """`66.7/s` -> 66.7, `4000/min` -> 66.67. A plain number is refused."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise ValueError(f"must be a rate with its unit, such as {value}/s")
+    found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("must be a rate such as 66.7/s or 4000/min")
+    rate = float(found.group(1).replace("_", "")) / _PER_SECONDS[found.group(2)]
+    if rate <= 0:
+        raise ValueError("must be above zero")
+    return rate
+
+
+def fraction(value: object) -> float:
+    """`3%` -> 0.03. A plain number is the fraction itself and must be below one."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if not 0 <= value < 1:
+            raise ValueError(f"must be a percentage such as {value}%")
+        return float(value)
+    found = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("must be a percentage such as 3%")
+    return float(found.group(1).replace("_", "")) / 100
+
+
+def number(text: str) -> float | None:
+    """The number a level name stands for (`16`, `1e6`, `1Gi`), or None: the axis of a chart."""
+    if re.fullmatch(r"[+-]?[0-9][0-9_]*(\.[0-9]*)?([eE][+-]?[0-9]+)?", text):
+        value = float(text.replace("_", ""))
+        return value if math.isfinite(value) else None
+    try:
+        return float(size_bytes(text))
+    except ValueError:
+        return None
