@@ -5,9 +5,9 @@
 //! clock and the waiting; the driver only turns requests into bytes and bytes into replies. That
 //! makes every driver testable byte by byte and lets one worker drive thousands of sessions.
 
+use crate::Result;
 use crate::plan::Target;
 use crate::workload::{Dialect, Op, RowSink, Statement, Transaction};
-use crate::Result;
 use std::sync::Arc;
 use std::time::Duration;
 

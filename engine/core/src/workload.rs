@@ -1,7 +1,7 @@
 //! What is sent: a workload names its statements once and then composes transactions from them.
 
-use crate::plan::Options;
 use crate::Result;
+use crate::plan::Options;
 use std::ops::Range;
 
 /// The SQL dialect (or its absence) a workload writes its statements in.
