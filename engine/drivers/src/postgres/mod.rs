@@ -1,15 +1,65 @@
-//! Placeholder until the driver lands.
+//! PostgreSQL 12 to 18 (and what speaks its protocol 3.0), as a sans-I/O state machine.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `login.rs` | what a target says, checked: address, user, database, TLS |
+//! | `messages.rs` | messages we send |
+//! | `frames.rs` | messages we receive: lengths, fields, tags |
+//! | `auth.rs` | trust, cleartext, MD5, SCRAM-SHA-256 |
+//! | `statements.rs` | statements encoded once: Bind prefixes, text templates, literals |
+//! | `errors.rs` | ErrorResponse -> refusal of a statement, or end of the connection |
+//! | `bulk.rs` | `COPY ... FROM STDIN` |
+//! | `wire.rs` | the state machine |
+//!
+//! Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol" (message flow, message
+//! formats, error fields) and appendix "PostgreSQL Error Codes".
 
-use dyno_core::driver::{Driver, DriverKind};
-use dyno_core::error::{Error, Kind, Result};
+use dyno_core::Result;
+use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::plan::Target;
 use dyno_core::workload::{Dialect, Statement};
 use std::sync::Arc;
 
-/// The family member.
-pub static KIND: DriverKind =
-    DriverKind { name: "postgres", about: "not there yet", dialect: Dialect::Postgres, build };
+mod auth;
+mod bulk;
+mod errors;
+mod frames;
+mod login;
+mod messages;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod wire;
 
-fn build(_target: &Target, _statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
-    Err(Error::new(Kind::Plan, "driver postgres is not there yet"))
+use login::Login;
+use statements::Statements;
+
+/// The family member.
+pub static KIND: DriverKind = DriverKind {
+    name: "postgres",
+    about: "PostgreSQL 12 to 18 over TCP or a Unix socket: trust, md5, SCRAM-SHA-256, TLS",
+    dialect: Dialect::Postgres,
+    build,
+};
+
+fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
+    let login = Login::of(target)?;
+    let statements = Statements::new(&statements, target.protocol)?;
+    Ok(Box::new(Postgres { shared: Arc::new(Shared { login, statements }) }))
+}
+
+/// What all sessions of one group share and none changes.
+struct Shared {
+    login: Login,
+    statements: Statements,
+}
+
+struct Postgres {
+    shared: Arc<Shared>,
+}
+
+impl Driver for Postgres {
+    fn session(&self, _session: u32) -> Result<Session> {
+        Ok(Session::Wire(Box::new(wire::PostgresWire::new(Arc::clone(&self.shared)))))
+    }
 }

@@ -1,0 +1,150 @@
+//! Authentication: trust, cleartext password, MD5 and SCRAM-SHA-256 (RFC 5802, RFC 7677).
+//!
+//! SCRAM comes without channel binding: the transport belongs to the load engine, and the
+//! server's own proof of knowing the password is checked all the same.
+
+use super::frames::{Body, rubbish};
+use super::login::Login;
+use super::messages;
+use dyno_core::error::{Error, Kind, Result};
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
+
+const SCRAM_SHA_256: &[u8] = b"SCRAM-SHA-256";
+
+/// Where the conversation stands.
+pub(super) enum Auth {
+    /// The server has asked for nothing yet.
+    Open,
+    /// A password has been sent.
+    Answered,
+    /// SCRAM: our first or second message has been sent.
+    Scram(Box<ScramSha256>),
+    /// SCRAM: the server has proved that it knows the password.
+    Proved,
+    /// The server is content.
+    Done,
+}
+
+impl Auth {
+    /// Answers one authentication request. `secure`: nobody on the way can read what we send.
+    pub fn answer(
+        &mut self,
+        body: &[u8],
+        login: &Login,
+        secure: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut body = Body(body);
+        match (body.i32()?, &mut *self) {
+            // A server that skips the proof it owes may not know the password at all.
+            (0, Self::Scram(_)) => Err(refused(
+                login,
+                "the server ended SCRAM without proving that it knows the password",
+            )),
+            (0, Self::Open | Self::Answered | Self::Proved) => {
+                *self = Self::Done;
+                body.end()
+            }
+            (3, Self::Open) => {
+                body.end()?;
+                self.cleartext(login, secure, out)
+            }
+            (5, Self::Open) => {
+                let salt = body.array::<4>()?;
+                body.end()?;
+                let hash = md5_hash(login.user.as_bytes(), password(login)?.as_bytes(), salt);
+                *self = Self::Answered;
+                send_string(hash.as_bytes(), out);
+                Ok(())
+            }
+            (10, Self::Open) => self.scram_start(body, login, out),
+            (11, Self::Scram(scram)) => {
+                scram.update(body.0).map_err(|error| scram_failed(login, &error))?;
+                messages::password(scram.message(), out);
+                Ok(())
+            }
+            (12, Self::Scram(scram)) => {
+                scram.finish(body.0).map_err(|error| scram_failed(login, &error))?;
+                *self = Self::Proved;
+                Ok(())
+            }
+            (code @ (2 | 6 | 7 | 8 | 9), Self::Open) => {
+                let method = match code {
+                    2 => "Kerberos V5",
+                    6 => "SCM credentials",
+                    9 => "SSPI",
+                    _ => "GSSAPI",
+                };
+                Err(refused(
+                    login,
+                    &format!("the server wants {method}, which dbdyno does not speak"),
+                )
+                .hint("let pg_hba.conf offer scram-sha-256 (or md5, trust) to this user"))
+            }
+            (code, _) => Err(rubbish(format!("authentication request {code} out of turn"))),
+        }
+    }
+
+    fn cleartext(&mut self, login: &Login, secure: bool, out: &mut Vec<u8>) -> Result<()> {
+        if !secure {
+            return Err(refused(
+                login,
+                "the server wants the password in clear text over an unencrypted connection",
+            )
+            .hint("use tls: require (or verify), a Unix socket, or scram-sha-256 in pg_hba.conf"));
+        }
+        send_string(password(login)?.as_bytes(), out);
+        *self = Self::Answered;
+        Ok(())
+    }
+
+    fn scram_start(&mut self, mut body: Body<'_>, login: &Login, out: &mut Vec<u8>) -> Result<()> {
+        let mut offered = Vec::new();
+        loop {
+            match body.string()? {
+                [] => break,
+                SCRAM_SHA_256 => {
+                    let binding = ChannelBinding::unsupported();
+                    let scram = Box::new(ScramSha256::new(password(login)?.as_bytes(), binding));
+                    messages::message(b'p', out, |out| {
+                        messages::string(SCRAM_SHA_256, out);
+                        let first = scram.message();
+                        out.extend_from_slice(&(first.len() as u32).to_be_bytes());
+                        out.extend_from_slice(first);
+                    });
+                    *self = Self::Scram(scram);
+                    return Ok(());
+                }
+                other => offered.push(other.escape_ascii().to_string()),
+            }
+        }
+        Err(refused(login, &format!("the server offers only {}", offered.join(", ")))
+            .hint("dbdyno speaks SCRAM-SHA-256: let pg_hba.conf offer scram-sha-256 to this user"))
+    }
+}
+
+/// A password message whose body is a C string.
+fn send_string(text: &[u8], out: &mut Vec<u8>) {
+    messages::message(b'p', out, |out| messages::string(text, out));
+}
+
+fn password(login: &Login) -> Result<&str> {
+    if login.password.is_empty() {
+        return Err(refused(login, "the server wants a password and none was given")
+            .hint("give this target a password, or let pg_hba.conf trust this user"));
+    }
+    Ok(&login.password.0)
+}
+
+fn scram_failed(login: &Login, error: &std::io::Error) -> Error {
+    refused(login, &format!("SCRAM-SHA-256 failed: {error}"))
+        .hint("the server at this address does not know the password, or is not PostgreSQL")
+}
+
+fn refused(login: &Login, why: &str) -> Error {
+    Error::new(
+        Kind::Authentication,
+        format!("cannot log in to PostgreSQL at {} as `{}`: {why}", login.place, login.user),
+    )
+}

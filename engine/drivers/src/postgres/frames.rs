@@ -1,0 +1,113 @@
+//! Messages we receive: headers, fields and tags. Nothing here trusts a length.
+
+use dyno_core::error::{Error, Kind, Result};
+
+/// Longest message that is parsed, hence buffered whole. Rows are skipped in pieces instead.
+pub(super) const PARSED_BYTES_MAX: usize = 1 << 20;
+/// Longest message that is skipped: the server's own limit for one value is 1 GiB.
+pub(super) const SKIPPED_BYTES_MAX: usize = (1 << 30) + 1024;
+/// Bytes of tag and length.
+pub(super) const HEADER_BYTES: usize = 5;
+
+/// Tag and total size (tag included) of the message that begins at `input`; `None` while its
+/// header is incomplete.
+pub(super) fn header(input: &[u8]) -> Result<Option<(u8, usize)>> {
+    let Some((&[tag, a, b, c, d], _)) = input.split_first_chunk::<HEADER_BYTES>() else {
+        return Ok(None);
+    };
+    let length = u32::from_be_bytes([a, b, c, d]) as usize;
+    if !(4..=SKIPPED_BYTES_MAX).contains(&length) {
+        return Err(rubbish(format!("a message `{}` of length {length}", tag.escape_ascii())));
+    }
+    Ok(Some((tag, length + 1)))
+}
+
+/// The server broke the protocol by sending `what`.
+pub(super) fn rubbish(what: impl std::fmt::Display) -> Error {
+    Error::new(
+        Kind::Protocol,
+        format!("the server sent what PostgreSQL's protocol forbids: {what}"),
+    )
+    .hint("is this the port of a PostgreSQL server, and not of a proxy or another service?")
+}
+
+/// Reads a message's body from the front; every step checks what is left.
+pub(super) struct Body<'a>(pub &'a [u8]);
+
+impl<'a> Body<'a> {
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
+        let (head, tail) =
+            self.0.split_at_checked(count).ok_or_else(|| rubbish("a message that ends early"))?;
+        self.0 = tail;
+        Ok(head)
+    }
+
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (head, tail) =
+            self.0.split_first_chunk::<N>().ok_or_else(|| rubbish("a message that ends early"))?;
+        self.0 = tail;
+        Ok(*head)
+    }
+
+    pub fn byte(&mut self) -> Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    pub fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_be_bytes(self.array()?))
+    }
+
+    pub fn i32(&mut self) -> Result<i32> {
+        Ok(i32::from_be_bytes(self.array()?))
+    }
+
+    /// A C string, without its NUL.
+    pub fn string(&mut self) -> Result<&'a [u8]> {
+        let end = self
+            .0
+            .iter()
+            .position(|&byte| byte == 0)
+            .ok_or_else(|| rubbish("a string without an end"))?;
+        let text = &self.0[..end];
+        self.0 = &self.0[end + 1..];
+        Ok(text)
+    }
+
+    pub fn end(&self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(rubbish("a message that is too long")) }
+    }
+}
+
+/// Rows changed, by a CommandComplete's tag (`INSERT 0 7`, `UPDATE 7`); 0 for tags that count
+/// nothing or count rows returned. `COPY 7` counts for a bulk load only, since `COPY TO` says the
+/// same.
+pub(super) fn affected(tag: &[u8], bulk: bool) -> u64 {
+    let count = match tag.first() {
+        Some(b'I') => tag.strip_prefix(b"INSERT "),
+        Some(b'U') => tag.strip_prefix(b"UPDATE "),
+        Some(b'D') => tag.strip_prefix(b"DELETE "),
+        Some(b'M') => tag.strip_prefix(b"MERGE "),
+        Some(b'C') if bulk => tag.strip_prefix(b"COPY "),
+        _ => None,
+    };
+    let Some(count) = count else { return 0 };
+    let digits = count.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
+    digits.iter().fold(0_u64, |sum, &digit| {
+        sum.saturating_mul(10).saturating_add(u64::from(digit.wrapping_sub(b'0').min(9)))
+    })
+}
+
+/// The values of a DataRow in text format, into `row`.
+pub(super) fn row(body: &[u8], row: &mut Vec<Option<String>>) -> Result<()> {
+    let mut body = Body(body);
+    let columns = body.u16()?;
+    for _ in 0..columns {
+        let length = body.i32()?;
+        row.push(match usize::try_from(length) {
+            Ok(length) => Some(String::from_utf8_lossy(body.bytes(length)?).into_owned()),
+            Err(_) if length == -1 => None,
+            Err(_) => return Err(rubbish(format!("a value of length {length}"))),
+        });
+    }
+    body.end()
+}

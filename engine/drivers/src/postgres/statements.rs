@@ -1,0 +1,396 @@
+//! A group's statements, encoded once: per request only parameters are written.
+//!
+//! Prepared: `Bind` (unnamed portal) + `Execute` + `Sync` behind a constant prefix; parameters in
+//! binary. Results come in text format, as they do for most clients of PostgreSQL: the columns
+//! that weigh in OLTP are character columns, whose two formats are the same bytes, and we skip
+//! rows unread either way. No `Describe`: nobody looks at columns.
+//!
+//! Text: one simple `Query` with literals.
+
+use super::messages;
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::Protocol;
+use dyno_core::workload::{self, Op, ParamType, Statement, Transaction, Value};
+
+/// Behind the parameters: no result format codes (text), then `Execute` of the unnamed portal
+/// without a row limit, then `Sync`.
+const BIND_TAIL_AND_EXECUTE: [u8; 17] = [0, 0, b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4];
+/// How much of it still belongs to `Bind`.
+const BIND_TAIL_BYTES: usize = 2;
+
+/// All statements of a group.
+pub(super) struct Statements {
+    encoders: Vec<Encoder>,
+    /// `Parse` of each prepared statement and one `Sync`; empty in the text protocol.
+    prepare: Vec<u8>,
+    /// Index into `encoders` of each `Parse`, in order.
+    prepared: Vec<usize>,
+    sources: Vec<Source>,
+}
+
+/// What an error message says about a statement.
+struct Source {
+    class: &'static str,
+    sql: String,
+}
+
+/// One statement, ready to be sent.
+enum Encoder {
+    /// `BEGIN`: nothing to fill in. Isolation comes from the session, so reading and writing
+    /// transactions start alike.
+    Fixed(Vec<u8>),
+    /// `COMMIT`, told apart because the server may answer it by `ROLLBACK`.
+    Commit(Vec<u8>),
+    /// `prefix`: tag, room for the length, portal, name and parameter formats.
+    Bind { prefix: Vec<u8>, params: Vec<ParamType> },
+    /// SQL cut at its parameters: what precedes them, and what stands behind each.
+    Text { first: Vec<u8>, rest: Vec<Vec<u8>> },
+}
+
+impl Statements {
+    pub fn new(statements: &[Statement], protocol: Protocol) -> Result<Self> {
+        let mut this = Self {
+            encoders: Vec::with_capacity(statements.len()),
+            prepare: Vec::new(),
+            prepared: Vec::new(),
+            sources: Vec::with_capacity(statements.len()),
+        };
+        for statement in statements {
+            this.add(statement, protocol)?;
+        }
+        if !this.prepared.is_empty() {
+            this.prepare.extend_from_slice(&messages::SYNC);
+        }
+        Ok(this)
+    }
+
+    fn add(&mut self, statement: &Statement, protocol: Protocol) -> Result<()> {
+        check(statement)?;
+        let encoder = match (statement.kind, protocol) {
+            (workload::Kind::BeginRead | workload::Kind::BeginWrite, _) => {
+                Encoder::Fixed(simple(b"BEGIN"))
+            }
+            (workload::Kind::Commit, _) => Encoder::Commit(simple(b"COMMIT")),
+            (_, Protocol::Text) => {
+                let mut pieces = statement.sql.split('?').map(|piece| piece.as_bytes().to_vec());
+                let first = pieces.next().unwrap_or_default();
+                Encoder::Text { first, rest: pieces.collect() }
+            }
+            (_, Protocol::Prepared) => self.bind(statement),
+        };
+        self.encoders.push(encoder);
+        self.sources.push(Source { class: statement.class, sql: statement.sql.clone() });
+        Ok(())
+    }
+
+    fn bind(&mut self, statement: &Statement) -> Encoder {
+        let index = self.encoders.len();
+        let name = format!("s{index}");
+        let types: Vec<u32> = statement.params.iter().map(|&param| oid(param)).collect();
+        let sql = numbered(&statement.sql);
+        messages::parse(name.as_bytes(), sql.as_bytes(), &types, &mut self.prepare);
+        self.prepared.push(index);
+        let mut prefix = vec![b'B', 0, 0, 0, 0, 0];
+        messages::string(name.as_bytes(), &mut prefix);
+        // One format code counts for all parameters: binary.
+        prefix.extend_from_slice(if types.is_empty() { &[0, 0] } else { &[0, 1, 0, 1] });
+        Encoder::Bind { prefix, params: statement.params.clone() }
+    }
+
+    /// Messages that prepare everything, or nothing.
+    pub fn prepare(&self) -> &[u8] {
+        &self.prepare
+    }
+
+    /// How many statements [`prepare`](Self::prepare) prepares.
+    pub fn prepared(&self) -> usize {
+        self.prepared.len()
+    }
+
+    /// Names the statement of the `number`-th `Parse`, for an error.
+    pub fn describe_prepared(&self, number: usize) -> String {
+        match self.prepared.get(number) {
+            Some(&index) => {
+                let Source { class, sql } = &self.sources[index];
+                format!("to prepare statement `{class}` ({sql})")
+            }
+            None => "to prepare the statements".to_owned(),
+        }
+    }
+
+    /// Appends the request for `op`; returns whether it is a commit.
+    /// `backslashes`: a backslash in a literal must be doubled.
+    #[inline]
+    pub fn request(&self, op: &Op, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) -> bool {
+        match &self.encoders[usize::from(op.statement)] {
+            Encoder::Bind { prefix, params } => bind(prefix, params, op, tx, out),
+            Encoder::Text { first, rest } => {
+                messages::message(b'Q', out, |out| {
+                    out.extend_from_slice(first);
+                    text(rest, op, tx, backslashes, out);
+                });
+            }
+            Encoder::Fixed(bytes) => out.extend_from_slice(bytes),
+            Encoder::Commit(bytes) => {
+                out.extend_from_slice(bytes);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn check(statement: &Statement) -> Result<()> {
+    let marks = statement.sql.bytes().filter(|&byte| byte == b'?').count();
+    let what = if marks != statement.params.len() {
+        format!("has {marks} `?` but {} parameter types", statement.params.len())
+    } else if statement.sql.contains('\0') {
+        "holds a NUL character".to_owned()
+    } else if statement.params.len() > usize::from(u16::MAX) {
+        format!("has more than {} parameters", u16::MAX)
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(Kind::Plan, format!("statement `{}` {what}", statement.class)))
+}
+
+/// `sql` with `$1`, `$2`, ... for each `?`.
+fn numbered(sql: &str) -> String {
+    let mut out = String::with_capacity(sql.len() + 16);
+    for (index, piece) in sql.split('?').enumerate() {
+        if index > 0 {
+            out.push('$');
+            out.push_str(itoa::Buffer::new().format(index));
+        }
+        out.push_str(piece);
+    }
+    out
+}
+
+fn oid(param: ParamType) -> u32 {
+    match param {
+        ParamType::Int => 23,
+        ParamType::BigInt => 20,
+        ParamType::Text => 25,
+    }
+}
+
+fn simple(sql: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    messages::query(sql, &mut out);
+    out
+}
+
+#[inline]
+fn bind(prefix: &[u8], params: &[ParamType], op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+    let start = out.len();
+    let values = tx.values_of(op);
+    debug_assert_eq!(values.len(), params.len());
+    out.extend_from_slice(prefix);
+    out.extend_from_slice(&(values.len() as u16).to_be_bytes());
+    for (index, value) in values.iter().enumerate() {
+        parameter(value, params.get(index).copied(), tx, out);
+    }
+    out.extend_from_slice(&BIND_TAIL_AND_EXECUTE);
+    let end = out.len() - (BIND_TAIL_AND_EXECUTE.len() - BIND_TAIL_BYTES);
+    messages::set_length(out, start + 1, end);
+}
+
+#[inline]
+fn parameter(value: &Value, param: Option<ParamType>, tx: &Transaction, out: &mut Vec<u8>) {
+    match value {
+        Value::Int(number) => match (param, i32::try_from(*number)) {
+            (Some(ParamType::Int), Ok(number)) => {
+                let [a, b, c, d] = number.to_be_bytes();
+                out.extend_from_slice(&[0, 0, 0, 4, a, b, c, d]);
+            }
+            (Some(ParamType::Text), _) => {
+                sized(itoa::Buffer::new().format(*number).as_bytes(), out)
+            }
+            // Also a number that does not fit an `Int`: the server refuses its size (22P03),
+            // where a cut number would quietly ask for another row.
+            _ => sized(&number.to_be_bytes(), out),
+        },
+        Value::Text(range) => sized(tx.text_of(range), out),
+    }
+}
+
+#[inline]
+fn sized(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Appends each value and the piece behind it, and the end of the string.
+#[inline]
+fn text(rest: &[Vec<u8>], op: &Op, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) {
+    let values = tx.values_of(op);
+    debug_assert_eq!(values.len(), rest.len());
+    for (index, piece) in rest.iter().enumerate() {
+        match values.get(index) {
+            Some(value) => literal(value, tx, backslashes, out),
+            // A syntax error, where leaving it out might change what a WHERE means.
+            None => out.push(b'?'),
+        }
+        out.extend_from_slice(piece);
+    }
+    out.push(0);
+}
+
+#[inline]
+fn literal(value: &Value, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) {
+    match value {
+        // Without its parentheses a negative number behind a minus would start a comment.
+        Value::Int(number) if *number < 0 && *number != i64::MIN => {
+            out.push(b'(');
+            out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
+            out.push(b')');
+        }
+        // PostgreSQL reads -9223372036854775808 as a negated `numeric`; quoted, it takes the
+        // column's type.
+        Value::Int(i64::MIN) => out.extend_from_slice(b"'-9223372036854775808'"),
+        Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes()),
+        Value::Text(range) => quoted(tx.text_of(range), backslashes, out),
+    }
+}
+
+/// Appends `text` as a string literal. `backslashes`: the session has
+/// `standard_conforming_strings = off`, where a backslash escapes.
+fn quoted(text: &[u8], backslashes: bool, out: &mut Vec<u8>) {
+    if text.contains(&0) {
+        // No value of PostgreSQL's may hold a NUL: let the server say so (22021), as it does for
+        // a binary parameter, rather than end the message early.
+        out.extend_from_slice(b"E'\\000'");
+        return;
+    }
+    out.push(b'\'');
+    let special = |byte: &u8| *byte == b'\'' || (backslashes && *byte == b'\\');
+    if text.iter().any(special) {
+        for byte in text {
+            if special(byte) {
+                out.push(*byte);
+            }
+            out.push(*byte);
+        }
+    } else {
+        out.extend_from_slice(text);
+    }
+    out.push(b'\'');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn statement(sql: &str, params: &[ParamType]) -> Statement {
+        Statement {
+            class: "test",
+            kind: workload::Kind::Read,
+            sql: sql.to_owned(),
+            params: params.to_vec(),
+        }
+    }
+
+    fn encode(sql: &str, params: &[ParamType], protocol: Protocol, tx: &Transaction) -> Vec<u8> {
+        let statements = Statements::new(&[statement(sql, params)], protocol).unwrap();
+        let mut out = b"before".to_vec();
+        statements.request(&tx.ops[0], tx, false, &mut out);
+        out.split_off(6)
+    }
+
+    fn one(fill: impl FnOnce(&mut Transaction)) -> Transaction {
+        let mut tx = Transaction::default();
+        fill(&mut tx);
+        tx.op(0);
+        tx
+    }
+
+    #[test]
+    fn a_point_select_is_bind_execute_sync() {
+        let tx = one(|tx| tx.int(258));
+        let sql = "SELECT c FROM t WHERE id=?";
+        let bytes = encode(sql, &[ParamType::Int], Protocol::Prepared, &tx);
+        let bind = b"B\0\0\0\x18\0s0\0\0\x01\0\x01\0\x01\0\0\0\x04\0\0\x01\x02\0\0";
+        let rest = b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+        assert_eq!(bytes, [&bind[..], &rest[..]].concat());
+    }
+
+    #[test]
+    fn parse_messages_carry_types_and_numbered_parameters() {
+        let statements = Statements::new(
+            &[statement(
+                "UPDATE t SET c=? WHERE id=? AND k=?",
+                &[ParamType::Text, ParamType::Int, ParamType::BigInt],
+            )],
+            Protocol::Prepared,
+        )
+        .unwrap();
+        let body =
+            b"s0\0UPDATE t SET c=$1 WHERE id=$2 AND k=$3\0\0\x03\0\0\0\x19\0\0\0\x17\0\0\0\x14";
+        let mut expected = vec![b'P', 0, 0, 0, body.len() as u8 + 4];
+        expected.extend_from_slice(body);
+        expected.extend_from_slice(b"S\0\0\0\x04");
+        assert_eq!(statements.prepare(), expected);
+        assert!(Statements::new(&[], Protocol::Prepared).unwrap().prepare().is_empty());
+    }
+
+    #[test]
+    fn a_number_too_large_for_its_parameter_is_not_cut() {
+        let tx = one(|tx| tx.int(1 << 40));
+        let bytes = encode("SELECT ?", &[ParamType::Int], Protocol::Prepared, &tx);
+        assert_eq!(bytes[15..27], [0, 0, 0, 8, 0, 0, 1, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn literals_are_safe() {
+        let tx = one(|tx| {
+            tx.int(-5);
+            tx.int(i64::MIN);
+            tx.int(7);
+            tx.text(|text| text.extend_from_slice(br"it's \ ok"));
+            tx.text(|text| text.extend_from_slice(b"a\0b"));
+        });
+        let params =
+            [ParamType::Int, ParamType::BigInt, ParamType::Int, ParamType::Text, ParamType::Text];
+        let bytes = encode("SELECT 1-?, ?, ?, ?, ?", &params, Protocol::Text, &tx);
+        let sql = br"SELECT 1-(-5), '-9223372036854775808', 7, 'it''s \ ok', E'\000'";
+        assert_eq!(&bytes[5..bytes.len() - 1], sql);
+        let mut out = Vec::new();
+        quoted(br"\'", true, &mut out);
+        assert_eq!(out, br"'\\'''");
+    }
+
+    #[test]
+    fn a_statement_must_fit_its_parameters() {
+        let wrong = Statements::new(&[statement("SELECT ?, ?", &[ParamType::Int])], Protocol::Text);
+        assert!(wrong.err().unwrap().what.contains("2 `?` but 1 parameter types"));
+    }
+
+    /// Reads a literal back as PostgreSQL's lexer would.
+    fn unquoted(literal: &[u8], backslashes: bool) -> Option<Vec<u8>> {
+        let mut inner = literal.strip_prefix(b"'")?.strip_suffix(b"'")?.iter().peekable();
+        let mut out = Vec::new();
+        while let Some(&byte) = inner.next() {
+            match byte {
+                b'\'' if inner.next() != Some(&b'\'') => return None,
+                b'\\' if backslashes => out.push(*inner.next()?),
+                _ => out.push(byte),
+            }
+        }
+        Some(out)
+    }
+
+    proptest! {
+        #[test]
+        fn quoting_round_trips(
+            text in proptest::collection::vec(
+                prop_oneof![Just(b'\''), Just(b'\\'), 1_u8..=255], 0..40),
+            backslashes: bool,
+        ) {
+            let mut out = Vec::new();
+            quoted(&text, backslashes, &mut out);
+            prop_assert_eq!(unquoted(&out, backslashes), Some(text));
+        }
+    }
+}

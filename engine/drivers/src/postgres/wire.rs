@@ -1,0 +1,446 @@
+//! The state machine of one connection.
+//!
+//! A session's life: (SSLRequest, TLS) - startup - authentication - session_sql and `Parse`, all in
+//! one flight - requests. Rows are counted by their headers and skipped, also in pieces, so that
+//! no row is ever buffered whole, save the first of a [`Wire::query`].
+
+use super::auth::Auth;
+use super::errors::ErrorFields;
+use super::frames::{self, HEADER_BYTES, PARSED_BYTES_MAX, rubbish};
+use super::{Shared, bulk, messages};
+use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Wire};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::Tls;
+use dyno_core::workload::{Op, Transaction};
+use std::sync::Arc;
+
+/// One connection.
+pub(super) struct PostgresWire {
+    shared: Arc<Shared>,
+    phase: Phase,
+    auth: Auth,
+    /// Nobody on the way can read what we send: Unix socket or TLS.
+    secure: bool,
+    /// BackendKeyData: process id and secret, for a cancel request.
+    key: Option<[u8; 8]>,
+    /// The server runs with `standard_conforming_strings = off`.
+    backslashes: bool,
+    /// Bytes of a skipped message that are still to come.
+    skip: usize,
+    /// The reply in the making.
+    reply: Reply,
+    /// The server has said how the statement in flight ended.
+    answered: bool,
+    first_row: Vec<Option<String>>,
+}
+
+/// What the connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Not connected.
+    New,
+    /// One byte will say whether the server speaks TLS.
+    TlsAsked,
+    /// The transport shakes hands.
+    TlsHandshake,
+    /// Until the first ReadyForQuery.
+    Login,
+    /// session_sql and `Parse`: how many statements are done.
+    Setup { done: usize },
+    /// Nothing is in flight.
+    Idle,
+    /// A request is in flight.
+    Busy(Busy),
+    /// An error was returned: the connection is useless.
+    Lost,
+}
+
+/// What is in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Busy {
+    /// One of the group's statements.
+    Operation,
+    /// The group's `COMMIT`.
+    Commit,
+    /// Text whose first row is kept; `row`: it has come.
+    Query { row: bool },
+    /// `COPY FROM STDIN`, not yet answered.
+    CopyStart,
+    /// Rows are being sent.
+    CopyIn,
+    /// The rows' end is sent.
+    CopyEnd,
+}
+
+impl PostgresWire {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            phase: Phase::New,
+            auth: Auth::Open,
+            secure: false,
+            key: None,
+            backslashes: false,
+            skip: 0,
+            reply: Reply::default(),
+            answered: false,
+            first_row: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, out: &mut Vec<u8>) {
+        self.phase = Phase::Login;
+        out.extend_from_slice(&self.shared.login.startup);
+    }
+
+    /// The one byte that answers an SSLRequest.
+    fn tls_answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        let place = &self.shared.login.place;
+        match (input, &self.shared.login.tls) {
+            ([], _) => Ok((0, Progress::More)),
+            // More than the byte would be plain text injected before the encryption starts, to be
+            // taken for the server's words after it (CVE-2021-23222).
+            ([b'S', _, ..], _) => Err(Error::new(
+                Kind::Protocol,
+                format!("{place} sent unencrypted bytes behind its agreement to TLS"),
+            )
+            .hint("somebody between here and the server may be tampering with the connection")),
+            ([b'S'], _) => {
+                self.phase = Phase::TlsHandshake;
+                Ok((1, Progress::StartTls))
+            }
+            ([b'N', ..], Tls::Prefer) => {
+                self.start(out);
+                Ok((1, Progress::More))
+            }
+            ([b'N', ..], _) => Err(Error::new(
+                Kind::Connection,
+                format!("PostgreSQL at {place} does not offer TLS, which the plan demands"),
+            )
+            .hint("set ssl = on with a certificate at the server, or use tls: prefer or off")),
+            // Its text is not shown: nothing vouches for who wrote it (CVE-2024-10977).
+            ([b'E', ..], _) => Err(Error::new(
+                Kind::Connection,
+                format!("{place} answered the request for TLS with an error"),
+            )
+            .hint("the server may be overloaded or very old: see its log, or try tls: off")),
+            ([byte, ..], _) => {
+                Err(rubbish(format!("`{}` in answer to the request for TLS", byte.escape_ascii())))
+            }
+        }
+    }
+
+    /// Whether a message may be dropped unread. Counts rows.
+    #[inline]
+    fn skips(&mut self, tag: u8, size: usize) -> Result<bool> {
+        match (tag, self.phase) {
+            (b'D', Phase::Busy(Busy::Operation | Busy::Query { row: true })) => {
+                self.reply.rows += 1;
+                Ok(true)
+            }
+            (b'D', Phase::Busy(Busy::Query { row: false })) => {
+                // A first row of unreasonable size is counted, not kept.
+                let skipped = size > PARSED_BYTES_MAX;
+                if skipped {
+                    self.reply.rows += 1;
+                    self.phase = Phase::Busy(Busy::Query { row: true });
+                }
+                Ok(skipped)
+            }
+            (b'D', Phase::Setup { .. }) => Ok(true),
+            // RowDescription, CopyOutResponse, CopyData, CopyDone of a COPY TO STDOUT.
+            (b'T' | b'H' | b'd' | b'c', Phase::Setup { .. } | Phase::Busy(_)) => Ok(true),
+            // NoticeResponse, NotificationResponse.
+            (b'N' | b'A', _) => Ok(true),
+            // What is parsed: known tags of reasonable size only, so that rubbish is refused by
+            // its first bytes instead of being waited for.
+            (b'R' | b'K', Phase::Login) | (b'E' | b'S', _) => self.parses(tag, size),
+            (b'Z', Phase::Login | Phase::Setup { .. } | Phase::Busy(_)) => self.parses(tag, size),
+            (b'1' | b'C' | b'I', Phase::Setup { .. }) => self.parses(tag, size),
+            (b'1' | b'2' | b'3' | b'C' | b'I' | b'n' | b's' | b'G', Phase::Busy(_)) => {
+                self.parses(tag, size)
+            }
+            _ => Err(rubbish(format!("message `{}` out of turn", tag.escape_ascii()))),
+        }
+    }
+
+    fn parses(&self, tag: u8, size: usize) -> Result<bool> {
+        if size > PARSED_BYTES_MAX {
+            return Err(rubbish(format!("message `{}` of {size} bytes", tag.escape_ascii())));
+        }
+        Ok(false)
+    }
+
+    /// Takes one whole message.
+    #[inline]
+    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Progress>> {
+        match tag {
+            b'C' => self.command_complete(body),
+            b'Z' => return self.ready_for_query(body, out),
+            b'D' => {
+                self.reply.rows += 1;
+                self.phase = Phase::Busy(Busy::Query { row: true });
+                frames::row(body, &mut self.first_row)
+            }
+            // EmptyQueryResponse, PortalSuspended.
+            b'I' | b's' => {
+                self.answered = true;
+                Ok(())
+            }
+            b'1' => {
+                self.step();
+                Ok(())
+            }
+            b'E' => self.error(body),
+            b'S' => self.parameter_status(body),
+            b'R' => {
+                let Self { auth, shared, secure, .. } = self;
+                auth.answer(body, &shared.login, *secure, out)
+            }
+            b'K' => {
+                let mut body = frames::Body(body);
+                self.key = Some(body.array()?);
+                body.end()
+            }
+            b'G' => return Ok(self.copy_in(out)),
+            // BindComplete, CloseComplete, NoData.
+            _ => Ok(()),
+        }
+        .map(|()| None)
+    }
+
+    fn command_complete(&mut self, body: &[u8]) -> Result<()> {
+        let Some(tag) = body.strip_suffix(&[0]) else {
+            return Err(rubbish("a command tag without an end"));
+        };
+        self.answered = true;
+        let bulk = self.phase == Phase::Busy(Busy::CopyEnd);
+        self.reply.affected += frames::affected(tag, bulk);
+        if self.phase == Phase::Busy(Busy::Commit) && tag == b"ROLLBACK" {
+            // A COMMIT in a failed transaction "succeeds" by rolling back: not a commit.
+            self.reply.error = Some(Box::new(ServerError {
+                code: "25P02".to_owned(),
+                message: "COMMIT was answered by ROLLBACK: the transaction had failed".to_owned(),
+                retryable: false,
+                rolled_back: true,
+            }));
+        }
+        Ok(())
+    }
+
+    /// One statement of the set-up is done.
+    fn step(&mut self) {
+        if let Phase::Setup { done } = &mut self.phase {
+            *done += 1;
+        }
+    }
+
+    fn ready_for_query(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Progress>> {
+        let &[status @ (b'I' | b'T' | b'E')] = body else {
+            return Err(rubbish("ReadyForQuery without a transaction status"));
+        };
+        match self.phase {
+            Phase::Login => {
+                if !matches!(self.auth, Auth::Done) {
+                    return Err(rubbish("ReadyForQuery before authentication"));
+                }
+                self.auth = Auth::Done;
+                self.phase = Phase::Setup { done: 0 };
+                let Shared { login, statements } = &*self.shared;
+                for sql in &login.session_sql {
+                    messages::query(sql.as_bytes(), out);
+                }
+                out.extend_from_slice(statements.prepare());
+                Ok(self.set_up())
+            }
+            Phase::Setup { done } => {
+                // After session_sql each ReadyForQuery ends one of them; the last one ends the
+                // `Parse` series, whose members counted themselves.
+                if done < self.shared.login.session_sql.len() {
+                    self.step();
+                }
+                Ok(self.set_up())
+            }
+            _ => self.finish(status).map(Some),
+        }
+    }
+
+    fn set_up(&mut self) -> Option<Progress> {
+        let wanted = self.shared.login.session_sql.len() + self.shared.statements.prepared();
+        if self.phase != (Phase::Setup { done: wanted }) {
+            return None;
+        }
+        self.phase = Phase::Idle;
+        Some(Progress::Ready)
+    }
+
+    /// The server is ready again: the reply is complete.
+    fn finish(&mut self, status: u8) -> Result<Progress> {
+        if !self.answered {
+            return Err(rubbish("ReadyForQuery without an answer before it"));
+        }
+        let mut reply = std::mem::take(&mut self.reply);
+        if let Some(error) = &mut reply.error {
+            // Outside a transaction nothing is left to roll back; within a failed one (`E`) the
+            // server waits for our ROLLBACK.
+            error.rolled_back = status == b'I';
+        }
+        self.phase = Phase::Idle;
+        Ok(Progress::Reply(reply))
+    }
+
+    fn error(&mut self, body: &[u8]) -> Result<()> {
+        let fields = ErrorFields::parse(body)?;
+        let Shared { login, statements } = &*self.shared;
+        match self.phase {
+            Phase::Login => Err(fields.login_failed(login)),
+            Phase::Setup { done } => {
+                let what = match login.session_sql.get(done) {
+                    Some(sql) => format!("session statement `{sql}`"),
+                    None => statements.describe_prepared(done - login.session_sql.len()),
+                };
+                Err(fields.setup_failed(login, &what))
+            }
+            Phase::Busy(_) if !fields.ends_connection() => {
+                self.answered = true;
+                if self.reply.error.is_none() {
+                    self.reply.error = Some(Box::new(fields.refusal()));
+                }
+                Ok(())
+            }
+            _ => Err(fields.connection_lost(login)),
+        }
+    }
+
+    fn parameter_status(&mut self, body: &[u8]) -> Result<()> {
+        let mut body = frames::Body(body);
+        let (name, value) = (body.string()?, body.string()?);
+        if name == b"standard_conforming_strings" {
+            self.backslashes = value != b"on";
+        }
+        body.end()
+    }
+
+    /// CopyInResponse.
+    fn copy_in(&mut self, out: &mut Vec<u8>) -> Option<Progress> {
+        if self.phase == Phase::Busy(Busy::CopyStart) {
+            self.phase = Phase::Busy(Busy::CopyIn);
+            return Some(Progress::WantData);
+        }
+        messages::copy_fail("dbdyno sends rows only in a bulk load", out);
+        if self.phase == Phase::Busy(Busy::Operation) {
+            // The Sync behind Execute was swallowed by the COPY.
+            out.extend_from_slice(&messages::SYNC);
+        }
+        None
+    }
+
+    fn begin(&mut self, busy: Busy) {
+        debug_assert_eq!(self.phase, Phase::Idle, "one request in flight");
+        self.phase = Phase::Busy(busy);
+        self.answered = false;
+        self.reply = Reply::default();
+    }
+
+    fn advance(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        match self.phase {
+            Phase::TlsAsked => return self.tls_answer(input, out),
+            Phase::New | Phase::TlsHandshake | Phase::Lost => {
+                return Err(Error::new(
+                    Kind::Protocol,
+                    format!("{} sent bytes nobody asked for", self.shared.login.place),
+                ));
+            }
+            _ => {}
+        }
+        let mut at = self.skip.min(input.len());
+        self.skip -= at;
+        loop {
+            let rest = &input[at..];
+            let Some((tag, size)) = frames::header(rest)? else {
+                return Ok((at, Progress::More));
+            };
+            if self.skips(tag, size)? {
+                let here = size.min(rest.len());
+                at += here;
+                self.skip = size - here;
+                continue;
+            }
+            if rest.len() < size {
+                return Ok((at, Progress::More));
+            }
+            at += size;
+            if let Some(progress) = self.message(tag, &rest[HEADER_BYTES..size], out)? {
+                return Ok((at, progress));
+            }
+        }
+    }
+}
+
+impl Wire for PostgresWire {
+    fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
+        self.secure = secure_transport;
+        if secure_transport || self.shared.login.tls == Tls::Off {
+            self.start(out);
+        } else {
+            self.phase = Phase::TlsAsked;
+            messages::ssl_request(out);
+        }
+    }
+
+    fn tls_established(&mut self, out: &mut Vec<u8>) {
+        self.secure = true;
+        self.start(out);
+    }
+
+    #[inline]
+    fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+        let commit = self.shared.statements.request(op, tx, self.backslashes, out);
+        self.begin(if commit { Busy::Commit } else { Busy::Operation });
+    }
+
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        self.first_row.clear();
+        messages::query(sql.as_bytes(), out);
+        self.begin(Busy::Query { row: false });
+    }
+
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        let result = self.advance(input, out);
+        if result.is_err() {
+            self.phase = Phase::Lost;
+        }
+        result
+    }
+
+    fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
+        bulk::copy(table, columns, out);
+        self.begin(Busy::CopyStart);
+    }
+
+    /// Does nothing once the server has refused the load: it would only drop the rows.
+    fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>) {
+        if self.phase == Phase::Busy(Busy::CopyIn) {
+            bulk::data(rows, out);
+        }
+    }
+
+    fn bulk_end(&mut self, out: &mut Vec<u8>) {
+        if self.phase == Phase::Busy(Busy::CopyIn) {
+            self.phase = Phase::Busy(Busy::CopyEnd);
+            out.extend_from_slice(&messages::COPY_DONE);
+        }
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.key.as_ref().map_or(Cancel::Close, |key| Cancel::Packet(messages::cancel_request(key)))
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&messages::TERMINATE);
+    }
+
+    fn first_row(&self) -> &[Option<String>] {
+        &self.first_row
+    }
+}
