@@ -1,8 +1,8 @@
 """What every system has in common: the target it is asked to be, and the server it becomes.
 
-A system is one file in this folder, found by name (`kind: mariadb` imports `dbdyno.systems.mariadb`,
-which holds `SYSTEM`). It knows how to find its binaries, how to turn an experiment's words into its
-own settings, how to make a data directory, and how to start, describe and stop a server. It never
+A system is one file in this folder, found by name (`kind: mariadb` imports
+`dbdyno.systems.mariadb`, which holds `SYSTEM`). It knows how to find its binaries, how to turn an
+experiment's words into its own settings, how to make a data directory, and how to start, describe and stop a server. It never
 decides when: that is `execute`'s.
 """
 
@@ -62,7 +62,9 @@ class Resolved:
     session_sql: tuple[str, ...]  # what each load connection runs first (isolation, pragmas)
     words: tuple[Word, ...]
     load_settings: Mapping[str, str] = field(default_factory=dict)  # overrides while loading only
-    data_settings: Mapping[str, str] = field(default_factory=dict)  # the part files on disk depend on
+    data_settings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the part files on disk depend on
 
 
 class System(Protocol):
@@ -81,8 +83,15 @@ class System(Protocol):
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         """Makes an empty, initialised data directory in `directory` (which is ours)."""
 
-    def start(self, binaries: Binaries, directory: Path, resolved: Resolved, *,
-              cpus: Sequence[int], transport: str) -> Server:
+    def start(
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        *,
+        cpus: Sequence[int],
+        transport: str,
+    ) -> Server:
         """Starts a server on `directory`, under a guardian; returns when it answers.
 
         Every setting asked for is then compared with what the server says: an unknown, ignored or
@@ -96,11 +105,17 @@ class Server(Protocol):
     directory: Path
     version: str  # as the server itself says
 
-    def engine_target(self, target: TargetPlan, resolved: Resolved, database: str) -> dict[str, Any]:
+    def engine_target(
+        self, target: TargetPlan, resolved: Resolved, database: str
+    ) -> dict[str, Any]:
         """The `targets.<name>` object of an engine plan, password included."""
 
     def create_schema(self, database: str) -> None:
         """Creates a schema and marks it as ours; DynoError if one is there that we did not make."""
+
+    def settle(self, database: str) -> None:
+        """After loading, before a snapshot: planner statistics (and PostgreSQL's visibility
+        map), so that no background work of that kind falls into a trial."""
 
     def settings(self) -> dict[str, str]:
         """Effective settings, as the server says."""

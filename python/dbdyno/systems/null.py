@@ -1,0 +1,115 @@
+"""No database at all: the engine answers itself, at once or after a scripted delay (`options`).
+
+It measures the generator, and makes every later stage testable without a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dbdyno import __version__
+from dbdyno.errors import DynoError
+from dbdyno.systems import words
+from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
+
+
+class Null:
+    """See the module."""
+
+    kind = "null"
+    driver = "null"
+    about = "no database: the load engine answers itself, at once or after `options.delay_us`"
+
+    def find(self, basedir: str | None) -> Binaries:
+        return Binaries(version=f"null {__version__}", paths={})
+
+    def resolve(self, target: TargetPlan) -> Resolved:
+        words.check_words(target)
+        if target.config:
+            raise DynoError(
+                f"null: `{next(iter(target.config))}` cannot be set in `config:`",
+                cause="the null target has no settings of a server",
+                fix="use `options: {delay_us: N}`",
+            )
+        asked = (
+            ("durability", target.durability),
+            ("isolation", target.isolation),
+            ("memory", target.memory_bytes),
+        )
+        said = [
+            Word(f"{word}: {value}", {}, "nothing is stored")
+            for word, value in asked
+            if value is not None
+        ]
+        return Resolved(settings={}, session_sql=(), words=tuple(said))
+
+    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def start(
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        *,
+        cpus: Sequence[int],
+        transport: str,
+    ) -> Server:
+        return NullServer(directory, binaries.version)
+
+
+class NullServer:
+    """A stand-in: there is nothing to ask."""
+
+    pid: int | None = None
+
+    def __init__(self, directory: Path, version: str) -> None:
+        self.directory = directory
+        self.version = version
+
+    def engine_target(
+        self, target: TargetPlan, resolved: Resolved, database: str
+    ) -> dict[str, Any]:
+        return {
+            "driver": Null.driver,
+            "address": "none",
+            "user": "",
+            "password": "",
+            "database": database,
+            "protocol": target.protocol,
+            "tls": "off",
+            "session_sql": [],
+            "options": dict(target.options),
+        }
+
+    def create_schema(self, database: str) -> None:
+        """Nothing to create."""
+
+    def settle(self, database: str) -> None:
+        """Nothing to settle."""
+
+    def settings(self) -> dict[str, str]:
+        return {}
+
+    def counters(self) -> dict[str, float]:
+        return {}
+
+    def gauges(self) -> frozenset[str]:
+        return frozenset()
+
+    def sessions_by_state(self) -> dict[str, int]:
+        return {}
+
+    def explain(self, database: str, sql: str) -> str:
+        return "the null target has no plan"
+
+    def alive(self) -> bool:
+        return True
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+SYSTEM = Null()

@@ -1,0 +1,68 @@
+"""Places: where binaries are, where sockets may be, which port is free."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from dbdyno.errors import DynoError
+from dbdyno.systems.account import Account, check_reachable, private_directory
+
+SOCKET_PATH_BYTES_MAX = 107  # sun_path is 108 bytes with its terminating zero: unix(7)
+LOOPBACK = "127.0.0.1"
+
+
+def program(name: str, directories: Iterable[Path]) -> Path | None:
+    """The first executable of that name in the directories, then in PATH."""
+    for directory in directories:
+        path = directory / name
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+def socket_directory(account: Account) -> Path:
+    """A fresh short private directory for sockets, pid files and what is needed at start-up."""
+    for root in (Path(tempfile.gettempdir()), Path("/tmp"), Path("/run")):
+        # PostgreSQL adds "/.s.PGSQL.65535.lock" (20 bytes); mkdtemp's own name takes 14.
+        if root.is_dir() and len(os.fsencode(root)) + 15 + 21 <= SOCKET_PATH_BYTES_MAX:
+            path = Path(tempfile.mkdtemp(prefix="dyno-", dir=root))
+            try:
+                check_reachable(path, account)
+            except DynoError:
+                path.rmdir()
+                continue
+            return private_directory(path, account)
+    raise DynoError(
+        "there is no directory for a Unix socket",
+        cause="a socket's path is limited to 107 bytes, and TMPDIR is longer or closed",
+        fix="set TMPDIR to a short directory such as /tmp",
+    )
+
+
+def free_port() -> int:
+    """A port on loopback that nothing listens on now (someone may still be faster: retry)."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def check_port(port: int, setting: str) -> None:
+    """DynoError if something listens on a port that the user asked for."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise DynoError(
+                f"cannot listen on {LOOPBACK}:{port} ({setting}): {error.strerror}",
+                cause="another server uses the port",
+                fix=f"see `ss -ltnp 'sport = :{port}'`; or leave `{setting}` out: "
+                "dyno then chooses a free port",
+            ) from None
