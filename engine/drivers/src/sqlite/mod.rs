@@ -1,0 +1,107 @@
+//! SQLite, linked into this process: one connection and one OS thread a session.
+//!
+//! Transactions that write open with `BEGIN IMMEDIATE`, so that the lock is taken where waiting
+//! for it is safe; a deferred transaction that writes later can find its snapshot outdated, and no
+//! waiting would help it. Settings (journal mode, synchronous, cache) are pragmas, and come from
+//! the target's `session_sql`. A run opens an existing file only; loading creates it.
+//!
+//! Sources: SQLite's C/C++ interface (result codes, `sqlite3_progress_handler`), "Transactions",
+//! "Write-Ahead Logging".
+
+mod errors;
+mod session;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use dyno_core::driver::{Driver, DriverKind, Session};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::{Address, Options, Protocol, Target, Tls};
+use dyno_core::workload::{Dialect, Statement};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The family member.
+pub static KIND: DriverKind = DriverKind {
+    name: "sqlite",
+    about: "SQLite in this process, a thread a session; options busy_timeout_ms (5000), \
+            create (false)",
+    dialect: Dialect::Sqlite,
+    build,
+};
+
+/// Longest accepted `busy_timeout_ms`: an hour, as the longest latency a histogram holds.
+const BUSY_TIMEOUT_MS_MAX: u64 = 3_600_000;
+
+/// What every session of one group shares.
+struct Sqlite {
+    path: PathBuf,
+    /// Whether a missing file is created (loading) or refused (running).
+    create: bool,
+    busy_timeout: Duration,
+    protocol: Protocol,
+    session_sql: Vec<String>,
+    statements: Arc<[Statement]>,
+}
+
+fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
+    let Address::File(path) = &target.address else {
+        return Err(Error::new(Kind::Plan, "a sqlite target needs the path of a file")
+            .hint("give address: {\"file\": PATH}"));
+    };
+    if target.tls != Tls::Off {
+        return Err(Error::new(Kind::Plan, "a sqlite target has no connection to encrypt")
+            .hint("leave out tls"));
+    }
+    // Absolute, since SQLite reads special meanings into `:memory:`, `file:...` and the empty name.
+    let path = std::path::absolute(path).map_err(|error| {
+        Error::new(Kind::Plan, format!("{} is not a path of a file: {error}", path.display()))
+    })?;
+    let (busy_timeout, create) = read_options(&target.options)?;
+    Ok(Box::new(Sqlite {
+        path,
+        create,
+        busy_timeout,
+        protocol: target.protocol,
+        session_sql: target.session_sql.clone(),
+        statements,
+    }))
+}
+
+fn read_options(options: &Options) -> Result<(Duration, bool)> {
+    let (mut busy_timeout_ms, mut create) = (5000, false);
+    for (name, value) in options {
+        let wrong = |allowed: &str| {
+            Error::new(Kind::Plan, format!("option {name} of a sqlite target is {value}"))
+                .hint(allowed)
+        };
+        match name.as_str() {
+            "busy_timeout_ms" => {
+                busy_timeout_ms =
+                    value.as_u64().filter(|ms| *ms <= BUSY_TIMEOUT_MS_MAX).ok_or_else(|| {
+                        wrong(&format!("a whole number from 0 to {BUSY_TIMEOUT_MS_MAX}"))
+                    })?;
+            }
+            "create" => create = value.as_bool().ok_or_else(|| wrong("true or false"))?,
+            _ => {
+                return Err(Error::new(
+                    Kind::Plan,
+                    format!("a sqlite target has no option {name}"),
+                )
+                .hint("its options are busy_timeout_ms, create"));
+            }
+        }
+    }
+    Ok((Duration::from_millis(busy_timeout_ms), create))
+}
+
+impl Driver for Sqlite {
+    fn session(&self, _session: u32) -> Result<Session> {
+        Ok(Session::Blocking(Box::new(session::SqliteSession::open(self)?)))
+    }
+
+    fn in_process(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,407 @@
+//! One SQLite connection: cached statements, our own wait for locks, deadlines.
+
+use super::Sqlite;
+use super::errors::{deadline, fatal, server_error, worth_waiting};
+use super::text::Template;
+use dyno_core::driver::{Blocking, Reply};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::Protocol;
+use dyno_core::workload::{self, Op, RowSink, Transaction, Value};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms.
+const STEPS_PER_LOOK: i32 = 10_000;
+/// Waits for a lock start short, since most locks are held for microseconds, and double.
+const PAUSE_FIRST: Duration = Duration::from_micros(50);
+const PAUSE_LONGEST: Duration = Duration::from_millis(5);
+
+type RowStatement = rusqlite::Statement<'static>;
+
+/// A connection with its statements.
+pub struct SqliteSession {
+    /// Borrow from `connection`: emptied before it is closed.
+    statements: Vec<Prepared>,
+    /// Leaked box, taken back in `drop`.
+    connection: &'static Connection,
+    owner: *mut Connection,
+    busy_timeout: Duration,
+    deadline: Deadline,
+    /// Between our `BEGIN` and the end of the transaction.
+    in_transaction: bool,
+    rendered: Vec<u8>,
+}
+
+enum Prepared {
+    /// Parsed once; how many columns its rows have.
+    Once { statement: RowStatement, columns: usize, kind: workload::Kind },
+    /// Parsed on every call.
+    Text { template: Template, kind: workload::Kind },
+}
+
+// SAFETY: the statements and the connection they point to move together, and `&mut self` or
+// ownership guards every use, so that one thread at a time touches them. SQLite allows that in
+// its multi-thread mode (SQLITE_OPEN_NO_MUTEX).
+unsafe impl Send for SqliteSession {}
+
+impl Drop for SqliteSession {
+    fn drop(&mut self) {
+        self.statements.clear();
+        // SAFETY: `owner` came from `Box::into_raw` in `open` and is freed here only; the last
+        // borrowers, the statements, are gone, and nobody can use `connection` after this.
+        drop(unsafe { Box::from_raw(self.owner) });
+    }
+}
+
+/// When SQLite must stop, in nanoseconds since `base`; read by the progress handler.
+struct Deadline {
+    base: Instant,
+    at_ns: Arc<AtomicU64>,
+}
+
+impl Deadline {
+    fn new() -> Self {
+        Self { base: Instant::now(), at_ns: Arc::new(AtomicU64::new(u64::MAX)) }
+    }
+
+    fn set(&self, at: Instant) {
+        let ns = at.saturating_duration_since(self.base).as_nanos();
+        self.at_ns.store(u64::try_from(ns).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn clear(&self) {
+        self.at_ns.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    fn watch(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        let (base, at_ns) = (self.base, self.at_ns.clone());
+        let past = move || base.elapsed().as_nanos() > u128::from(at_ns.load(Ordering::Relaxed));
+        connection.progress_handler(STEPS_PER_LOOK, Some(past))
+    }
+}
+
+/// A bounded wait for a lock. Sleeps are short at first and grow, so that a session neither spins
+/// nor oversleeps the moment the lock is free.
+struct Wait {
+    until: Instant,
+    pause: Duration,
+}
+
+impl Wait {
+    fn new(until: Instant) -> Self {
+        Self { until, pause: PAUSE_FIRST }
+    }
+
+    /// Sleeps once; false when the time is over.
+    fn again(&mut self) -> bool {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(self.pause.min(left));
+        self.pause = (self.pause * 2).min(PAUSE_LONGEST);
+        true
+    }
+}
+
+impl SqliteSession {
+    /// Opens the file, runs the session's statements and prepares the workload's.
+    pub fn open(driver: &Sqlite) -> Result<Self> {
+        let shown = driver.path.display();
+        if !driver.create && !driver.path.is_file() {
+            return Err(Error::new(Kind::Plan, format!("there is no database file {shown}"))
+                .hint("load the data first; a run never creates it"));
+        }
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if driver.create {
+            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        }
+        let failed = |error| fatal(&format!("open {shown}"), &error);
+        let mut connection = Connection::open_with_flags(&driver.path, flags).map_err(failed)?;
+        connection.busy_timeout(Duration::ZERO).map_err(failed)?;
+        let deadline = Deadline::new();
+        deadline.watch(&mut connection).map_err(failed)?;
+        let owner = Box::into_raw(Box::new(connection));
+        let mut session = Self {
+            statements: Vec::new(),
+            // SAFETY: `owner` was just made from a box and lives until `drop`, where whatever
+            // borrows from this reference is dropped first.
+            connection: unsafe { &*owner },
+            owner,
+            busy_timeout: driver.busy_timeout,
+            deadline,
+            in_transaction: false,
+            rendered: Vec::new(),
+        };
+        for sql in &driver.session_sql {
+            session.setting(sql)?;
+        }
+        session.prepare(driver)?;
+        Ok(session)
+    }
+
+    /// Runs one statement of `session_sql`. A journal mode that SQLite did not accept is an error,
+    /// since it says so in the answer only.
+    fn setting(&mut self, sql: &str) -> Result<()> {
+        let answer = self.query(sql)?;
+        let words: Vec<String> = sql
+            .split(|c: char| c.is_whitespace() || "=;()'\"".contains(c))
+            .filter(|word| !word.is_empty())
+            .map(str::to_ascii_lowercase)
+            .collect();
+        if let [pragma, name, wanted] = &words[..]
+            && pragma == "pragma"
+            && name.rsplit('.').next() == Some("journal_mode")
+            && let Some(Some(got)) = answer.first()
+            && !got.eq_ignore_ascii_case(wanted)
+        {
+            return Err(Error::new(Kind::Server, format!("SQLite answered {got} to \"{sql}\""))
+                .hint("the file system or another connection does not allow this journal mode"));
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, driver: &Sqlite) -> Result<()> {
+        for statement in driver.statements.iter() {
+            let kind = statement.kind;
+            let words = match kind {
+                workload::Kind::BeginRead => "BEGIN",
+                workload::Kind::BeginWrite => "BEGIN IMMEDIATE",
+                workload::Kind::Commit => "COMMIT",
+                workload::Kind::Read | workload::Kind::Write => statement.sql.as_str(),
+            };
+            let prepared = if driver.protocol == Protocol::Text {
+                Prepared::Text { template: Template::new(words), kind }
+            } else {
+                let statement = self.patiently(|s| s.connection.prepare(words)).map_err(|e| {
+                    let error = fatal(&format!("prepare \"{words:.200}\""), &e);
+                    if error.hint.is_empty() {
+                        error.hint("are the tables loaded with the same options?")
+                    } else {
+                        error
+                    }
+                })?;
+                Prepared::Once { columns: statement.column_count(), statement, kind }
+            };
+            self.statements.push(prepared);
+        }
+        Ok(())
+    }
+
+    /// Runs `work` until it is not refused for a lock any more, at most `busy_timeout` long.
+    fn patiently<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let mut wait = Wait::new(Instant::now() + self.busy_timeout);
+        loop {
+            match work(self) {
+                Err(error) if worth_waiting(&error) && wait.again() => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn attempt(&mut self, op: &Op, tx: &Transaction) -> rusqlite::Result<Reply> {
+        let (rows, kind) = match &mut self.statements[op.statement as usize] {
+            Prepared::Once { statement, columns, kind } => {
+                bind(statement, op, tx)?;
+                (drain(statement, *columns)?, *kind)
+            }
+            Prepared::Text { template, kind } => {
+                template.render(op, tx, &mut self.rendered);
+                let sql = std::str::from_utf8(&self.rendered)?;
+                let mut statement = self.connection.prepare(sql)?;
+                let columns = statement.column_count();
+                (drain(&mut statement, columns)?, *kind)
+            }
+        };
+        match kind {
+            workload::Kind::BeginRead | workload::Kind::BeginWrite => self.in_transaction = true,
+            workload::Kind::Commit => self.in_transaction = false,
+            workload::Kind::Read | workload::Kind::Write => {}
+        }
+        let affected = if kind == workload::Kind::Write { self.connection.changes() } else { 0 };
+        Ok(Reply { rows, affected, error: None })
+    }
+
+    /// Whether SQLite has ended our transaction by itself, as it may after some errors.
+    fn was_rolled_back(&mut self) -> bool {
+        let rolled_back = self.in_transaction && self.connection.is_autocommit();
+        self.in_transaction &= !rolled_back;
+        rolled_back
+    }
+}
+
+fn bind(statement: &mut RowStatement, op: &Op, tx: &Transaction) -> rusqlite::Result<()> {
+    for (at, value) in tx.values_of(op).iter().enumerate() {
+        match value {
+            Value::Int(n) => statement.raw_bind_parameter(at + 1, n)?,
+            Value::Text(range) => {
+                let text = std::str::from_utf8(tx.text_of(range))?;
+                statement.raw_bind_parameter(at + 1, text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Steps through all rows and fetches every column, since SQLite reads a column (and the overflow
+/// pages behind it) only when asked for it. Returns the number of rows.
+fn drain(statement: &mut rusqlite::Statement<'_>, columns: usize) -> rusqlite::Result<u64> {
+    let mut rows = statement.raw_query();
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        for column in 0..columns {
+            match row.get_ref(column)? {
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                    black_box(bytes.last());
+                }
+                other => {
+                    black_box(other);
+                }
+            }
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+impl Blocking for SqliteSession {
+    fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply> {
+        let now = Instant::now();
+        let end = now + remaining;
+        self.deadline.set(end);
+        let mut wait: Option<Wait> = None;
+        let reply = loop {
+            let error = match self.attempt(op, tx) {
+                Ok(reply) => break reply,
+                Err(error) => error,
+            };
+            if worth_waiting(&error) {
+                let until = (now + self.busy_timeout).min(end);
+                if wait.get_or_insert_with(|| Wait::new(until)).again() {
+                    continue;
+                }
+            }
+            let rolled_back = self.was_rolled_back();
+            // A lock waited for until the deadline, or work that the progress handler stopped.
+            let error = if Instant::now() >= end {
+                deadline(rolled_back)
+            } else {
+                server_error(&error, rolled_back)
+            };
+            break Reply { error: Some(error), ..Reply::default() };
+        };
+        self.deadline.clear();
+        Ok(reply)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
+        self.patiently(|session| {
+            let mut statement = session.connection.prepare(sql)?;
+            let columns = statement.column_count();
+            let mut rows = statement.raw_query();
+            let mut first = Vec::new();
+            let mut count = 0;
+            while let Some(row) = rows.next()? {
+                if count == 0 {
+                    first = (0..columns)
+                        .map(|column| Ok(shown(row.get_ref(column)?)))
+                        .collect::<rusqlite::Result<_>>()?;
+                }
+                count += 1;
+            }
+            Ok(first)
+        })
+        .map_err(|error| fatal(&format!("run \"{sql:.200}\""), &error))
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.in_transaction = false;
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
+        self.query("ROLLBACK").map(drop)
+    }
+
+    fn bulk(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        fill: &mut dyn FnMut(&mut dyn RowSink),
+    ) -> Result<u64> {
+        let marks = vec!["?"; columns.len()].join(", ");
+        let sql = format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", "));
+        self.query("BEGIN IMMEDIATE")?;
+        let loaded = self.connection.prepare(&sql).and_then(|statement| {
+            let mut sink = Inserts { statement, column: 0, rows: 0, error: None };
+            fill(&mut sink);
+            sink.error.map_or(Ok(sink.rows), Err)
+        });
+        match loaded {
+            Ok(rows) => self.query("COMMIT").map(|_| rows),
+            Err(error) => Err(fatal(&format!("load table {table}"), &error)),
+        }
+        .inspect_err(|_| {
+            // The first error is the one to report, not one of undoing.
+            let _ = self.rollback();
+        })
+    }
+}
+
+fn shown(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Some(n.to_string()),
+        ValueRef::Real(x) => Some(x.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+    }
+}
+
+/// Rows into one prepared `INSERT`; after the first error all further rows are dropped.
+struct Inserts<'c> {
+    statement: rusqlite::Statement<'c>,
+    column: usize,
+    rows: u64,
+    error: Option<rusqlite::Error>,
+}
+
+impl Inserts<'_> {
+    fn value(&mut self, value: impl rusqlite::ToSql) {
+        self.column += 1;
+        if self.error.is_none() {
+            self.error = self.statement.raw_bind_parameter(self.column, value).err();
+        }
+    }
+}
+
+impl RowSink for Inserts<'_> {
+    fn int(&mut self, value: i64) {
+        self.value(value);
+    }
+
+    fn text(&mut self, value: &[u8]) {
+        match std::str::from_utf8(value) {
+            Ok(text) => self.value(text),
+            Err(error) => self.error = self.error.take().or(Some(error.into())),
+        }
+    }
+
+    fn end_row(&mut self) {
+        self.column = 0;
+        if self.error.is_some() {
+            return;
+        }
+        match self.statement.raw_execute() {
+            Ok(_) => self.rows += 1,
+            Err(error) => self.error = Some(error),
+        }
+    }
+}
