@@ -45,6 +45,9 @@ Fraction = Annotated[
 ]
 
 
+Whole = Annotated[int, BeforeValidator(units.whole)]
+
+
 class Strict(BaseModel):
     """Refuses unknown keys and converts nothing."""
 
@@ -80,7 +83,7 @@ class GroupBase(Strict):
 
     kind: Literal["oltp"] = Field(description="which workload")
     target: str | None = Field(None, description="a target's name; default: the only one")
-    sessions: int = Field(1, ge=1, le=SESSIONS_MAX, description="connections")
+    sessions: Whole = Field(1, ge=1, le=SESSIONS_MAX, description="connections")
     rate: Rate | None = Field(None, description="transactions a second; default: unlimited")
     deadline: Duration = Field(60.0, description="a transaction older than this is cancelled")
     retries: int = Field(10, ge=0, le=1000, description="attempts after a retryable error")
@@ -93,7 +96,7 @@ def _option_field(option: workloads.Option) -> tuple[Any, Any]:
     if option.high is not None:
         limits["le"] = option.high
     kind: Any = {
-        workloads.INTEGER: int,
+        workloads.INTEGER: Whole,
         workloads.NUMBER: float,
         workloads.FLAG: bool,
         workloads.TEXT: str,
@@ -150,21 +153,21 @@ class HeadModel(Strict):
 
     experiment: str = Field(pattern=NAME_PATTERN, description="its name, [a-z0-9-]")
     question: str = Field("", description="what it answers, in one sentence")
-    blocks: int = Field(6, ge=1, le=BLOCKS_MAX, description="passes over all cells")
-    state: StateModel = Field(StateModel())
+    blocks: Whole = Field(6, ge=1, le=BLOCKS_MAX, description="passes over all cells")
+    state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     seed: int = Field(1, ge=0, le=2**53 - 1, description="everything random follows from it")
     matters: Fraction = Field(0.0, description="smallest interesting effect, such as 3%")
-    needs: NeedsModel = Field(NeedsModel())
+    needs: NeedsModel = Field(default_factory=lambda: NeedsModel.model_validate({}))
     require: list[str] = Field([], description="conditions on metrics that void a trial")
     budget: Duration | None = Field(None, description="cuts whole blocks, such as 1h")
-    cpus: CpusModel = Field(CpusModel())
+    cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
     claims: list[str] = Field([], description="what the experiment asserts")
 
 
 SETUP_KEYS = ("warmup", "duration", "interval")
 HEAD_KEYS = tuple(HeadModel.model_fields)
-TOP_KEYS = ("experiment", "question", "targets", "workload", "groups", "factors", *SETUP_KEYS)
-TOP_KEYS += tuple(key for key in HEAD_KEYS if key not in TOP_KEYS)
+_FIRST_KEYS = ("experiment", "question", "targets", "workload", "groups", "factors", *SETUP_KEYS)
+TOP_KEYS = (*_FIRST_KEYS, *(key for key in HEAD_KEYS if key not in _FIRST_KEYS))
 TARGET_KEYS = tuple(TargetModel.model_fields)
 GROUP_KEYS = tuple(GroupModel.model_fields)
 OPEN_KEYS = ("config", "options")  # of a target: flat mappings of names that only it knows

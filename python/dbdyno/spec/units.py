@@ -1,6 +1,6 @@
 """Typed scalars of an experiment file: `64M`, `1Gi`, `10s`, `66.7/s`, `3%`.
 
-Decimal prefixes are powers of 1000, binary ones (Ki, Mi, Gi, Ti) of 1024, as in SI and IEC 80000-13.
+Decimal prefixes are powers of 1000, binary ones (Ki, Mi, Gi, Ti) of 1024 (SI and IEC 80000-13).
 Each function takes the scalar as YAML read it and raises ValueError with what would be right.
 """
 
@@ -77,6 +77,13 @@ def fraction(value: object) -> float:
     if found is None:
         raise ValueError("must be a percentage such as 3%")
     return float(found.group(1).replace("_", "")) / 100
+
+
+def whole(value: object) -> object:
+    """`1e6` is a float to YAML; where a whole number is wanted it is taken as one."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
 
 
 def number(text: str) -> float | None:

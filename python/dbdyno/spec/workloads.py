@@ -160,9 +160,9 @@ def contradictions(workload: str, options: Mapping[str, Any]) -> Iterator[tuple[
     for option in options_of(workload):
         wanted = option.of_distribution
         if wanted and option.name in options and full["distribution"] != wanted:
+            is_now = f"the distribution is {full['distribution']}"
             yield (
                 option.name,
-                f"`{option.name}` belongs to `distribution: {wanted}`, "
-                f"but the distribution is {full['distribution']}",
+                f"`{option.name}` belongs to `distribution: {wanted}`, but {is_now}",
                 f"remove it, or set `distribution: {wanted}`",
             )

@@ -1,0 +1,227 @@
+"""Reads an experiment: YAML, overrides, factors, one validated setup a cell, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dbdyno.errors import DynoError, Where
+from dbdyno.spec import checks, document, factors, model, overrides, paths, problems, typed
+from dbdyno.spec.claim_parser import parse as parse_claim
+from dbdyno.spec.claim_parser import parse_condition
+from dbdyno.spec.claim_resolver import resolve
+from dbdyno.spec.claim_types import Claim, Condition
+from dbdyno.spec.document import Node
+from dbdyno.spec.metrics import Scope
+from dbdyno.spec.model import HeadModel, SetupModel
+from dbdyno.spec.names import did_you_mean
+from dbdyno.spec.types import Cell, Cpus, Factor, Needs, Spec
+
+FILE_BYTES_MAX = 1 << 20
+CLAIMS_MAX = 100
+
+
+def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
+    """The experiment in a file (or in a text: anything with a line break in it).
+
+    `overrides_` are `path=value` texts, as after `--set`. Raises DynoError with file, line and
+    column for everything that is wrong.
+    """
+    text, file = _read(path_or_text)
+    root = paths.normal(document.parse(text, file))
+    _refuse_unknown_keys(root)
+    _require(root)
+    changes = overrides.read(overrides_, root)
+    written, root = root, overrides.apply(changes, root)
+    checks.names(root)
+    head = _head(root)
+    setup = _setup_of(root)
+    _validated(setup)
+    raw_factors = factors.read(root.mapping.get("factors"), paths.Paths.of(root))
+    checks.overrides_matter({change.keys: change.path for change in changes}, raw_factors)
+    cells = _cells(setup, raw_factors)
+    checks.targets_used(cells, root)
+    checks.levels_differ(raw_factors, cells)
+    scope = _scope(cells)
+    typed_factors = tuple(factor.typed() for factor in raw_factors)
+    return Spec(
+        name=head.experiment,
+        question=head.question.strip(),
+        factors=typed_factors,
+        cells=cells,
+        blocks=head.blocks,
+        data=head.state.data,
+        cache=head.state.cache,
+        seed=head.seed,
+        matters=head.matters,
+        needs=Needs(head.needs.cores, head.needs.memory),
+        require=_conditions(root, scope),
+        budget_s=head.budget,
+        cpus=_cpus(head, root),
+        claims=_claims(root, typed_factors, cells, scope),
+        scope=scope,
+        text=overrides.rewrite(text, changes, written),
+        path=str(file),
+        places={key: node.where for key, node in root.mapping.items()},
+    )
+
+
+def _read(path_or_text: Path | str) -> tuple[str, Path | str]:
+    if isinstance(path_or_text, str) and "\n" in path_or_text:
+        return path_or_text, "experiment"
+    path = Path(path_or_text)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise DynoError(
+            f"{path} cannot be read: {error.strerror}",
+            cause="a misspelt path, or no permission",
+            fix="give the path of an experiment file, or the name of a study",
+        ) from None
+    if len(raw) > FILE_BYTES_MAX:
+        raise DynoError(f"{path} is larger than 1 MiB, so it is hardly an experiment")
+    try:
+        return raw.decode("utf-8-sig"), path
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DynoError(
+            "the file is not UTF-8 text", where=Where(path, line, 1), fix="save it as UTF-8"
+        ) from None
+
+
+def _refuse_unknown_keys(root: Node) -> None:
+    known = (*model.TOP_KEYS,)
+    for key, node in root.mapping.items():
+        if key not in known:
+            raise DynoError(
+                f"there is no key `{key}` in an experiment",
+                where=node.place,
+                fix=did_you_mean(key, known),
+            )
+
+
+def _require(root: Node) -> None:
+    for key, example in (
+        ("experiment", "experiment: NAME"),
+        ("targets", "targets: {db: {kind: sqlite}}"),
+        ("groups", "workload: {kind: oltp}"),
+    ):
+        if key not in root.mapping:
+            name = "workload` or `groups" if key == "groups" else key
+            raise DynoError(f"`{name}` is missing", where=root.where, fix=f"add `{example}`")
+
+
+def _head(root: Node) -> HeadModel:
+    part = replace(root, value={k: n for k, n in root.mapping.items() if k in model.HEAD_KEYS})
+    try:
+        return HeadModel.model_validate(part.plain())
+    except ValidationError as error:
+        raise problems.translate(error, part, HeadModel) from None
+
+
+def _setup_of(root: Node) -> Node:
+    keys = ("targets", "groups", *model.SETUP_KEYS)
+    return replace(root, value={key: root.mapping[key] for key in keys if key in root.mapping})
+
+
+def _validated(setup: Node, levels: str = "") -> SetupModel:
+    setup = _null_is_a_kind(setup)
+    try:
+        return SetupModel.model_validate(setup.plain())
+    except ValidationError as error:
+        found = problems.translate(error, setup, SetupModel)
+        raise _in_cell(found, levels) from None
+
+
+def _null_is_a_kind(setup: Node) -> Node:
+    """`kind: null` names the null driver, though YAML reads no value there."""
+    targets = {}
+    for name, target in setup.mapping["targets"].mapping.items():
+        kind = target.mapping.get("kind")
+        if kind is not None and kind.value is None and kind.text == "null":
+            named = {**target.mapping, "kind": replace(kind, value="null")}
+            target = replace(target, value=named)
+        targets[name] = target
+    if not targets:
+        return setup
+    patched = replace(setup.mapping["targets"], value=targets)
+    return replace(setup, value={**setup.mapping, "targets": patched})
+
+
+def _cells(setup: Node, raw_factors: tuple[factors.RawFactor, ...]) -> tuple[Cell, ...]:
+    cells = []
+    for index, chosen in enumerate(factors.combinations(raw_factors)):
+        levels = {f.name: level.name for f, level in zip(raw_factors, chosen, strict=True)}
+        label = ", ".join(f"{name}={level}" for name, level in levels.items())
+        patched = setup
+        for level in chosen:
+            patched = paths.patch(patched, level.patches)
+        validated = _validated(patched, label)
+        try:
+            cell = typed.cell(index, levels, validated, patched)
+            checks.shared_data(cell, patched)
+        except DynoError as error:
+            raise _in_cell(error, label) from None
+        cells.append(cell)
+    return tuple(cells)
+
+
+def _in_cell(error: DynoError, levels: str) -> DynoError:
+    """The same error, saying in which cell it arises."""
+    what = f"{error.what} (in cell {levels})" if levels else error.what
+    return DynoError(what, where=error.where, cause=error.cause, fix=error.fix)
+
+
+def _scope(cells: Sequence[Cell]) -> Scope:
+    groups = tuple(group.name for group in cells[0].groups)
+    at_once = any(len(cell.targets) > 1 for cell in cells)
+    targets = {target.name: None for cell in cells for target in cell.targets}
+    return Scope(groups, tuple(targets) if at_once else ())
+
+
+def _claims(
+    root: Node, typed_factors: tuple[Factor, ...], cells: tuple[Cell, ...], scope: Scope
+) -> tuple[Claim, ...]:
+    nodes = root.mapping["claims"].items if "claims" in root.mapping else ()
+    if len(nodes) > CLAIMS_MAX:
+        raise DynoError(f"more than {CLAIMS_MAX} claims", where=nodes[CLAIMS_MAX].where)
+    found: dict[str, Claim] = {}
+    for node in nodes:
+        claim = parse_claim(str(node.value), _start(node))
+        if claim.text in found:
+            raise DynoError("this claim stands twice", where=node.where, fix="keep one of them")
+        resolve(claim, typed_factors, cells, scope.groups, scope.targets)
+        found[claim.text] = claim
+    return tuple(found.values())
+
+
+def _conditions(root: Node, scope: Scope) -> tuple[Condition, ...]:
+    nodes = root.mapping["require"].items if "require" in root.mapping else ()
+    return tuple(parse_condition(str(node.value), scope, _start(node)) for node in nodes)
+
+
+def _start(node: Node) -> Where:
+    """Where a scalar's text begins: behind the quote if there is one."""
+    return replace(node.where, column=node.where.column + 1) if node.quoted else node.where
+
+
+def _cpus(head: HeadModel, root: Node) -> Cpus:
+    cpus = Cpus(tuple(sorted(set(head.cpus.generator))), tuple(sorted(set(head.cpus.servers))))
+    both = set(cpus.generator) & set(cpus.servers)
+    if bool(cpus.generator) != bool(cpus.servers) or both:
+        node = root.mapping["cpus"]
+        what = (
+            f"CPU {min(both)} is given to generator and servers"
+            if both
+            else "`cpus` gives CPUs to one side only"
+        )
+        raise DynoError(
+            what,
+            where=node.where,
+            fix="write `cpus: {generator: [0], servers: [1]}`, or leave it out to share them all",
+        )
+    return cpus

@@ -1,0 +1,118 @@
+"""Turns what pydantic found wrong into the words of the file, at the place in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from dbdyno.errors import DynoError
+from dbdyno.spec.document import Node, shown
+from dbdyno.spec.names import did_you_mean, listed
+
+_TYPES = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "list_type": "a list",
+}
+_LIMITS = {
+    "greater_than_equal": ("ge", "at least"),
+    "less_than_equal": ("le", "at most"),
+    "greater_than": ("gt", "above"),
+    "less_than": ("lt", "below"),
+}
+_PATTERNS = {
+    "experiment": "small letters, digits and `-`, such as query-cache",
+    "tls": "verify, require, prefer, off or ca:FILE",
+}
+
+
+def translate(
+    error: ValidationError, root: Node, model: type[BaseModel], prefix: str = ""
+) -> DynoError:
+    """The first thing wrong in `root`, validated by `model`, as a user reads it."""
+    first = error.errors(include_url=False)[0]
+    loc = tuple(part for part in first["loc"] if part != "[key]" and not _is_branch(part))
+    node, depth = root.find(loc)
+    path = _path(loc, prefix)
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        return DynoError(
+            f"there is no key `{loc[-1]}` in {_owner(loc[:-1], prefix)}",
+            where=node.place,
+            fix=did_you_mean(str(loc[-1]), _keys(model, loc[:-1])),
+        )
+    if kind == "missing" or depth < len(loc):
+        return DynoError(f"`{path}` is missing", where=node.place, fix=f"add `{loc[-1]}:` to it")
+    if "[key]" in first["loc"]:
+        return DynoError(
+            f"`{loc[-1]}` cannot be a name",
+            where=node.place,
+            fix="a name is a letter or `_`, then letters, digits, `_` and `-`",
+        )
+    what, fix = _wrong(kind, first.get("ctx", {}), node, str(loc[-1]) if loc else "")
+    return DynoError(f"`{path}` {what}" if path else what, where=node.where, fix=fix)
+
+
+def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[str, str]:
+    value = shown(node)
+    if kind in _TYPES:
+        return f"must be {_TYPES[kind]}, not {value}", ""
+    if kind in _LIMITS:
+        name, words = _LIMITS[kind]
+        return f"must be {words} {context[name]}, not {value}", ""
+    if kind == "literal_error":
+        words_known = re.findall(r"'([^']*)'", str(context["expected"]))
+        fix = did_you_mean(node.text, words_known) if node.is_scalar else listed(words_known)
+        return f"cannot be {value}", fix
+    if kind == "string_pattern_mismatch":
+        return f"cannot be {value}", f"use {_PATTERNS.get(key, context['pattern'])}"
+    if kind == "value_error":
+        return f"{context['error']}, not {value}", ""
+    if kind == "too_short":
+        return "must name at least one", "add an entry"
+    return f"cannot be {value}", ""
+
+
+def _is_branch(part: str | int) -> bool:
+    """Pydantic puts the type it tried into the path of a union; the file has no such key."""
+    return isinstance(part, str) and part in ("str", "int", "float", "bool", "none")
+
+
+def _path(loc: Sequence[str | int], prefix: str) -> str:
+    parts = [str(part) for part in loc]
+    return ".".join([prefix, *parts] if prefix else parts)
+
+
+def _owner(loc: Sequence[str | int], prefix: str) -> str:
+    path = _path(loc, prefix)
+    return f"`{path}`" if path else "an experiment"
+
+
+def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    """The keys that the model at `loc` has."""
+    current: Any = model
+    for part in loc:
+        fields = getattr(current, "model_fields", None)
+        if fields is not None and part in fields:
+            current = _inner_model(fields[part].annotation)
+    return list(getattr(current, "model_fields", {}))
+
+
+def _inner_model(annotation: Any) -> Any:
+    """The model inside an annotation such as `dict[str, TargetModel]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in getattr(annotation, "__args__", ()):
+        found = _inner_model(argument)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,45 @@
+"""The JSON Schema of an experiment, for editors; committed as `schemas/experiment.schema.json`.
+
+It knows shapes and names. What depends on other parts of the file (claims, factors) only `load`
+can check.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dbdyno.spec.model import WORD_PATTERN, GroupModel, HeadModel, SetupModel, Strict
+from dbdyno.spec.types import Scalar
+
+FILE = "experiment.schema.json"
+_Level = dict[str, Any] | None
+
+
+class SetForm(Strict):
+    """One list of values for one or several paths."""
+
+    set: str | list[str] | None = Field(None, description="path or paths; default: the name")
+    levels: list[Scalar] = Field(min_length=2)
+
+
+class Experiment(HeadModel, SetupModel):
+    """An experiment of dbdyno."""
+
+    groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] | None = Field(  # type: ignore[valid-type,assignment]
+        None, description="workloads by name; or `workload` for a single one"
+    )
+    workload: GroupModel | None = Field(None, description="the only group")  # type: ignore[valid-type]
+    factors: dict[str, list[Scalar] | SetForm | dict[str, _Level]] = Field(
+        {}, description="what varies: levels as patches, or values of a path"
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of an experiment file."""
+    schema = Experiment.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "dbdyno experiment"
+    schema["oneOf"] = [{"required": ["workload"]}, {"required": ["groups"]}]
+    return schema
