@@ -1,0 +1,149 @@
+//! What a server's error numbers mean for a run.
+//!
+//! Sources: MySQL 8.4 and 9 "Server Error Message Reference"; MariaDB "Error Codes".
+
+use super::packet::{Fields, broken};
+use dyno_core::driver::ServerError;
+use dyno_core::error::{Error, Kind, Result};
+
+/// Longest kept text of a server's message, bytes.
+const MESSAGE_BYTES_MAX: usize = 500;
+
+/// An ERR packet taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Error number.
+    pub code: u16,
+    /// Five characters, empty before the login.
+    pub sqlstate: String,
+    /// The server's text.
+    pub message: String,
+}
+
+impl Refusal {
+    /// Parses an ERR packet's payload, the 0xff included.
+    pub fn parse(payload: &[u8]) -> Result<Self> {
+        let mut fields = Fields(payload);
+        let (Some(0xff), Some(code)) = (fields.u8(), fields.u16()) else {
+            return Err(broken("an error packet without a number"));
+        };
+        let mut sqlstate = &b""[..];
+        if fields.0.first() == Some(&b'#') {
+            let state = fields.bytes(6).ok_or_else(|| broken("an error packet cut short"))?;
+            sqlstate = &state[1..];
+        }
+        let text = &fields.0[..fields.0.len().min(MESSAGE_BYTES_MAX)];
+        Ok(Self {
+            code,
+            sqlstate: String::from_utf8_lossy(sqlstate).into_owned(),
+            message: String::from_utf8_lossy(text).into_owned(),
+        })
+    }
+
+    /// Whether the connection is gone or about to go: shutdown (1053), forced close (1080),
+    /// network trouble (1158 to 1161), killed (1927 MariaDB, 3169 MySQL), offline mode (3032),
+    /// idle for too long (4031).
+    pub fn ends_connection(&self) -> bool {
+        matches!(self.code, 1053 | 1080 | 1158..=1161 | 1927 | 3032 | 3169 | 4031)
+    }
+
+    /// Whether the server will not read a client's file: 1148 (command not allowed), 3948 and 4166
+    /// (local_infile is off, MySQL and MariaDB), 2068 (as some proxies say it).
+    pub fn refuses_infile(&self) -> bool {
+        matches!(self.code, 1148 | 2068 | 3948 | 4166)
+    }
+
+    /// As data about one statement.
+    pub fn into_server_error(self) -> ServerError {
+        ServerError {
+            // 1020: record has changed since last read (MariaDB's snapshot isolation). 1205: lock
+            // wait timeout. 1213: deadlock, or Galera certification. 3101: group replication
+            // certification. Every other code of class 40 asks for another try as well.
+            retryable: matches!(self.code, 1020 | 1205 | 1213 | 3101) || self.sqlstate == "40001",
+            // After a lock wait timeout only the statement is rolled back (unless
+            // innodb_rollback_on_timeout); a ROLLBACK too many does no harm.
+            rolled_back: matches!(self.code, 1213 | 3101),
+            code: self.code.to_string(),
+            message: self.message,
+        }
+    }
+
+    /// As the end of a login.
+    pub fn into_login_error(self, place: &str) -> Error {
+        let (kind, hint) = match self.code {
+            1040 | 1203 | 1226 => (
+                Kind::Connection,
+                "the server takes no more connections: raise max_connections (or the user's limit), or use fewer sessions",
+            ),
+            1049 => (
+                Kind::Authentication,
+                "the schema does not exist: create it or load the data first",
+            ),
+            1129 | 1130 => (Kind::Authentication, "the server does not accept this client's host"),
+            1159 | 3159 => (Kind::Authentication, "the account asks for TLS: set tls: require"),
+            _ if self.ends_connection() => (Kind::Connection, "the server is going away"),
+            _ => (Kind::Authentication, "check user, password and the account's host and plugin"),
+        };
+        Error::new(kind, format!("{place} refused the login: {} {}", self.code, self.message))
+            .hint(hint)
+    }
+
+    /// As the loss of a connection in use.
+    pub fn into_lost(self, place: &str) -> Error {
+        Error::new(
+            Kind::Connection,
+            format!("{place} closed the connection: {} {}", self.code, self.message),
+        )
+    }
+
+    /// As a refusal of something that a session cannot do without.
+    pub fn into_fatal(self, what: &str) -> Error {
+        let hint = match self.code {
+            1146 | 1049 => "load the data first",
+            1461 => "raise max_prepared_stmt_count, use fewer sessions, or protocol: text",
+            1295 => "this statement cannot be prepared: use protocol: text",
+            1193 | 1064 | 1231 => "this server's version may not know it",
+            _ => "",
+        };
+        Error::new(Kind::Server, format!("{what}: {} {}", self.code, self.message)).hint(hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlocks_and_timeouts_differ_in_what_is_left() {
+        let of = |code: u16, state: &str| {
+            let mut payload = vec![0xff];
+            payload.extend_from_slice(&code.to_le_bytes());
+            payload.push(b'#');
+            payload.extend_from_slice(state.as_bytes());
+            payload.extend_from_slice(b"text");
+            Refusal::parse(&payload).unwrap().into_server_error()
+        };
+        let deadlock = of(1213, "40001");
+        assert_eq!((deadlock.code.as_str(), deadlock.message.as_str()), ("1213", "text"));
+        assert!(deadlock.retryable && deadlock.rolled_back);
+        let timeout = of(1205, "HY000");
+        assert!(timeout.retryable && !timeout.rolled_back);
+        let duplicate = of(1062, "23000");
+        assert!(!duplicate.retryable && !duplicate.rolled_back);
+    }
+
+    #[test]
+    fn errors_before_the_login_have_no_sqlstate() {
+        let refusal = Refusal::parse(b"\xff\x10\x04Too many connections").unwrap();
+        assert_eq!((refusal.code, refusal.sqlstate.as_str()), (1040, ""));
+        assert_eq!(refusal.message, "Too many connections");
+        assert_eq!(refusal.into_login_error("db").kind, Kind::Connection);
+    }
+
+    #[test]
+    fn short_error_packets_are_rubbish() {
+        for payload in [&b"\xff"[..], b"\xff\x10", b"\xff\x10\x04#420"] {
+            assert_eq!(Refusal::parse(payload).unwrap_err().kind, Kind::Protocol);
+        }
+    }
+}

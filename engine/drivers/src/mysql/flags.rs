@@ -1,0 +1,113 @@
+//! Numbers of the protocol: capabilities, status flags, commands, field types.
+//!
+//! Sources: MySQL client/server protocol, "Capabilities Flags", "Status Flags", "Command Phase";
+//! MariaDB knowledge base, "Connection", for the extended capabilities.
+
+/// Capability flags of both sides, lower 32 bits.
+pub mod capability {
+    /// Set by MySQL and cleared by MariaDB, which then says more in its extended capabilities.
+    pub const CLIENT_MYSQL: u32 = 1;
+    /// Longer column flags.
+    pub const LONG_FLAG: u32 = 1 << 2;
+    /// The login names a schema.
+    pub const CONNECT_WITH_DB: u32 = 1 << 3;
+    /// The client can answer LOAD DATA LOCAL.
+    pub const LOCAL_FILES: u32 = 1 << 7;
+    /// Protocol since 4.1.
+    pub const PROTOCOL_41: u32 = 1 << 9;
+    /// TLS.
+    pub const SSL: u32 = 1 << 11;
+    /// Status flags in every OK.
+    pub const TRANSACTIONS: u32 = 1 << 13;
+    /// 20-byte challenges.
+    pub const SECURE_CONNECTION: u32 = 1 << 15;
+    /// More than one result set a statement (procedures).
+    pub const MULTI_RESULTS: u32 = 1 << 17;
+    /// The same for prepared statements.
+    pub const PS_MULTI_RESULTS: u32 = 1 << 18;
+    /// The login names its authentication plugin.
+    pub const PLUGIN_AUTH: u32 = 1 << 19;
+    /// The login carries key-value attributes.
+    pub const CONNECT_ATTRS: u32 = 1 << 20;
+    /// The login's answer to the challenge is length-encoded.
+    pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
+    /// No EOF packet behind column definitions; rows end with an OK packet.
+    pub const DEPRECATE_EOF: u32 = 1 << 24;
+}
+
+/// MariaDB's extended capabilities (bits 32 and up of the whole).
+pub mod extended {
+    /// Column definitions of a prepared statement are left out while they are what was sent before.
+    pub const CACHE_METADATA: u32 = 1 << 4;
+}
+
+/// Status flags in OK and EOF packets.
+pub mod status {
+    /// Another result follows.
+    pub const MORE_RESULTS: u16 = 0x0008;
+    /// A backslash in a string literal is a plain character.
+    pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
+}
+
+/// First byte of a request.
+pub mod command {
+    /// Goodbye.
+    pub const QUIT: u8 = 0x01;
+    /// Choose a schema.
+    pub const INIT_DB: u8 = 0x02;
+    /// A statement as text.
+    pub const QUERY: u8 = 0x03;
+    /// Columns of a table, for old clients.
+    pub const FIELD_LIST: u8 = 0x04;
+    /// One line of status.
+    pub const STATISTICS: u8 = 0x09;
+    /// Are you there?
+    pub const PING: u8 = 0x0e;
+    /// Prepare a statement.
+    pub const STMT_PREPARE: u8 = 0x16;
+    /// Execute a prepared statement.
+    pub const STMT_EXECUTE: u8 = 0x17;
+    /// Parameter data in pieces; never answered.
+    pub const STMT_SEND_LONG_DATA: u8 = 0x18;
+    /// Drop a prepared statement; never answered.
+    pub const STMT_CLOSE: u8 = 0x19;
+}
+
+/// Types of parameters and columns.
+pub mod field_type {
+    /// 64-bit integer.
+    pub const LONGLONG: u8 = 0x08;
+    /// Character string, length-encoded.
+    pub const VAR_STRING: u8 = 0xfd;
+}
+
+/// `utf8mb4_general_ci`: known to every MySQL and MariaDB since 5.5.3.
+pub const COLLATION_UTF8MB4: u8 = 45;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_is_a_single_bit() {
+        use capability::*;
+        let all = [
+            CLIENT_MYSQL,
+            LONG_FLAG,
+            CONNECT_WITH_DB,
+            LOCAL_FILES,
+            PROTOCOL_41,
+            SSL,
+            TRANSACTIONS,
+            SECURE_CONNECTION,
+            MULTI_RESULTS,
+            PS_MULTI_RESULTS,
+            PLUGIN_AUTH,
+            CONNECT_ATTRS,
+            PLUGIN_AUTH_LENENC,
+            DEPRECATE_EOF,
+        ];
+        assert!(all.iter().all(|flag| flag.is_power_of_two()));
+        assert_eq!(all.iter().fold(0, |seen, flag| seen ^ flag).count_ones() as usize, all.len());
+    }
+}

@@ -1,0 +1,241 @@
+//! From the greeting to the server's OK: TLS, challenge and response, change of plugin.
+//!
+//! Sources: MySQL protocol, "Connection Phase", "Caching_sha2_password information"; MariaDB
+//! knowledge base, "Connection".
+
+use super::Config;
+use super::auth::{NONCE_BYTES, Plugin, rsa_password};
+use super::codes::Refusal;
+use super::handshake::{Agreed, Greeting, Login as LoginPacket};
+use super::packet::{self, CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::Tls;
+
+/// Replies to one login: more is a server that will not come to an end.
+const ROUNDS_MAX: u32 = 16;
+
+/// What [`LoginState::feed`] has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing complete, or nothing that ends the login.
+    More,
+    /// TLS comes next.
+    StartTls,
+    /// Logged in.
+    Done,
+}
+
+/// A login under way.
+#[derive(Debug)]
+pub struct LoginState {
+    /// Nobody can listen: TLS or a Unix socket.
+    secure: bool,
+    on_socket: bool,
+    greeting: Option<Greeting>,
+    /// What both sides agreed on, once the greeting is in.
+    pub agreed: Agreed,
+    plugin: Plugin,
+    nonce: Vec<u8>,
+    /// The next `more data` is the server's RSA key.
+    key_asked: bool,
+    /// Sequence number of our next packet, which is also the server's next one.
+    seq: u8,
+    rounds: u32,
+    /// Status flags of the server's OK.
+    pub status: u16,
+}
+
+impl LoginState {
+    /// Waits for the greeting. `on_socket`: a Unix socket, where TLS is not asked for.
+    pub fn new(on_socket: bool) -> Self {
+        Self {
+            secure: on_socket,
+            on_socket,
+            greeting: None,
+            agreed: Agreed::default(),
+            plugin: Plugin::Native,
+            nonce: vec![],
+            key_asked: false,
+            seq: 0,
+            rounds: 0,
+            status: 0,
+        }
+    }
+
+    /// Number of this connection at the server; 0 before the greeting.
+    pub fn connection_id(&self) -> u32 {
+        self.greeting.as_ref().map_or(0, |greeting| greeting.connection_id)
+    }
+
+    /// Reads at most one packet.
+    pub fn feed(
+        &mut self,
+        config: &Config,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, Found)> {
+        let Some((length, seq)) = header(input) else { return Ok((0, Found::More)) };
+        if length == 0 || length > CONTROL_BYTES_MAX {
+            return Err(broken(format_args!("a packet of {length} bytes amid the login")));
+        }
+        let consumed = HEADER_BYTES + length;
+        let Some(payload) = input.get(HEADER_BYTES..consumed) else {
+            return Ok((0, Found::More));
+        };
+        if payload[0] == 0xff {
+            return Err(Refusal::parse(payload)?.into_login_error(&config.place));
+        }
+        self.rounds += 1;
+        if seq != self.seq || self.rounds > ROUNDS_MAX {
+            return Err(broken("packets out of order amid the login"));
+        }
+        self.seq = seq.wrapping_add(1);
+        let found = match self.greeting {
+            None => self.greet(config, payload, out)?,
+            Some(_) => self.answer(config, payload, out)?,
+        };
+        if found == Found::StartTls && consumed < input.len() {
+            // Whoever wrote that could not have been authenticated by the TLS to come.
+            return Err(broken("bytes between the greeting and TLS"));
+        }
+        Ok((consumed, found))
+    }
+
+    fn greet(&mut self, config: &Config, payload: &[u8], out: &mut Vec<u8>) -> Result<Found> {
+        let greeting = Greeting::parse(payload)?;
+        let tls = match config.tls {
+            _ if self.on_socket => false,
+            Tls::Off => false,
+            Tls::Prefer => greeting.offers_tls(),
+            Tls::Require | Tls::Verify | Tls::Ca(_) => {
+                if !greeting.offers_tls() {
+                    return Err(Error::new(
+                        Kind::Authentication,
+                        format!("{} does not offer TLS, and the plan asks for it", config.place),
+                    )
+                    .hint("configure the server's certificate, or set tls: prefer or off"));
+                }
+                true
+            }
+        };
+        self.agreed =
+            Agreed::new(&greeting, tls, !config.database.is_empty(), config.cache_metadata);
+        self.nonce.clone_from(&greeting.nonce);
+        self.plugin = Plugin::by_name(&greeting.plugin)
+            .filter(|_| self.nonce.len() == NONCE_BYTES)
+            .filter(|plugin| *plugin != Plugin::Ed25519)
+            .unwrap_or(Plugin::Native);
+        self.greeting = Some(greeting);
+        if tls {
+            self.seq = self.agreed.put_tls_request(out, self.seq);
+            return Ok(Found::StartTls);
+        }
+        self.put_login(config, out)?;
+        Ok(Found::More)
+    }
+
+    /// The transport is encrypted now: goes on with the login.
+    pub fn tls_established(&mut self, config: &Config, out: &mut Vec<u8>) {
+        self.secure = true;
+        // The challenge was checked when the greeting came; a wrong one would have been replaced
+        // by the native plugin, which the server then changes.
+        let _ = self.put_login(config, out);
+    }
+
+    fn put_login(&mut self, config: &Config, out: &mut Vec<u8>) -> Result<()> {
+        let password = config.password.0.as_bytes();
+        let answer = self
+            .plugin
+            .answer(password, &self.nonce)
+            .ok_or_else(|| broken("a challenge of the wrong length"))?;
+        let login = LoginPacket {
+            user: &config.user,
+            database: &config.database,
+            plugin: self.plugin,
+            answer: &answer,
+        };
+        self.seq = self.agreed.put_login(out, self.seq, &login);
+        Ok(())
+    }
+
+    fn answer(&mut self, config: &Config, payload: &[u8], out: &mut Vec<u8>) -> Result<Found> {
+        match payload[0] {
+            0x00 => {
+                let mut fields = Fields(&payload[1..]);
+                let (Some(_), Some(_), Some(status)) =
+                    (fields.lenenc(), fields.lenenc(), fields.u16())
+                else {
+                    return Err(broken("an OK packet cut short"));
+                };
+                self.status = status;
+                Ok(Found::Done)
+            }
+            0x01 => self.more_data(config, &payload[1..], out),
+            0xfe => self.switch(config, &payload[1..], out),
+            other => Err(broken(format_args!("packet 0x{other:02x} amid the login"))),
+        }
+    }
+
+    /// The server wants another plugin, with a challenge of its own.
+    fn switch(&mut self, config: &Config, payload: &[u8], out: &mut Vec<u8>) -> Result<Found> {
+        let mut fields = Fields(payload);
+        // An empty request means passwords from before 4.1.
+        let name = fields.nul().unwrap_or(b"mysql_old_password");
+        self.plugin = Plugin::by_name(name).ok_or_else(|| {
+            Error::new(
+                Kind::Authentication,
+                format!(
+                    "{} asks user {} for plugin {}",
+                    config.place,
+                    config.user,
+                    String::from_utf8_lossy(name)
+                ),
+            )
+            .hint("use an account with mysql_native_password, caching_sha2_password or ed25519")
+        })?;
+        self.nonce.clear();
+        self.nonce.extend_from_slice(fields.0.strip_suffix(&[0]).unwrap_or(fields.0));
+        if self.plugin == Plugin::Ed25519 {
+            // Its challenge ends with the packet and may well end with a zero.
+            self.nonce.clear();
+            self.nonce.extend_from_slice(fields.0.get(..32).unwrap_or(fields.0));
+        }
+        self.key_asked = false;
+        let password = config.password.0.as_bytes();
+        let answer = self
+            .plugin
+            .answer(password, &self.nonce)
+            .ok_or_else(|| broken("a challenge of the wrong length"))?;
+        self.seq = packet::write(out, self.seq, &answer);
+        Ok(Found::More)
+    }
+
+    /// `caching_sha2_password` goes on: the answer was enough (3), or the password itself is
+    /// wanted (4), which only an encrypted way may carry.
+    fn more_data(&mut self, config: &Config, data: &[u8], out: &mut Vec<u8>) -> Result<Found> {
+        if self.plugin != Plugin::CachingSha2 {
+            return Err(broken("the login's plugin has nothing more to say"));
+        }
+        let password = config.password.0.as_bytes();
+        if std::mem::take(&mut self.key_asked) {
+            let encrypted = rsa_password(password, &self.nonce, data)?;
+            self.seq = packet::write(out, self.seq, &encrypted);
+            return Ok(Found::More);
+        }
+        match data {
+            [3] => {}
+            [4] if self.secure => {
+                let at = packet::start(out);
+                out.extend_from_slice(password);
+                out.push(0);
+                self.seq = packet::finish(out, at, self.seq);
+            }
+            [4] => {
+                self.key_asked = true;
+                self.seq = packet::write(out, self.seq, &[2]);
+            }
+            _ => return Err(broken("an unknown step of caching_sha2_password")),
+        }
+        Ok(Found::More)
+    }
+}

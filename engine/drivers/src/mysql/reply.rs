@@ -1,0 +1,404 @@
+//! Replies on their way in, without building rows: packets of a result set are counted and
+//! skipped as they come, split at any byte.
+//!
+//! Sources: MySQL protocol, "Text Resultset", "Binary Protocol Resultset", "OK_Packet",
+//! "EOF_Packet", "COM_STMT_PREPARE Response", "LOCAL INFILE Request"; MariaDB knowledge base,
+//! "Result Set Packets" (metadata caching).
+
+use super::codes::Refusal;
+use super::flags::{capability, status};
+use super::handshake::Agreed;
+use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
+use dyno_core::error::Result;
+
+/// More columns than any server allows (4096).
+const COLUMNS_MAX: u64 = 65_535;
+
+/// Longest first row that is kept for `query`, bytes.
+const ROW_BYTES_MAX: usize = 64 << 20;
+
+/// What the request in flight may be answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// A result or result sets.
+    Result,
+    /// The same, and the first row as text is wanted.
+    FirstRow,
+    /// The numbers of a prepared statement.
+    Prepared,
+    /// A request for the data of LOAD DATA LOCAL.
+    Infile,
+}
+
+/// What [`Reader::feed`] has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing complete.
+    More,
+    /// The whole reply: see the reader's fields.
+    Done,
+    /// The server asks for the file; only where expected.
+    Infile,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// OK, ERR, LOCAL INFILE or a column count.
+    First,
+    /// Definitions still to come, then the end of them.
+    Definitions(u64),
+    /// Rows, ended by OK, EOF or ERR.
+    Rows,
+    /// A prepared statement's parameter definitions (left), columns behind them.
+    PreparedParams(u64, u64),
+    /// A prepared statement's column definitions.
+    PreparedColumns(u64),
+}
+
+/// Reads the replies of one connection, one after the other.
+#[derive(Debug)]
+pub struct Reader {
+    deprecate_eof: bool,
+    caches_metadata: bool,
+    expect: Expect,
+    step: Step,
+    /// Sequence number that the next packet must carry; none where the request may have taken
+    /// several packets, since the reply counts on from the last of them.
+    seq: Option<u8>,
+    /// Bytes of the current packet that are still to be skipped.
+    skip: usize,
+    /// The packet being skipped is full: its payload goes on in the next one.
+    continued: bool,
+    /// Amid a payload that is skipped.
+    inside: bool,
+    /// What is being skipped is the wanted first row.
+    keep: bool,
+    row: Vec<u8>,
+    columns: u64,
+    /// Rows so far.
+    pub rows: u64,
+    /// Rows changed so far.
+    pub affected: u64,
+    /// The server's refusal, if it refused.
+    pub refusal: Option<Box<Refusal>>,
+    /// Number of the statement just prepared.
+    pub statement_id: u32,
+    /// Its number of parameters.
+    pub params: u16,
+    /// The last status flags seen, on this connection.
+    pub status: u16,
+    /// First row of the last `FirstRow`.
+    pub first_row: Vec<Option<String>>,
+}
+
+impl Reader {
+    /// For a connection that has just agreed on its capabilities.
+    pub fn new(agreed: &Agreed) -> Self {
+        Self {
+            deprecate_eof: agreed.has(capability::DEPRECATE_EOF),
+            caches_metadata: agreed.caches_metadata(),
+            expect: Expect::Result,
+            step: Step::First,
+            seq: None,
+            skip: 0,
+            continued: false,
+            inside: false,
+            keep: false,
+            row: vec![],
+            columns: 0,
+            rows: 0,
+            affected: 0,
+            refusal: None,
+            statement_id: 0,
+            params: 0,
+            status: 0,
+            first_row: vec![],
+        }
+    }
+
+    /// A request went out; its reply comes next.
+    #[inline]
+    pub fn begin(&mut self, expect: Expect) {
+        self.expect = expect;
+        self.step = Step::First;
+        self.seq = None;
+        self.rows = 0;
+        self.affected = 0;
+        debug_assert!(!self.inside && self.refusal.is_none());
+        if expect == Expect::FirstRow {
+            self.first_row.clear();
+        }
+    }
+
+    /// The file's data went out; the packet after it carries `seq`.
+    pub fn resume(&mut self, seq: u8) {
+        self.expect = Expect::Result;
+        self.step = Step::First;
+        self.seq = Some(seq);
+    }
+
+    /// Sequence number of the packet that follows.
+    pub fn next_seq(&self) -> u8 {
+        self.seq.unwrap_or(1)
+    }
+
+    /// Name of the file that the server asks for.
+    pub fn infile_name(&self) -> &[u8] {
+        &self.row
+    }
+
+    /// Whether backslashes in string literals escape.
+    pub fn backslash(&self) -> bool {
+        self.status & status::NO_BACKSLASH_ESCAPES == 0
+    }
+
+    /// Reads from the front of `input`; returns the bytes consumed and what they meant.
+    #[inline]
+    pub fn feed(&mut self, input: &[u8]) -> Result<(usize, Found)> {
+        let mut at = 0;
+        loop {
+            if self.inside {
+                at += self.skip_some(&input[at..])?;
+                if self.inside {
+                    return Ok((at, Found::More));
+                }
+                if self.payload_end() {
+                    return Ok((at, Found::Done));
+                }
+            }
+            let rest = &input[at..];
+            let Some((length, seq)) = header(rest) else { return Ok((at, Found::More)) };
+            if length == 0 {
+                return Err(broken("an empty packet"));
+            }
+            let Some(first) = rest.get(HEADER_BYTES).copied() else {
+                return Ok((at, Found::More));
+            };
+            if self.skips(first, length) {
+                self.check_seq(seq)?;
+                self.inside = true;
+                self.skip = length;
+                self.continued = length == PAYLOAD_BYTES_MAX;
+                at += HEADER_BYTES;
+                continue;
+            }
+            if length > CONTROL_BYTES_MAX {
+                return Err(broken(format_args!("a control packet of {length} bytes")));
+            }
+            let Some(payload) = rest.get(HEADER_BYTES..HEADER_BYTES + length) else {
+                return Ok((at, Found::More));
+            };
+            at += HEADER_BYTES + length;
+            let found = self.control(first, seq, payload)?;
+            if found != Found::More {
+                return Ok((at, found));
+            }
+        }
+    }
+
+    #[inline]
+    fn check_seq(&mut self, seq: u8) -> Result<()> {
+        if let Some(due) = self.seq
+            && seq != due
+        {
+            return Err(broken(format_args!("packet number {seq} came where {due} was due")));
+        }
+        self.seq = Some(seq.wrapping_add(1));
+        Ok(())
+    }
+
+    /// Whether the packet that begins with `first` is a definition or a row, whose contents do not
+    /// matter; counts it if so.
+    #[inline]
+    fn skips(&mut self, first: u8, length: usize) -> bool {
+        match &mut self.step {
+            Step::Rows => {
+                // A row's first byte may be 0xfe too, but then its packet is a full one (or, where
+                // rows end with an EOF packet, at least nine bytes long).
+                let end_bytes = if self.deprecate_eof { PAYLOAD_BYTES_MAX } else { 9 };
+                if first == 0xff || (first == 0xfe && length < end_bytes) {
+                    return false;
+                }
+                if self.expect == Expect::FirstRow && self.first_row.is_empty() {
+                    self.keep = true;
+                    self.row.clear();
+                }
+                self.rows += 1;
+                true
+            }
+            Step::Definitions(left)
+            | Step::PreparedParams(left, _)
+            | Step::PreparedColumns(left)
+                if *left > 0 && first != 0xff =>
+            {
+                *left -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Skips what is there of a payload, over packet borders; `inside` says whether more is due.
+    #[inline]
+    fn skip_some(&mut self, input: &[u8]) -> Result<usize> {
+        let mut at = 0;
+        loop {
+            let count = self.skip.min(input.len() - at);
+            if self.keep {
+                self.keep_bytes(&input[at..at + count])?;
+            }
+            self.skip -= count;
+            at += count;
+            if self.skip == 0 && !self.continued {
+                self.inside = false;
+                return Ok(at);
+            }
+            let Some((length, seq)) = header(&input[at..]).filter(|_| self.skip == 0) else {
+                return Ok(at);
+            };
+            self.check_seq(seq)?;
+            self.skip = length;
+            self.continued = length == PAYLOAD_BYTES_MAX;
+            at += HEADER_BYTES;
+        }
+    }
+
+    #[cold]
+    fn keep_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.row.len() + bytes.len() > ROW_BYTES_MAX {
+            return Err(broken("a first row of more than 64 MB"));
+        }
+        self.row.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// A skipped payload is over. True: and with it the reply, since where EOF packets are
+    /// deprecated nothing else ends the definitions of a prepared statement.
+    #[inline]
+    fn payload_end(&mut self) -> bool {
+        if self.keep {
+            self.keep_row();
+        }
+        self.deprecate_eof && !matches!(self.step, Step::Rows) && self.definitions_end()
+    }
+
+    /// Moves on if all definitions of their kind are in. True: the reply is over.
+    fn definitions_end(&mut self) -> bool {
+        match self.step {
+            Step::Definitions(0) => self.step = Step::Rows,
+            Step::PreparedParams(0, 0) | Step::PreparedColumns(0) => return true,
+            Step::PreparedParams(0, columns) => self.step = Step::PreparedColumns(columns),
+            _ => {}
+        }
+        false
+    }
+
+    /// Takes the first row apart.
+    #[cold]
+    fn keep_row(&mut self) {
+        self.keep = false;
+        let mut fields = Fields(&self.row);
+        for _ in 0..self.columns {
+            let Some(value) = fields.lenenc_bytes() else { break };
+            self.first_row.push(value.map(|text| String::from_utf8_lossy(text).into_owned()));
+        }
+    }
+
+    /// A packet that is neither definition nor row.
+    fn control(&mut self, first: u8, seq: u8, payload: &[u8]) -> Result<Found> {
+        if first == 0xff {
+            // Its number is not checked: servers on their way out send 0 here.
+            self.refusal = Some(Box::new(Refusal::parse(payload)?));
+            return Ok(Found::Done);
+        }
+        self.check_seq(seq)?;
+        match (self.step, first) {
+            (Step::First, 0x00) if self.expect == Expect::Prepared => self.prepared(payload),
+            (Step::First, 0x00) => self.ok(payload),
+            (Step::First, 0xfb) if self.expect == Expect::Infile => {
+                self.row.clear();
+                self.row.extend_from_slice(&payload[1..]);
+                Ok(Found::Infile)
+            }
+            (Step::First, 0xfb) => Err(broken("it asks for a file that we did not offer")),
+            (Step::First, 0xfe) => Err(broken("an end of rows without rows")),
+            (Step::First, _) if self.expect == Expect::Prepared => {
+                Err(broken("rows where a prepared statement was due"))
+            }
+            (Step::First, _) => self.column_count(payload),
+            (Step::Rows, _) if self.deprecate_eof => self.rows_end_ok(payload),
+            (Step::Rows, _) => self.rows_end_eof(payload),
+            (_, 0xfe) if payload.len() < 9 => match self.definitions_end() {
+                true => Ok(Found::Done),
+                false => Ok(Found::More),
+            },
+            _ => Err(broken(format_args!("packet 0x{first:02x} amid column definitions"))),
+        }
+    }
+
+    fn ok(&mut self, payload: &[u8]) -> Result<Found> {
+        let mut fields = Fields(&payload[1..]);
+        let (Some(affected), Some(_insert_id), Some(status)) =
+            (fields.lenenc(), fields.lenenc(), fields.u16())
+        else {
+            return Err(broken("an OK packet cut short"));
+        };
+        self.affected = self.affected.saturating_add(affected);
+        Ok(self.result_end(status))
+    }
+
+    fn rows_end_ok(&mut self, payload: &[u8]) -> Result<Found> {
+        let mut fields = Fields(&payload[1..]);
+        let (Some(_), Some(_), Some(status)) = (fields.lenenc(), fields.lenenc(), fields.u16())
+        else {
+            return Err(broken("the end of rows cut short"));
+        };
+        Ok(self.result_end(status))
+    }
+
+    fn rows_end_eof(&mut self, payload: &[u8]) -> Result<Found> {
+        let mut fields = Fields(&payload[1..]);
+        let (Some(_warnings), Some(status)) = (fields.u16(), fields.u16()) else {
+            return Err(broken("an EOF packet cut short"));
+        };
+        Ok(self.result_end(status))
+    }
+
+    /// One result is over; perhaps another follows.
+    #[inline]
+    fn result_end(&mut self, status: u16) -> Found {
+        self.status = status;
+        self.step = Step::First;
+        if status & status::MORE_RESULTS != 0 { Found::More } else { Found::Done }
+    }
+
+    fn column_count(&mut self, payload: &[u8]) -> Result<Found> {
+        let mut fields = Fields(payload);
+        let columns = fields.lenenc().filter(|columns| (1..=COLUMNS_MAX).contains(columns));
+        let Some(columns) = columns else { return Err(broken("an impossible column count")) };
+        let definitions = if self.caches_metadata {
+            fields.u8().ok_or_else(|| broken("a column count without its metadata flag"))? != 0
+        } else {
+            true
+        };
+        self.columns = columns;
+        self.step = if definitions { Step::Definitions(columns) } else { Step::Rows };
+        Ok(Found::More)
+    }
+
+    fn prepared(&mut self, payload: &[u8]) -> Result<Found> {
+        let mut fields = Fields(&payload[1..]);
+        let (Some(id), Some(columns), Some(params)) = (fields.u32(), fields.u16(), fields.u16())
+        else {
+            return Err(broken("the reply to a preparation cut short"));
+        };
+        self.statement_id = id;
+        self.params = params;
+        let columns = u64::from(columns);
+        self.step = match params {
+            0 => Step::PreparedColumns(columns),
+            _ => Step::PreparedParams(u64::from(params), columns),
+        };
+        Ok(if params == 0 && columns == 0 { Found::Done } else { Found::More })
+    }
+}

@@ -1,0 +1,284 @@
+//! Statements on their way out: split and checked once, then encoded without allocation, as a
+//! binary execution of a prepared statement or as text.
+//!
+//! Sources: MySQL protocol, "COM_STMT_EXECUTE", "Binary Protocol Value"; MySQL reference manual,
+//! "String Literals".
+
+use super::flags::{command, field_type};
+use super::packet;
+use dyno_core::error::{Error, Kind as ErrorKind, Result};
+use dyno_core::workload::{Kind, Op, ParamType, Statement, Transaction, Value};
+use memchr::{memchr, memchr_iter, memchr3};
+
+/// A statement, ready to be sent.
+#[derive(Debug)]
+pub struct Template {
+    /// Name of its class, for messages.
+    pub class: &'static str,
+    /// The words; `BEGIN` and `COMMIT` filled in.
+    pub sql: String,
+    /// Where the `?` stand.
+    cuts: Vec<usize>,
+    /// Types of the parameters.
+    params: Vec<ParamType>,
+    /// `BEGIN` and `COMMIT` always travel as text.
+    pub prepares: bool,
+}
+
+impl Template {
+    /// Checks one statement of a workload.
+    pub fn new(statement: &Statement) -> Result<Self> {
+        let words = match statement.kind {
+            Kind::BeginRead | Kind::BeginWrite => Some("BEGIN"),
+            Kind::Commit => Some("COMMIT"),
+            Kind::Read | Kind::Write => None,
+        };
+        let sql = words.unwrap_or(&statement.sql).to_string();
+        let cuts: Vec<usize> = memchr_iter(b'?', sql.as_bytes()).collect();
+        if cuts.len() != statement.params.len() || cuts.len() > usize::from(u16::MAX) {
+            return Err(Error::new(
+                ErrorKind::Plan,
+                format!(
+                    "statement {} has {} question marks and {} parameters",
+                    statement.class,
+                    cuts.len(),
+                    statement.params.len()
+                ),
+            ));
+        }
+        let prepares = words.is_none();
+        Ok(Self { class: statement.class, sql, cuts, params: statement.params.clone(), prepares })
+    }
+
+    /// Number of parameters.
+    pub fn params(&self) -> usize {
+        self.params.len()
+    }
+
+    /// Appends the request that prepares it.
+    pub fn put_prepare(&self, out: &mut Vec<u8>) {
+        put_command(out, command::STMT_PREPARE, self.sql.as_bytes());
+    }
+
+    /// Appends the execution of prepared statement `id`. `with_types`: the parameters' types go
+    /// along, as they must the first time; the server keeps them.
+    #[inline]
+    pub fn put_execute(
+        &self,
+        id: u32,
+        with_types: bool,
+        op: &Op,
+        tx: &Transaction,
+        out: &mut Vec<u8>,
+    ) {
+        let at = packet::start(out);
+        let [a, b, c, d] = id.to_le_bytes();
+        // No cursor (0), one iteration.
+        out.extend_from_slice(&[command::STMT_EXECUTE, a, b, c, d, 0, 1, 0, 0, 0]);
+        let values = tx.values_of(op);
+        debug_assert_eq!(values.len(), self.params.len(), "parameters of {}", self.class);
+        if !self.params.is_empty() {
+            let nulls = out.len();
+            out.resize(nulls + self.params.len().div_ceil(8), 0);
+            out.push(u8::from(with_types));
+            if with_types {
+                self.put_types(out);
+            }
+            for (index, (value, param)) in values.iter().zip(&self.params).enumerate() {
+                match (value, param) {
+                    (Value::Int(value), ParamType::Int | ParamType::BigInt) => {
+                        out.extend_from_slice(&value.to_le_bytes());
+                    }
+                    (Value::Text(range), ParamType::Text) => {
+                        packet::put_lenenc_bytes(out, tx.text_of(range));
+                    }
+                    _ => {
+                        debug_assert!(
+                            false,
+                            "parameter {index} of {} has another type",
+                            self.class
+                        );
+                        out[nulls + index / 8] |= 1 << (index % 8);
+                    }
+                }
+            }
+        }
+        packet::finish(out, at, 0);
+    }
+
+    /// Whole numbers always travel in eight bytes: the value cannot be cut off, and the server
+    /// compares them with an INTEGER column just the same.
+    fn put_types(&self, out: &mut Vec<u8>) {
+        for param in &self.params {
+            out.push(match param {
+                ParamType::Int | ParamType::BigInt => field_type::LONGLONG,
+                ParamType::Text => field_type::VAR_STRING,
+            });
+            out.push(0);
+        }
+    }
+
+    /// Appends the statement as text, parameters in place. `backslash`: string literals know
+    /// backslash escapes.
+    #[inline]
+    pub fn put_text(&self, backslash: bool, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+        let at = packet::start(out);
+        out.push(command::QUERY);
+        let sql = self.sql.as_bytes();
+        let values = tx.values_of(op);
+        debug_assert_eq!(values.len(), self.params.len(), "parameters of {}", self.class);
+        let mut from = 0;
+        for (cut, value) in self.cuts.iter().zip(values) {
+            out.extend_from_slice(&sql[from..*cut]);
+            match value {
+                Value::Int(value) => {
+                    out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes());
+                }
+                Value::Text(range) => put_quoted(out, tx.text_of(range), backslash),
+            }
+            from = cut + 1;
+        }
+        out.extend_from_slice(&sql[from..]);
+        packet::finish(out, at, 0);
+    }
+}
+
+/// Appends a command and its argument as one packet.
+pub fn put_command(out: &mut Vec<u8>, command: u8, argument: &[u8]) {
+    let at = packet::start(out);
+    out.push(command);
+    out.extend_from_slice(argument);
+    packet::finish(out, at, 0);
+}
+
+/// Appends a string literal. Bytewise, since no byte of a longer UTF-8 character is ASCII.
+pub fn put_quoted(out: &mut Vec<u8>, text: &[u8], backslash: bool) {
+    out.push(b'\'');
+    let mut rest = text;
+    // Zero bytes are legal in literals but not in every tool that reads logs of them.
+    let next = |rest: &[u8]| match backslash {
+        true => memchr3(b'\'', b'\\', 0, rest),
+        false => memchr(b'\'', rest),
+    };
+    while let Some(at) = next(rest) {
+        out.extend_from_slice(&rest[..at]);
+        match rest[at] {
+            b'\'' => out.extend_from_slice(b"''"),
+            0 => out.extend_from_slice(b"\\0"),
+            _ => out.extend_from_slice(b"\\\\"),
+        }
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'\'');
+}
+
+/// Appends a name in backticks.
+pub fn put_name(out: &mut Vec<u8>, name: &str) {
+    out.push(b'`');
+    out.extend_from_slice(name.replace('`', "``").as_bytes());
+    out.push(b'`');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn template(sql: &str, params: &[ParamType]) -> Result<Template> {
+        Template::new(&Statement {
+            class: "c",
+            kind: Kind::Read,
+            sql: sql.into(),
+            params: params.to_vec(),
+        })
+    }
+
+    fn tx() -> Transaction {
+        let mut tx = Transaction::default();
+        tx.int(-5);
+        tx.text(|arena| arena.extend_from_slice(b"o'k\\"));
+        tx.op(0);
+        tx
+    }
+
+    const SQL: &str = "UPDATE t SET c=? WHERE d=? LIMIT 1";
+    const PARAMS: [ParamType; 2] = [ParamType::Int, ParamType::Text];
+
+    #[test]
+    fn text_puts_the_parameters_in_place() {
+        let (tx, mut out) = (tx(), vec![]);
+        let template = template(SQL, &PARAMS).unwrap();
+        template.put_text(true, &tx.ops[0], &tx, &mut out);
+        assert_eq!(packet::header(&out), Some((out.len() - 4, 0)));
+        assert_eq!(&out[4..], b"\x03UPDATE t SET c=-5 WHERE d='o''k\\\\' LIMIT 1");
+        out.clear();
+        template.put_text(false, &tx.ops[0], &tx, &mut out);
+        assert_eq!(&out[4..], b"\x03UPDATE t SET c=-5 WHERE d='o''k\\' LIMIT 1");
+    }
+
+    #[test]
+    fn an_execution_has_the_documented_shape() {
+        let (tx, mut out) = (tx(), vec![]);
+        let template = template(SQL, &PARAMS).unwrap();
+        template.put_execute(0x0102, true, &tx.ops[0], &tx, &mut out);
+        let mut want = b"\x17\x02\x01\0\0\0\x01\0\0\0\0\x01\x08\0\xfd\0".to_vec();
+        want.extend_from_slice(&(-5i64).to_le_bytes());
+        want.extend_from_slice(b"\x04o'k\\");
+        assert_eq!(&out[4..], want);
+        let with_types = out.len();
+        out.clear();
+        template.put_execute(0x0102, false, &tx.ops[0], &tx, &mut out);
+        assert_eq!(out.len(), with_types - 4);
+        assert_eq!(out[15], 0);
+    }
+
+    #[test]
+    fn no_parameters_no_bitmap() {
+        let mut tx = Transaction::default();
+        tx.op(0);
+        let mut out = vec![];
+        template("SELECT 1", &[]).unwrap().put_execute(7, true, &tx.ops[0], &tx, &mut out);
+        assert_eq!(out.len(), 4 + 10);
+    }
+
+    #[test]
+    fn question_marks_must_match_the_parameters() {
+        assert_eq!(template("SELECT ?", &[]).unwrap_err().kind, ErrorKind::Plan);
+    }
+
+    #[test]
+    fn names_cannot_break_out() {
+        let mut out = vec![];
+        put_name(&mut out, "a`b");
+        assert_eq!(out, b"`a``b`");
+    }
+
+    /// What the server makes of a literal.
+    fn read_literal(literal: &[u8], backslash: bool) -> Vec<u8> {
+        let mut inner = literal[1..literal.len() - 1].iter();
+        let mut text = vec![];
+        while let Some(byte) = inner.next() {
+            match byte {
+                b'\'' => assert_eq!(inner.next(), Some(&b'\''), "a lone quote ends the literal"),
+                b'\\' if backslash => {
+                    let escaped = *inner.next().expect("a backslash escapes the closing quote");
+                    text.push(if escaped == b'0' { 0 } else { escaped });
+                    continue;
+                }
+                _ => {}
+            }
+            text.push(*byte);
+        }
+        text
+    }
+
+    proptest! {
+        #[test]
+        fn literals_come_back_in_both_modes(text: Vec<u8>, backslash: bool) {
+            let mut out = vec![];
+            put_quoted(&mut out, &text, backslash);
+            prop_assert_eq!(read_literal(&out, backslash), text);
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! One connection: login, session statements, preparation, then requests.
+
+use super::Config;
+use super::bulk::{self, INFILE_NAME, Inserts, Mode};
+use super::codes::Refusal;
+use super::flags::command;
+use super::handshake::Agreed;
+use super::login::{Found as LoginFound, LoginState};
+use super::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
+use super::reply::{Expect, Found, Reader};
+use super::statement::put_command;
+use dyno_core::driver::{Cancel, Progress, Reply, Wire};
+use dyno_core::error::Result;
+use dyno_core::plan::Protocol;
+use dyno_core::workload::{Op, Transaction};
+use std::sync::Arc;
+
+/// A connection's state.
+#[derive(Debug)]
+pub struct MysqlWire {
+    config: Arc<Config>,
+    phase: Phase,
+    connection_id: u32,
+    reader: Reader,
+    /// By statement, while `protocol` is prepared.
+    prepared: Vec<Prepared>,
+    /// The server has refused LOAD DATA LOCAL on this connection.
+    infile_refused: bool,
+}
+
+/// A statement as this connection knows it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Prepared {
+    id: u32,
+    /// The server has the types of its parameters.
+    typed: bool,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Not connected yet.
+    New,
+    Login(Box<LoginState>),
+    /// Session statement number n is in flight.
+    Session(usize),
+    /// All preparations are in flight, statement number n is answered next.
+    Prepare(usize),
+    Idle,
+    /// A request or query is in flight.
+    Busy,
+    Bulk(Bulk),
+}
+
+#[derive(Debug)]
+enum Bulk {
+    /// LOAD DATA is in flight; where it may be refused, what to do then.
+    Asked(Option<Box<Inserts>>),
+    /// The server takes the file; our next packet's number.
+    Sending(u8),
+    /// The file is sent.
+    Ending,
+    /// The server is asked for its longest packet.
+    LimitAsked(Box<Inserts>),
+    Inserting(Box<Inserts>),
+}
+
+impl MysqlWire {
+    /// A connection yet to be made.
+    pub fn new(config: Arc<Config>) -> Self {
+        Self {
+            config,
+            phase: Phase::New,
+            connection_id: 0,
+            reader: Reader::new(&Agreed::default()),
+            prepared: vec![],
+            infile_refused: false,
+        }
+    }
+
+    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        let Phase::Login(login) = &mut self.phase else { return Ok((0, Progress::More)) };
+        let (consumed, found) = login.feed(&self.config, input, out)?;
+        self.connection_id = login.connection_id();
+        let progress = match found {
+            LoginFound::More => Progress::More,
+            LoginFound::StartTls => Progress::StartTls,
+            LoginFound::Done => {
+                self.reader = Reader::new(&login.agreed);
+                self.reader.status = login.status;
+                self.prepared.clear();
+                self.infile_refused = false;
+                self.session(0, out)
+            }
+        };
+        Ok((consumed, progress))
+    }
+
+    /// Sends session statement `index`, or goes on when there are no more.
+    fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Progress {
+        if let Some(sql) = self.config.session_sql.get(index) {
+            put_command(out, command::QUERY, sql.as_bytes());
+            self.reader.begin(Expect::Result);
+            self.phase = Phase::Session(index);
+            return Progress::More;
+        }
+        if self.config.protocol == Protocol::Prepared {
+            // One behind the other without waiting: thousands of sessions times a hundred
+            // statements would otherwise be that many round trips.
+            for template in self.config.templates.iter().filter(|template| template.prepares) {
+                template.put_prepare(out);
+            }
+            self.prepared.resize(self.config.templates.len(), Prepared::default());
+        }
+        self.await_preparation(0)
+    }
+
+    /// Waits for the first statement from `index` on that was sent to be prepared.
+    fn await_preparation(&mut self, index: usize) -> Progress {
+        let mut rest = self.config.templates.iter().enumerate().skip(index);
+        match rest.find(|(_, template)| template.prepares) {
+            Some((index, _)) if self.config.protocol == Protocol::Prepared => {
+                self.reader.begin(Expect::Prepared);
+                self.phase = Phase::Prepare(index);
+                Progress::More
+            }
+            _ => {
+                self.phase = Phase::Idle;
+                Progress::Ready
+            }
+        }
+    }
+
+    fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Progress> {
+        if let Some(refusal) = self.reader.refusal.take() {
+            let what = format!("session statement {:?}", self.config.session_sql[index]);
+            return Err(self.fatal(*refusal, &what));
+        }
+        Ok(self.session(index + 1, out))
+    }
+
+    fn prepare_done(&mut self, index: usize) -> Result<Progress> {
+        let template = &self.config.templates[index];
+        if let Some(refusal) = self.reader.refusal.take() {
+            let what = format!("cannot prepare {} ({:?})", template.class, template.sql);
+            return Err(self.fatal(*refusal, &what));
+        }
+        if usize::from(self.reader.params) != template.params() {
+            return Err(broken(format_args!(
+                "statement {} has {} parameters here and {} there",
+                template.class,
+                template.params(),
+                self.reader.params
+            )));
+        }
+        self.prepared[index] = Prepared { id: self.reader.statement_id, typed: false };
+        Ok(self.await_preparation(index + 1))
+    }
+
+    fn fatal(&self, refusal: Refusal, what: &str) -> dyno_core::Error {
+        if refusal.ends_connection() {
+            return refusal.into_lost(&self.config.place);
+        }
+        refusal.into_fatal(&format!("{}: {what}", self.config.place))
+    }
+
+    /// The reader has a whole reply.
+    #[inline]
+    fn reply(&mut self) -> Result<Progress> {
+        self.phase = Phase::Idle;
+        let mut reply =
+            Reply { rows: self.reader.rows, affected: self.reader.affected, error: None };
+        if let Some(refusal) = self.reader.refusal.take() {
+            if refusal.ends_connection() {
+                return Err(refusal.into_lost(&self.config.place));
+            }
+            reply.error = Some(Box::new(refusal.into_server_error()));
+        }
+        Ok(Progress::Reply(reply))
+    }
+
+    /// Bytes that nobody asked for: a farewell, or rubbish.
+    fn unsolicited(&self, input: &[u8]) -> Result<(usize, Progress)> {
+        let Some((length, _)) = header(input) else { return Ok((0, Progress::More)) };
+        if length == 0 || length > CONTROL_BYTES_MAX {
+            return Err(broken("bytes that nobody asked for"));
+        }
+        let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + length) else {
+            return Ok((0, Progress::More));
+        };
+        match payload[0] {
+            0xff => Err(Refusal::parse(payload)?.into_lost(&self.config.place)),
+            _ => Err(broken("a packet that nobody asked for")),
+        }
+    }
+
+    fn ask_limit(&mut self, inserts: Box<Inserts>, out: &mut Vec<u8>) {
+        put_command(out, command::QUERY, b"SELECT @@max_allowed_packet");
+        self.reader.begin(Expect::FirstRow);
+        self.phase = Phase::Bulk(Bulk::LimitAsked(inserts));
+    }
+
+    fn bulk_found(&mut self, bulk: Bulk, found: Found, out: &mut Vec<u8>) -> Result<Progress> {
+        match (bulk, found) {
+            (bulk, Found::More) => {
+                self.phase = Phase::Bulk(bulk);
+                Ok(Progress::More)
+            }
+            (Bulk::Asked(_), Found::Infile) => {
+                if self.reader.infile_name() != INFILE_NAME.as_bytes() {
+                    return Err(broken("it asks for a file that we did not offer"));
+                }
+                self.phase = Phase::Bulk(Bulk::Sending(self.reader.next_seq()));
+                Ok(Progress::WantData)
+            }
+            (Bulk::Asked(Some(inserts)), Found::Done)
+                if self.reader.refusal.as_ref().is_some_and(|r| r.refuses_infile()) =>
+            {
+                self.reader.refusal = None;
+                self.infile_refused = true;
+                self.ask_limit(inserts, out);
+                Ok(Progress::More)
+            }
+            (Bulk::LimitAsked(mut inserts), Found::Done) => {
+                if self.reader.refusal.is_some() {
+                    return self.reply();
+                }
+                let limit = self.reader.first_row.first().and_then(|value| value.as_deref());
+                if let Some(limit) = limit.and_then(|text| text.parse().ok()) {
+                    inserts.limit(limit);
+                }
+                self.reader.begin(Expect::Result);
+                self.phase = Phase::Bulk(Bulk::Inserting(inserts));
+                Ok(Progress::WantData)
+            }
+            (Bulk::Inserting(inserts), _) => self.insert_done(inserts),
+            // The whole file is in, or the server broke off early.
+            _ => self.reply(),
+        }
+    }
+
+    /// One INSERT is answered.
+    fn insert_done(&mut self, mut inserts: Box<Inserts>) -> Result<Progress> {
+        inserts.outstanding -= 1;
+        inserts.affected += self.reader.affected;
+        if let Some(refusal) = self.reader.refusal.take() {
+            if refusal.ends_connection() {
+                return Err(refusal.into_lost(&self.config.place));
+            }
+            inserts.refusal.get_or_insert(refusal);
+        }
+        if inserts.ended && inserts.outstanding == 0 {
+            self.reader.affected = inserts.affected;
+            self.reader.refusal = inserts.refusal.take();
+            return self.reply();
+        }
+        self.reader.begin(Expect::Result);
+        self.phase = Phase::Bulk(Bulk::Inserting(inserts));
+        Ok(Progress::More)
+    }
+
+    fn bulk_receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        if let Phase::Bulk(Bulk::Inserting(inserts)) = &self.phase
+            && inserts.outstanding == 0
+        {
+            return self.unsolicited(input);
+        }
+        let (consumed, found) = self.reader.feed(input)?;
+        let Phase::Bulk(bulk) = std::mem::replace(&mut self.phase, Phase::Idle) else {
+            return Ok((consumed, Progress::More));
+        };
+        Ok((consumed, self.bulk_found(bulk, found, out)?))
+    }
+}
+
+impl Wire for MysqlWire {
+    fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
+        // The server speaks first.
+        self.phase = Phase::Login(Box::new(LoginState::new(secure_transport)));
+    }
+
+    fn tls_established(&mut self, out: &mut Vec<u8>) {
+        debug_assert!(matches!(self.phase, Phase::Login(_)));
+        if let Phase::Login(login) = &mut self.phase {
+            login.tls_established(&self.config, out);
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        let index = usize::from(op.statement);
+        let template = &self.config.templates[index];
+        if template.prepares && self.config.protocol == Protocol::Prepared {
+            let prepared = &mut self.prepared[index];
+            template.put_execute(prepared.id, !prepared.typed, op, tx, out);
+            prepared.typed = true;
+        } else {
+            template.put_text(self.reader.backslash(), op, tx, out);
+        }
+        self.reader.begin(Expect::Result);
+        self.phase = Phase::Busy;
+    }
+
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        put_command(out, command::QUERY, sql.as_bytes());
+        self.reader.begin(Expect::FirstRow);
+        self.phase = Phase::Busy;
+    }
+
+    #[inline]
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        match self.phase {
+            Phase::Busy => {
+                let (consumed, found) = self.reader.feed(input)?;
+                match found {
+                    Found::Done => Ok((consumed, self.reply()?)),
+                    // `Infile` is found only where it is expected, in a bulk load.
+                    Found::More | Found::Infile => Ok((consumed, Progress::More)),
+                }
+            }
+            Phase::Login(_) => self.login(input, out),
+            Phase::Session(index) => match self.reader.feed(input)? {
+                (consumed, Found::Done) => Ok((consumed, self.session_done(index, out)?)),
+                (consumed, _) => Ok((consumed, Progress::More)),
+            },
+            Phase::Prepare(index) => match self.reader.feed(input)? {
+                (consumed, Found::Done) => Ok((consumed, self.prepare_done(index)?)),
+                (consumed, _) => Ok((consumed, Progress::More)),
+            },
+            Phase::Bulk(_) => self.bulk_receive(input, out),
+            Phase::New | Phase::Idle => self.unsolicited(input),
+        }
+    }
+
+    fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
+        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        let backslash = self.reader.backslash();
+        let inserts = || Box::new(Inserts::new(table, columns, backslash));
+        let refused = self.infile_refused;
+        let fallback = match self.config.bulk {
+            Mode::Insert => return self.ask_limit(inserts(), out),
+            Mode::Auto if refused => return self.ask_limit(inserts(), out),
+            Mode::Auto => Some(inserts()),
+            Mode::Infile => None,
+        };
+        bulk::put_load_data(out, table, columns, backslash);
+        self.reader.begin(Expect::Infile);
+        self.phase = Phase::Bulk(Bulk::Asked(fallback));
+    }
+
+    fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>) {
+        match &mut self.phase {
+            Phase::Bulk(Bulk::Sending(seq)) => *seq = bulk::put_infile_data(out, *seq, rows),
+            Phase::Bulk(Bulk::Inserting(inserts)) => inserts.rows(rows, out),
+            // The server broke off early: what is left is not wanted.
+            _ => {}
+        }
+    }
+
+    fn bulk_end(&mut self, out: &mut Vec<u8>) {
+        match &mut self.phase {
+            Phase::Bulk(Bulk::Sending(seq)) => {
+                let after = packet::write(out, *seq, &[]);
+                self.reader.resume(after);
+                self.phase = Phase::Bulk(Bulk::Ending);
+            }
+            Phase::Bulk(Bulk::Inserting(inserts)) => {
+                inserts.end(out);
+                if inserts.outstanding == 0 {
+                    // Something must be answered, or the caller would wait for ever.
+                    put_command(out, command::PING, &[]);
+                    inserts.outstanding = 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn cancel(&self) -> Cancel {
+        match self.connection_id {
+            0 => Cancel::Close,
+            id => Cancel::Statement(format!("KILL {id}")),
+        }
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        put_command(out, command::QUIT, &[]);
+    }
+
+    fn first_row(&self) -> &[Option<String>] {
+        &self.reader.first_row
+    }
+}
