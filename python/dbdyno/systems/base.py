@@ -2,8 +2,8 @@
 
 A system is one file in this folder, found by name (`kind: mariadb` imports
 `dbdyno.systems.mariadb`, which holds `SYSTEM`). It knows how to find its binaries, how to turn an
-experiment's words into its own settings, how to make a data directory, and how to start, describe and stop a server. It never
-decides when: that is `execute`'s.
+experiment's words into its own settings, how to make a data directory, and how to start, describe
+and stop a server. It never decides when: that is `execute`'s.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The guardian: a small process that outlives dyno and leaves nothing behind.
 
 It runs one server (or none), holds the read end of a pipe from dyno on its standard input, and
-waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the server, removes
-what the server left (socket directory, System V and POSIX shared memory) and its directory.
+waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the server,
+removes what the server left (socket directory, System V and POSIX shared memory) and its directory.
 
 It is run by path with `python -I -S` and uses the standard library alone: it must start fast and
 work whatever happens to the environment. Protocol, one JSON object a line:
@@ -24,6 +24,7 @@ import ctypes
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -101,6 +102,8 @@ def spawn(job: Job) -> int:
         os.setsid()  # Ctrl-C and a lost terminal are dyno's business
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # a socket a session, and tables
         if job.cpus:
             os.sched_setaffinity(0, job.cpus)
         if job.uid is not None:

@@ -11,11 +11,10 @@ import os
 import re
 import secrets
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from dbdyno.systems.account import Account, account_for, check_reachable, privat
 from dbdyno.systems.account import private_file as write_private
 from dbdyno.systems.base import Binaries, Resolved, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.logtail import LogTail
 from dbdyno.systems.places import LOOPBACK, check_port, free_port, socket_directory
 from dbdyno.systems.process import Guarded
 
@@ -36,7 +36,6 @@ START_TIMEOUT_S = 120.0  # redo of a large log after a kill takes its time
 STOP_TIMEOUT_S = 120.0  # writes back the buffer pool
 CONTROL_TIMEOUT_S = 10
 START_TRIES = 4
-LOG_LINES = 12
 SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
 
 # Names that dyno writes itself; in `config:` they are an error.
@@ -56,7 +55,10 @@ DURABILITY_NOTES = {
     "none": "the redo log is written once a second; torn pages are not repaired",
 }
 
-# Otherwise a server reads pages in the background after each start, which disturbs the first trial.
+ROOM = Word(
+    "by default: room for connections", {"max_connections": "1000"}, "otherwise it would be 151"
+)
+# Otherwise pages are read in the background after each start, during the first trial.
 COLD = Word(
     "by default: the buffer pool is not carried over a restart",
     {
@@ -96,7 +98,7 @@ def resolve(
                 fix=f"write `{name.removeprefix('loose_')}`",
             )
     settings: dict[str, str] = {}
-    said = [word for word in (COLD, *defaults) if not _overridden(word, config)]
+    said = [word for word in (ROOM, COLD, *defaults) if not _overridden(word, config)]
     for default in said:
         settings.update(default.settings)
     if target.durability is not None:
@@ -197,7 +199,6 @@ class Family:
     # password -> statements of the init file
     login_sql: Callable[[str], list[str]]
     defaults_flag: str = "--defaults-file"
-    hints: tuple[tuple[str, str], ...] = field(default=())
 
 
 def configuration(settings: Mapping[str, str]) -> str:
@@ -241,9 +242,9 @@ def start(
         )
     asked_port = resolved.settings.get("port")
     if asked_port is not None:
-        check_port(_port_number(asked_port, family.kind), "port")
+        check_port(words.port_number(asked_port, family.kind), "port")
     for attempt in range(1, START_TRIES + 1):
-        port = _port_number(asked_port, family.kind) if asked_port else free_port()
+        port = words.port_number(asked_port, family.kind) if asked_port else free_port()
         server = _launch(family, binaries, directory, resolved, cpus, account, port)
         try:
             server.wait_until_ready()
@@ -258,14 +259,6 @@ def start(
         else:
             return server
     raise AssertionError("unreachable: the last attempt returns or raises")
-
-
-def _port_number(value: str, kind: str) -> int:
-    if not value.isdigit() or not 1 <= int(value) <= 65535:
-        raise DynoError(
-            f"{kind}: `port: {value}` is not a port", fix="use 1 to 65535, or leave it out"
-        )
-    return int(value)
 
 
 def _launch(
@@ -297,21 +290,18 @@ def _launch(
         sockets / "init.sql", "".join(f"{s};\n" for s in family.login_sql(password)), account
     )
     write_private(directory / "server.cnf", configuration({**own, **resolved.settings}), account)
-    log = directory / "server.log"
-    log_start = log.stat().st_size if log.exists() else 0
+    log = LogTail(directory / "server.log")
     process = Guarded(
         [binaries.paths["server"], f"{family.defaults_flag}={directory / 'server.cnf'}"],
         account=account,
         environment={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC", "HOME": str(directory)},
-        log=log,
+        log=log.path,
         cpus=cpus,
         stop_signal=signal.SIGTERM,
         directories=[sockets],
         directory=directory,
     )
-    return MysqlServer(
-        family, process, directory, sockets / "s", port, password, certificate, log, log_start
-    )
+    return MysqlServer(family, process, directory, sockets / "s", port, password, certificate, log)
 
 
 class _PortTaken(DynoError):
@@ -330,8 +320,7 @@ class MysqlServer:
         port: int,
         password: str,
         certificate: Certificate,
-        log: Path,
-        log_start: int,
+        log: LogTail,
     ) -> None:
         self.family = family
         self.process = process
@@ -344,7 +333,6 @@ class MysqlServer:
         self._password = password
         self._certificate = certificate
         self._log = log
-        self._log_start = log_start
         self._lock = threading.Lock()
         self._connection: pymysql.Connection[Any] | None = None
 
@@ -371,31 +359,18 @@ class MysqlServer:
 
     def _died(self) -> DynoError:
         status = self.process.status()
-        tail = self.log_tail()
-        cause, fix = "the server refused to start; the reason is in its log, above", ""
-        kind: type[DynoError] = DynoError
-        for pattern, why, then in (*self.family.hints, *_HINTS):
-            found = re.search(pattern, tail, re.IGNORECASE)
-            if found:
-                cause, fix = (found.expand(part) for part in (why, then))
-                kind = _PortTaken if "port" in why else DynoError
-                break
         how = f"signal {-status}" if status is not None and status < 0 else f"status {status}"
+        cause, fix = self._log.explain(_HINTS)
+        kind: type[DynoError] = _PortTaken if "port is in use" in cause else DynoError
         return kind(
-            f"{self.family.kind} ended at its start with {how}; its log ends:\n{tail}",
+            f"{self.family.kind} ended at its start with {how}; its log ends:\n{self._log.text()}",
             cause=cause,
-            fix=fix or "correct `config:`",
+            fix=fix,
         )
 
-    def log_tail(self, lines: int = LOG_LINES) -> str:
+    def log_tail(self) -> str:
         """The last lines that the server logged since this start."""
-        try:
-            with self._log.open("rb") as file:
-                file.seek(max(self._log_start, self._log.stat().st_size - 16384))
-                text = file.read().decode(errors="replace")
-        except OSError:
-            return ""
-        return "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
+        return self._log.text()
 
     def rows(self, sql: str, database: str | None = None) -> list[tuple[Any, ...]]:
         """Runs one statement on the control connection (a new one if the last broke)."""
@@ -420,8 +395,9 @@ class MysqlServer:
                     return list(cursor.fetchall())
             except (pymysql.OperationalError, pymysql.InterfaceError, OSError) as error:
                 code = error.args[0] if error.args else 0
-                if not isinstance(code, int) or code >= 2000 or code == 0:
-                    self._connection.close() if self._connection.open else None
+                if not isinstance(code, int) or code >= 2000 or code == 0:  # the client's codes
+                    with contextlib.suppress(pymysql.Error, OSError):
+                        self._connection.close()
                     self._connection = None
                 raise
 
@@ -573,7 +549,8 @@ class MysqlServer:
 
     def stop(self) -> None:
         """Clean shutdown: dirty pages are written and nothing is left to recover
-        (innodb_fast_shutdown=1), so that the directory can be copied. After a timeout it is killed (`was_killed`)."""
+        (innodb_fast_shutdown=1), so that the directory can be copied. After a timeout it is killed
+        (`was_killed`)."""
         self.close_connection()
         self.was_killed = self.process.stop(STOP_TIMEOUT_S)
 
@@ -674,10 +651,3 @@ def _text(value: Any) -> str:
     if value is None:
         return "NULL"
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def listening(port: int) -> bool:
-    """Whether something accepts connections on a loopback port."""
-    with socket.socket() as probe:
-        probe.settimeout(1.0)
-        return probe.connect_ex((LOOPBACK, port)) == 0

@@ -128,6 +128,15 @@ def check_words(target: TargetPlan) -> None:
         )
 
 
+def port_number(value: str, kind: str) -> int:
+    """A TCP port; DynoError if it is none."""
+    if not value.isdigit() or not 1 <= int(value) <= 65535:
+        raise DynoError(
+            f"{kind}: `port: {value}` is not a port", fix="use 1 to 65535, or leave it out"
+        )
+    return int(value)
+
+
 def isolation_sql(level: str) -> str:
     """`repeatable_read` -> `REPEATABLE READ`."""
     return level.replace("_", " ").upper()
