@@ -81,8 +81,9 @@ fn unprivileged(program: &Path, directory: &Path) -> Command {
     if is_root() {
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
     }
-    // Fast shutdown, should this process be killed.
-    command.args(["--pdeathsig", "INT", "--"]).arg(program).current_dir(directory);
+    // Shutdown, should this process be killed. Not INT, which a shell's background job ignores and
+    // would hand down.
+    command.args(["--pdeathsig", "TERM", "--"]).arg(program).current_dir(directory);
     command.stdin(Stdio::null());
     command
 }
