@@ -10,8 +10,8 @@ from typing import Any
 
 from dbdyno import systems
 from dbdyno.execute.request import DATABASE
-from dbdyno.execute.scratch import Scratch
 from dbdyno.systems.base import Server, TargetPlan
+from dbdyno.systems.scratch import Scratch
 
 
 @dataclass

@@ -20,15 +20,18 @@ from typing import Any
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control
+from dbdyno.execute.copying import copy_tree
 from dbdyno.execute.engine import Event, Job, error_of
 from dbdyno.execute.request import DATABASE, LOAD_THREADS_MAX, load_request
-from dbdyno.execute.scratch import Scratch, copy_tree
-from dbdyno.plan.types import Cell, GroupPlan
-from dbdyno.spec.workloads import data_options
+from dbdyno.plan.data import data_sets
+from dbdyno.plan.types import Cell
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
+from dbdyno.systems.scratch import Scratch
 
 SETTLE_BYTES = 64 << 20  # Dirty + Writeback below this is quiet
 SETTLE_MAX_S = 30.0
+
+DataSet = tuple[str, dict[str, Any]]  # workload, and the options that decide what is loaded
 
 
 @dataclass
@@ -101,8 +104,8 @@ class Fleet:
 
     def _snapshot(self, member: Member, cell: Cell) -> Path:
         """Path of the loaded, stopped directory for this target; loads it if need be."""
-        groups = _data_sets(cell.groups, member.target.name)
-        key = snapshot_key(member, groups)
+        sets = data_sets(cell.groups, member.target.name)
+        key = snapshot_key(member, sets)
         path = self._scratch.path / "snapshots" / key
         if path.exists():
             return path
@@ -117,21 +120,21 @@ class Fleet:
         )
         try:
             server.create_schema(DATABASE)
-            if groups:
-                self._load(member, server, loading, groups)
+            if sets:
+                self._load(member, server, loading, sets)
         finally:
             server.stop()
         building.rename(path)
         return path
 
     def _load(
-        self, member: Member, server: Server, resolved: Resolved, groups: Sequence[GroupPlan]
+        self, member: Member, server: Server, resolved: Resolved, sets: Sequence[DataSet]
     ) -> None:
         directory = self._scratch.path / "load"
         directory.mkdir(exist_ok=True)
         threads = min(os.cpu_count() or 1, LOAD_THREADS_MAX)
         target = server.engine_target(member.target, resolved, DATABASE)
-        request = load_request(member.target.name, target, groups, self._seed, directory, threads)
+        request = load_request(member.target.name, target, sets, self._seed, directory, threads)
         job = Job(self._engine, request, directory / "events.ndjson")
         with self._control.watching(job):
             outcome = job.run(self._on_load)
@@ -184,27 +187,16 @@ class Fleet:
             time.sleep(0.2)
 
 
-def snapshot_key(member: Member, groups: Sequence[GroupPlan]) -> str:
+def snapshot_key(member: Member, sets: Sequence[DataSet]) -> str:
     """Names everything that the files of a loaded server depend on."""
     facts = {
         "kind": member.target.kind,
         "version": member.binaries.version,
         "settings": dict(member.resolved.data_settings),
-        "data": [[group.workload, data_options(group.workload, group.options)] for group in groups],
+        "data": list(sets),
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     return f"{member.target.kind}-{digest[:16]}"
-
-
-def _data_sets(groups: Sequence[GroupPlan], target: str) -> list[GroupPlan]:
-    """One group for each different data set that groups of this target need."""
-    found: dict[str, GroupPlan] = {}
-    for group in groups:
-        if group.target == target:
-            options = data_options(group.workload, group.options)
-            key = json.dumps([group.workload, options], sort_keys=True)
-            found.setdefault(key, group)
-    return list(found.values())
 
 
 def _with(resolved: Resolved, settings: Any) -> Resolved:

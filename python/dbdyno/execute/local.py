@@ -15,11 +15,11 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
-from dbdyno.execute.scratch import Scratch
 from dbdyno.execute.trial import Trial
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.spec.conditions import unmet
 from dbdyno.store.run import Run
+from dbdyno.systems.scratch import Scratch
 
 ATTEMPTS = 3  # the first and two more
 

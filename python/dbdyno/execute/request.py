@@ -53,12 +53,12 @@ def _group(group: GroupPlan) -> dict[str, Any]:
 def load_request(
     name: str,
     target: dict[str, Any],
-    groups: Sequence[GroupPlan],
+    sets: Sequence[tuple[str, dict[str, Any]]],
     seed: int,
     directory: Path,
     threads: int,
 ) -> dict[str, Any]:
-    """The engine plan that fills one target; `groups` hold one group a data set."""
+    """The engine plan that fills one target with data sets: (workload, load options)."""
     return {
         "schema_version": SCHEMA_VERSION,
         "job": "load",
@@ -66,5 +66,14 @@ def load_request(
         "directory": str(directory),
         "seed": seed,
         "targets": {name: target},
-        "groups": [{**_group(group), "sessions": threads, "rate_per_s": None} for group in groups],
+        "groups": [
+            {
+                "name": f"data{number}",
+                "target": name,
+                "workload": workload,
+                "options": options,
+                "sessions": threads,
+            }
+            for number, (workload, options) in enumerate(sets, 1)
+        ],
     }

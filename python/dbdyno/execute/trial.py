@@ -97,7 +97,7 @@ class Trial:
             void_reason = str(error).replace("\n", "; ")
         else:
             samples = self._run.samples(trial.id)
-            metrics, warnings = reduce_trial(events, samples, cell.groups)
+            metrics, warnings = reduce_trial(events, samples, cell.groups, cell.targets)
         return TrialRecord(
             id=trial.id,
             block=trial.block,
