@@ -1,0 +1,136 @@
+"""Runs `dyno` as a user does, and looks for anything that it left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+DYNO = Path(sys.executable).with_name("dyno")
+
+
+class Place:
+    """A private world for one `dyno`: where it runs, where servers keep files and sockets."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.scratch = path / "s"
+        self.temp = path / "t"
+        for directory in (self.scratch, self.temp):
+            directory.mkdir()
+            directory.chmod(0o1777)
+        self.environment = {
+            **os.environ,
+            "DYNO_SCRATCH": str(self.scratch),
+            "TMPDIR": str(self.temp),
+            "COLUMNS": "120",
+        }
+        self._memory_before = shared_memory()
+
+    def dyno(self, *arguments: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+        """Runs `dyno` to its end."""
+        return subprocess.run(
+            [DYNO, *map(str, arguments)],
+            cwd=self.path,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        """Starts `dyno` in a session of its own, as from another terminal."""
+        return subprocess.Popen(
+            [DYNO, *map(str, arguments)],
+            cwd=self.path,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def experiment(self, text: str, name: str = "experiment.yaml") -> Path:
+        """Writes an experiment file."""
+        file = self.path / name
+        file.write_text(text)
+        return file
+
+    def leftovers(self) -> list[str]:
+        """Processes, files, sockets and shared memory that are still there."""
+        found = [f"process {pid}: {line}" for pid, line in self.processes()]
+        found += [str(entry) for entry in self.scratch.iterdir()]
+        found += [str(entry) for entry in self.temp.iterdir()]
+        found += [f"shared memory {segment}" for segment in shared_memory() - self._memory_before]
+        return found
+
+    def processes(self) -> list[tuple[int, str]]:
+        """Live processes that were given a path of this place, but for pytest's own."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                environ = (entry / "environ").read_bytes().decode("utf-8", "replace")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            ours = str(self.path) in line or f"DYNO_SCRATCH={self.scratch}" in environ
+            if ours and state != "Z":
+                found.append((int(entry.name), line))
+        return found
+
+    def until_clean(self, timeout_s: float = 60) -> list[str]:
+        """Waits for guardians to finish; what is left after that is a defect."""
+        wait_for(lambda: not self.leftovers(), timeout_s)
+        return self.leftovers()
+
+
+@contextmanager
+def place() -> Iterator[Place]:
+    """A fresh place on real storage, with a path short enough for sockets."""
+    path = Path(tempfile.mkdtemp(prefix="dt", dir="/var/tmp"))
+    path.chmod(0o755)
+    there = Place(path)
+    try:
+        yield there
+    finally:
+        for pid, _ in there.processes():
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def wait_for(condition: Callable[[], object], timeout_s: float = 60) -> bool:
+    """Whether `condition` became true in time."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return bool(condition())
+
+
+def shared_memory() -> set[str]:
+    """Ids of SysV shared memory segments."""
+    lines = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    return {line.split()[1] for line in lines}
+
+
+def complete_trials(run: Path) -> dict[str, bytes]:
+    """Trial id -> its record, for every complete trial of a run."""
+    return {file.parent.name: file.read_bytes() for file in run.glob("trials/*/trial.json")}
+
+
+def result(run: Path) -> dict:
+    """The run's result.json."""
+    return json.loads((run / "result.json").read_text())
