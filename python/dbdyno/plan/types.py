@@ -1,8 +1,8 @@
 """The plan: a frozen list of everything a run will do. Nothing in it is left to decide.
 
 A spec holds what the user typed; a plan holds what will happen. Plans are pure data: they are made
-from a spec and the facts of a machine by `plan.make`, stored in the run's manifest as JSON, and read
-back unchanged when a run is resumed.
+from a spec and the facts of a machine by `plan.make`, stored in the run's manifest as JSON, and
+read back unchanged when a run is resumed.
 """
 
 from __future__ import annotations

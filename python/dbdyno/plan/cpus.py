@@ -1,0 +1,45 @@
+"""Which CPUs the generator and the servers get: apart where there are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbdyno.errors import DynoError, Where
+from dbdyno.plan.machine import Machine
+from dbdyno.spec.types import Cpus
+from dbdyno.systems.base import TargetPlan
+
+IN_PROCESS = frozenset({"sqlite", "null"})  # the engine is the system: there is nothing to part
+SPLIT_MIN = 4  # CPUs below which each side would have too few to work
+GENERATOR_SHARE = 4  # one CPU in so many generates: it costs less than the server a statement
+
+
+def split(
+    machine: Machine, asked: Cpus, targets: Sequence[TargetPlan], where: Where | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(CPUs of the generator, CPUs of the servers); both empty if they share all.
+
+    Threads of one core stay together. DynoError for CPUs that this process may not use.
+    """
+    if asked.generator:
+        for cpu in (*asked.generator, *asked.servers):
+            if cpu not in machine.cpus:
+                raise DynoError(
+                    f"CPU {cpu} cannot be used here",
+                    where=where,
+                    cause=f"this process may use {', '.join(map(str, machine.cpus))}",
+                    fix="change `cpus:`, or leave it out",
+                )
+        return asked.generator, asked.servers
+    if any(target.kind in IN_PROCESS for target in targets):
+        return (), ()
+    if min(machine.cores, len(machine.cpus)) < SPLIT_MIN:
+        return (), ()
+    wanted = max(1, len(machine.cpus) // GENERATOR_SHARE)
+    generator: list[int] = []
+    for core in machine.siblings or tuple((cpu,) for cpu in machine.cpus):
+        if len(generator) >= wanted:
+            break
+        generator += core
+    servers = tuple(cpu for cpu in machine.cpus if cpu not in generator)
+    return (tuple(sorted(generator)), servers) if servers else ((), ())

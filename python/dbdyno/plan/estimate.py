@@ -1,0 +1,180 @@
+"""What a plan will cost before it runs: time, restarts, disk, memory, what it touches.
+
+Rough on purpose and biased high: constants are of a two-core machine with a solid-state disk. The
+live view corrects the time as trials complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dbdyno.plan import data, order
+from dbdyno.plan.types import Cell, Plan
+from dbdyno.spec import workloads
+from dbdyno.systems.base import Scalar, TargetPlan
+
+SCHEMA = "dbdyno"  # what the load goes to, in servers of our own
+
+_START_S: Mapping[str, float] = {"mariadb": 2.0, "mysql": 4.0, "postgres": 1.0}
+_INIT_S: Mapping[str, float] = {"mariadb": 4.0, "mysql": 12.0, "postgres": 2.5}
+_LOAD_BYTES_PER_S = 30e6
+_COPY_BYTES_PER_S = 200e6
+_TRIAL_S = 0.7  # starting the engine, preparing statements, storing the trial
+_DIRECTORY_BYTES: Mapping[str, int] = {
+    "mariadb": 200_000_000,
+    "mysql": 300_000_000,
+    "postgres": 100_000_000,
+}
+_SERVER_BYTES = 300_000_000  # of a server beside its caches
+_CACHE_BYTES = 128 << 20  # where `memory` is not given: the common default
+_SESSION_BYTES = 1_000_000  # of a session in the server
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What a target's server is given: a schema of its own, settings in its own configuration."""
+
+    target: str
+    kind: str
+    schema: str
+    words: Mapping[str, str]  # durability, isolation, memory as written
+    config: Mapping[str, tuple[Scalar, ...]]  # setting -> its values over the cells
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What `--dry-run` prints. Times in seconds, sizes in bytes."""
+
+    cells: int
+    blocks: int
+    trials: int
+    loads: int  # data sets loaded from nothing
+    restarts: int  # starts of servers, all blocks
+    restores: int  # copies of a loaded data set put in place, all blocks
+    setup_s: float  # once: initialising and loading
+    block_s: float  # each block
+    total_s: float
+    disk_bytes: int
+    memory_bytes: int  # of the largest cell
+    touched: tuple[Touched, ...]
+
+
+def of(plan: Plan) -> Estimate:
+    """The cost of a plan."""
+    starts = [t for t in plan.trials if t.fresh_servers or _restarted(plan.cells[t.cell])]
+    setup_s = sum(_load_s(cell) for cell in _loaded(plan.cells).values())
+    total_trials_s = block_s(plan.cells) * plan.blocks
+    return Estimate(
+        cells=len(plan.cells),
+        blocks=plan.blocks,
+        trials=len(plan.trials),
+        loads=len(_loaded(plan.cells)),
+        restarts=sum(len(_servers(plan.cells[trial.cell])) for trial in starts),
+        restores=len(starts),
+        setup_s=setup_s,
+        block_s=block_s(plan.cells),
+        total_s=setup_s + total_trials_s,
+        disk_bytes=_disk_bytes(plan.cells),
+        memory_bytes=max(memory_bytes(cell) for cell in plan.cells),
+        touched=_touched(plan.cells),
+    )
+
+
+def setup_s(cells: Sequence[Cell]) -> float:
+    """Seconds before the first trial."""
+    return sum(_load_s(cell) for cell in _loaded(cells).values())
+
+
+def block_s(cells: Sequence[Cell]) -> float:
+    """Seconds of one block: trials, and the starts between them."""
+    trials = order.trials(cells, 1, 0)
+    by_index = {cell.index: cell for cell in cells}
+    total = 0.0
+    for trial in trials:
+        cell = by_index[trial.cell]
+        total += _TRIAL_S + cell.warmup_s + cell.duration_s
+        if trial.fresh_servers or _restarted(cell):
+            total += _start_s(cell)
+    return total
+
+
+def _restarted(cell: Cell) -> bool:
+    """Whether every trial of the cell starts its servers anew."""
+    return cell.state.data == data.RESTORE or cell.state.cache == "cold"
+
+
+def _loaded(cells: Sequence[Cell]) -> dict[str, Cell]:
+    """One cell for each data set to load."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        found.setdefault(cell.data_key, cell)
+    return found
+
+
+def _servers(cell: Cell) -> list[TargetPlan]:
+    return [target for target in cell.targets if target.kind in _START_S]
+
+
+def _start_s(cell: Cell) -> float:
+    starting = sum(_START_S[target.kind] for target in _servers(cell))
+    return starting + _files_bytes(cell) / _COPY_BYTES_PER_S
+
+
+def _load_s(cell: Cell) -> float:
+    initialising = sum(_INIT_S[target.kind] + _START_S[target.kind] for target in _servers(cell))
+    return initialising + _rows_bytes(cell) / _LOAD_BYTES_PER_S
+
+
+def _rows_bytes(cell: Cell) -> int:
+    return sum(
+        workloads.data_bytes(workload, options)
+        for target in cell.targets
+        if target.kind != "null"
+        for workload, options in data.data_sets(cell.groups, target.name)
+    )
+
+
+def _files_bytes(cell: Cell) -> int:
+    return _rows_bytes(cell) + sum(_DIRECTORY_BYTES.get(t.kind, 0) for t in cell.targets)
+
+
+def _disk_bytes(cells: Sequence[Cell]) -> int:
+    """The snapshots of all data sets, and one working copy of the largest."""
+    loaded = [_files_bytes(cell) for cell in _loaded(cells).values()]
+    return sum(loaded) + max(loaded, default=0)
+
+
+def memory_bytes(cell: Cell) -> int:
+    """What servers and sessions of a cell may use."""
+    caches = sum(
+        target.memory_bytes if target.memory_bytes is not None else _CACHE_BYTES
+        for target in cell.targets
+        if target.kind != "null"
+    )
+    sessions = sum(group.sessions for group in cell.groups)
+    return caches + len(_servers(cell)) * _SERVER_BYTES + sessions * _SESSION_BYTES
+
+
+def _touched(cells: Sequence[Cell]) -> tuple[Touched, ...]:
+    found: dict[tuple[str, str], Touched] = {}
+    for cell in cells:
+        for target in cell.targets:
+            key = (target.name, target.kind)
+            before = found.get(key, Touched(target.name, target.kind, SCHEMA, {}, {}))
+            config = dict(before.config)
+            for name, value in target.config.items():
+                seen = config.get(name, ())
+                config[name] = seen if value in seen else (*seen, value)
+            words = {**before.words, **_words(target)}
+            found[key] = replace(before, words=words, config=config)
+    return tuple(found.values())
+
+
+def _words(target: TargetPlan) -> dict[str, str]:
+    given = {
+        "durability": target.durability,
+        "isolation": target.isolation,
+        "memory": None if target.memory_bytes is None else str(target.memory_bytes),
+    }
+    return {word: value for word, value in given.items() if value is not None}

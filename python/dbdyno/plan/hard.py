@@ -1,0 +1,55 @@
+"""Which factors are hard: their levels need another server or another data set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from dbdyno.plan import data
+from dbdyno.plan.types import GroupPlan
+from dbdyno.systems.base import TargetPlan
+
+# What a connection decides for itself: the same server serves all values of these.
+EASY_FIELDS = ("protocol", "tls", "transport", "options")
+ONLY = "all"  # the hard combination where no factor is hard
+
+
+class Combined(Protocol):
+    """What is asked of a cell here."""
+
+    @property
+    def levels(self) -> Mapping[str, str]: ...
+    @property
+    def targets(self) -> tuple[TargetPlan, ...]: ...
+    @property
+    def groups(self) -> tuple[GroupPlan, ...]: ...
+
+
+def factors(names: Sequence[str], cells: Sequence[Combined]) -> frozenset[str]:
+    """The names of the hard factors: two cells that differ only in one need different servers."""
+    needs = [_needs(cell) for cell in cells]
+    found = set()
+    for name in names:
+        by_rest: dict[tuple[tuple[str, str], ...], str] = {}
+        for cell, need in zip(cells, needs, strict=True):
+            rest = tuple((key, level) for key, level in cell.levels.items() if key != name)
+            if by_rest.setdefault(rest, need) != need:
+                found.add(name)
+                break
+    return frozenset(found)
+
+
+def combination(levels: Mapping[str, str], hard: frozenset[str]) -> str:
+    """The hard part of a cell's levels: `cache=on, engine=mariadb`."""
+    return ", ".join(f"{name}={level}" for name, level in levels.items() if name in hard) or ONLY
+
+
+def _needs(cell: Combined) -> str:
+    """The servers and the data that a cell needs, as text that can be compared."""
+    servers: list[Any] = []
+    for target in cell.targets:
+        fields = {k: v for k, v in asdict(target).items() if k not in EASY_FIELDS}
+        servers.append([fields, data.data_sets(cell.groups, target.name)])
+    return json.dumps(servers, sort_keys=True, default=str)

@@ -1,0 +1,355 @@
+"""Makes a plan: a spec, the facts of a machine and what is installed, with nothing left to decide.
+
+Pure: the same arguments give the same plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dbdyno.errors import DynoError
+from dbdyno.plan import cpus, data, estimate, hard, notes, order, quick
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.types import (
+    PLAN_VERSION,
+    Cell,
+    Factor,
+    GroupPlan,
+    Plan,
+    Skipped,
+    State,
+)
+from dbdyno.spec import types as spec_types
+from dbdyno.spec.claims import resolve
+from dbdyno.spec.types import Spec
+from dbdyno.systems.base import TargetPlan
+
+Available = Callable[[TargetPlan], str | None]
+
+
+def make(
+    spec: Spec,
+    machine: Machine,
+    *,
+    quick: bool = False,
+    available: Available = lambda target: None,
+    data_settings: data.DataSettings = data.settings_of_files,
+) -> Plan:
+    """The plan of an experiment on a machine.
+
+    `available` says why a target cannot be had here, or None if it can; `data_settings` which
+    settings its files depend on. DynoError if a system that is not optional is missing, or refuses
+    what is asked of it, if CPUs or budget do not suffice, or if no cell is left.
+    """
+    return _Maker(spec, machine, quick, available, data_settings).plan()
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A cell before it is known which factors are hard."""
+
+    levels: Mapping[str, str]
+    targets: tuple[TargetPlan, ...]
+    groups: tuple[GroupPlan, ...]
+    source: spec_types.Cell
+
+
+class _Maker:
+    def __init__(
+        self,
+        spec: Spec,
+        machine: Machine,
+        quick_: bool,
+        available: Available,
+        data_settings: data.DataSettings,
+    ) -> None:
+        self.spec = spec
+        self.machine = machine
+        self.quick = quick_
+        self.available = available
+        self.data_settings = data_settings
+        self.notes: list[str] = []
+        # Hardness follows from the whole experiment, not from what happens to be installed here.
+        everything = [self._draft(source, small=False) for source in spec.cells]
+        self.hard = hard.factors([factor.name for factor in spec.factors], everything)
+
+    def plan(self) -> Plan:
+        spec = self.spec
+        sources, missing = self._present(spec.cells)
+        skipped = self._skipped(missing)
+        factors, cells = self._quick_cells(sources) if self.quick else self._cells(sources)
+        self.notes += notes.comparability(cells)
+        if not self.quick:
+            self.notes += notes.state(cells, spec.data is not None)
+        blocks = 1 if self.quick else self._blocks(cells)
+        generator_cpus, server_cpus = cpus.split(
+            self.machine,
+            spec.cpus,
+            [target for cell in cells for target in cell.targets],
+            spec.places.get("cpus"),
+        )
+        self._note_memory(cells)
+        return Plan(
+            version=PLAN_VERSION,
+            name=spec.name,
+            question=spec.question,
+            factors=factors,
+            cells=cells,
+            trials=order.trials(cells, blocks, spec.seed),
+            blocks=blocks,
+            seed=spec.seed,
+            claims=tuple(claim.text for claim in spec.claims),
+            untested=self._untested(factors, cells, skipped),
+            matters=spec.matters,
+            require=tuple(condition.text for condition in spec.require),
+            generator_cpus=generator_cpus,
+            server_cpus=server_cpus,
+            quick=self.quick,
+            skipped=skipped,
+            notes=tuple(self.notes),
+            spec_text=spec.text,
+        )
+
+    # --- what can be had ------------------------------------------------------------------------
+
+    def _present(
+        self, cells: Sequence[spec_types.Cell]
+    ) -> tuple[list[spec_types.Cell], dict[int, tuple[spec_types.Target, str]]]:
+        """The cells whose systems are here, and by index why the others are not."""
+        reasons: dict[tuple[str, str | None], str | None] = {}
+        present, missing = [], {}
+        for cell in cells:
+            for target in cell.targets:
+                key = (target.kind, target.basedir)
+                if key not in reasons:
+                    reasons[key] = self.available(_target(target))
+                reason = reasons[key]
+                if reason is None:
+                    continue
+                if not target.optional:
+                    raise DynoError(
+                        f"target `{target.name}` ({target.kind}) cannot be had here: {reason}",
+                        where=self.spec.places.get("targets"),
+                        fix="install it, or write `optional: true` to leave its cells out",
+                    )
+                missing[cell.index] = (target, reason)
+                break
+            else:
+                present.append(cell)
+        if not present:
+            _, reason = next(iter(missing.values()))
+            raise DynoError(
+                f"no cell can run here: {reason}",
+                where=self.spec.places.get("targets"),
+                fix="install one of the systems that the experiment names",
+            )
+        return present, missing
+
+    def _skipped(self, missing: Mapping[int, tuple[spec_types.Target, str]]) -> tuple[Skipped, ...]:
+        """One entry a level that is gone altogether; one a cell for what that does not cover."""
+        left = set(missing)
+        found = []
+        for factor in self.spec.factors:
+            for level in factor.levels:
+                having = {c.index for c in self.spec.cells if c.levels[factor.name] == level}
+                if having <= set(missing) and having & left:
+                    target, reason = missing[min(having)]
+                    found.append(_skip(f"{factor.name}={level}", target, reason))
+                    left -= having
+        for index in sorted(left):
+            levels = ", ".join(f"{k}={v}" for k, v in self.spec.cells[index].levels.items())
+            found.append(_skip(levels, *missing[index]))
+        return tuple(found)
+
+    # --- cells ----------------------------------------------------------------------------------
+
+    def _cells(
+        self, sources: Sequence[spec_types.Cell]
+    ) -> tuple[tuple[Factor, ...], tuple[Cell, ...]]:
+        drafts = [self._draft(source) for source in sources]
+        state = self._state(drafts)
+        cells = tuple(
+            self._cell(index, draft, state, len(drafts)) for index, draft in enumerate(drafts)
+        )
+        return tuple(_factors(self.spec.factors, self.hard, cells)), cells
+
+    def _quick_cells(
+        self, sources: Sequence[spec_types.Cell]
+    ) -> tuple[tuple[Factor, ...], tuple[Cell, ...]]:
+        """As many cells as fit a minute."""
+        for kept in quick.selections(self.spec.factors, self.hard):
+            chosen = quick.select(sources, kept)
+            if not chosen:
+                break  # what is left by the next step may be just what is not installed
+            found = self._cells(chosen)
+            cells = found[1]
+            if len(cells) <= quick.CELLS_MAX and _total_s(cells) <= quick.TOTAL_MAX_S:
+                break
+        cut = {name for source in sources for g in source.groups if (name := quick.shortened(g))}
+        self.notes += quick.notes(len(cells), len(sources), sorted(cut))
+        return found
+
+    def _draft(self, source: spec_types.Cell, *, small: bool = True) -> _Draft:
+        groups = tuple(_group(group) for group in source.groups)
+        if self.quick and small:
+            groups = tuple(quick.small(group) for group in groups)
+        targets = tuple(_target(target) for target in source.targets)
+        return _Draft(source.levels, targets, groups, source)
+
+    def _state(self, drafts: Sequence[_Draft]) -> State:
+        if self.quick:
+            return State(data.REUSE, "warm")  # restores would take most of the minute
+        if self.spec.data is not None:
+            return State(self.spec.data, self.spec.cache)
+        changed = any(data.writers(draft.groups) for draft in drafts)
+        return State(data.RESTORE if changed else data.REUSE, self.spec.cache)
+
+    def _cell(self, index: int, draft: _Draft, state: State, count: int) -> Cell:
+        warmup_s, duration_s = draft.source.warmup_s, draft.source.duration_s
+        if self.quick:
+            warmup_max_s, duration_max_s = quick.trial_s(count)
+            warmup_s, duration_s = min(warmup_s, warmup_max_s), min(duration_s, duration_max_s)
+        return Cell(
+            index=index,
+            levels=dict(draft.levels),
+            hard=hard.combination(draft.levels, self.hard),
+            targets=draft.targets,
+            groups=draft.groups,
+            state=state,
+            warmup_s=warmup_s,
+            duration_s=duration_s,
+            interval_s=min(draft.source.interval_s, duration_s),
+            data_key=data.cell_key(draft.targets, draft.groups, self.data_settings),
+        )
+
+    # --- how often ------------------------------------------------------------------------------
+
+    def _blocks(self, cells: Sequence[Cell]) -> int:
+        """Blocks that fit the budget, whole ones only."""
+        budget_s, blocks = self.spec.budget_s, self.spec.blocks
+        if budget_s is None:
+            return blocks
+        setup_s, block_s = estimate.setup_s(cells), estimate.block_s(cells)
+        fitting = int((budget_s - setup_s) // block_s)
+        if fitting < 1:
+            raise DynoError(
+                f"the budget of {_minutes(budget_s)} does not hold one block: loading takes about "
+                f"{_minutes(setup_s)} and a block of {len(cells)} cells {_minutes(block_s)}",
+                where=self.spec.places.get("budget"),
+                fix="raise the budget, drop levels, or shorten `duration` and `warmup`",
+            )
+        if fitting < blocks:
+            self.notes.append(
+                f"The budget of {_minutes(budget_s)} holds about {fitting} of {blocks} blocks."
+            )
+        return min(blocks, fitting)
+
+    # --- what will not be answered --------------------------------------------------------------
+
+    def _untested(
+        self, factors: Sequence[Factor], cells: Sequence[Cell], skipped: Sequence[Skipped]
+    ) -> dict[str, str]:
+        lacking = self._lacking()
+        if lacking:
+            return {claim.text: lacking for claim in self.spec.claims}
+        untested = {}
+        for claim in self.spec.claims:
+            try:
+                resolve(claim, factors, cells, self.spec.scope.groups, self.spec.scope.targets)
+            except DynoError:
+                # `load` has resolved it against all cells, so it names one that is left out.
+                untested[claim.text] = self._why_left_out(skipped)
+        return untested
+
+    def _why_left_out(self, skipped: Sequence[Skipped]) -> str:
+        reasons = [f"{skip.what} was left out: {skip.why}" for skip in skipped]
+        if self.quick:
+            reasons.append("--quick does not run all cells")
+        return "; ".join(reasons)
+
+    def _lacking(self) -> str:
+        """What the machine lacks of `needs`, as a sentence; empty if nothing."""
+        needs, machine = self.spec.needs, self.machine
+        parts = []
+        if needs.cores is not None and machine.cores < needs.cores:
+            parts.append(f"needs {needs.cores} cores, and there are {machine.cores}")
+        if needs.memory_bytes is not None and machine.memory_bytes < needs.memory_bytes:
+            parts.append(
+                f"needs {needs.memory_bytes / 2**30:.3g} GiB of memory, "
+                f"and there are {machine.memory_bytes / 2**30:.3g}"
+            )
+        return "; ".join(parts)
+
+    def _note_memory(self, cells: Sequence[Cell]) -> None:
+        wanted = max(estimate.memory_bytes(cell) for cell in cells)
+        if self.machine.memory_bytes and wanted > self.machine.memory_bytes:
+            self.notes.append(
+                f"The largest cell may use {wanted / 2**30:.3g} GiB of memory, and the machine "
+                f"has {self.machine.memory_bytes / 2**30:.3g}: lower `memory`."
+            )
+
+
+def _factors(
+    factors: Sequence[spec_types.Factor], hard_names: frozenset[str], cells: Sequence[Cell]
+) -> list[Factor]:
+    """The factors with the levels that some cell still has."""
+    found = []
+    for factor in factors:
+        used = {cell.levels[factor.name] for cell in cells}
+        kept = [i for i, level in enumerate(factor.levels) if level in used]
+        values = factor.values
+        found.append(
+            Factor(
+                name=factor.name,
+                levels=tuple(factor.levels[i] for i in kept),
+                values=None if values is None else tuple(values[i] for i in kept),
+                hard=factor.name in hard_names,
+            )
+        )
+    return found
+
+
+def _target(target: spec_types.Target) -> TargetPlan:
+    return TargetPlan(
+        name=target.name,
+        kind=target.kind,
+        config=dict(target.config),
+        durability=target.durability,
+        isolation=target.isolation,
+        memory_bytes=target.memory_bytes,
+        basedir=target.basedir,
+        protocol=target.protocol,
+        tls=target.tls,
+        transport=target.transport,
+        options=dict(target.options),
+    )
+
+
+def _group(group: spec_types.Group) -> GroupPlan:
+    return GroupPlan(
+        name=group.name,
+        workload=group.kind,
+        target=group.target,
+        sessions=group.sessions,
+        rate_per_s=group.rate_per_s,
+        deadline_s=group.deadline_s,
+        retries=group.retries,
+        options=dict(group.options),
+    )
+
+
+def _skip(what: str, target: spec_types.Target, reason: str) -> Skipped:
+    return Skipped(
+        what=what or f"target {target.name}",
+        why=reason,
+        fix=f"install {target.kind}, or give `basedir:` of target `{target.name}`",
+    )
+
+
+def _total_s(cells: Sequence[Cell]) -> float:
+    return estimate.setup_s(cells) + estimate.block_s(cells)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
