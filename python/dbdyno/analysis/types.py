@@ -1,4 +1,4 @@
-"""What the analysis takes in and gives out. Plain data: reports and `result.json` draw from these."""
+"""What the analysis takes in and gives out: plain data that reports and `result.json` draw from."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ SUPPORTED = "supported"
 REFUTED = "refuted"
 UNDECIDED = "undecided"
 NOT_TESTED = "not tested here"
+
+# Kinds of claim part.
+RATIO = "ratio"  # left over right, geometric mean of within-block ratios
+VALUE = "value"  # left alone against a number: arithmetic mean over blocks
+PEAK = "peak"  # best level that the claim allows over the best one that it rules out: against 1
+PEAKS = "peaks"  # a level at which a metric peaks, or a ratio of two: median over blocks
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,10 @@ class ClaimPart:
     small: bool  # supported, but the effect is below `matters`
     blocks_needed: int | None  # undecided: about this many more blocks
     why: str  # one sentence for people: what decided it, or what kept it open
+    kind: str = "ratio"  # what `estimate` is: RATIO, VALUE, PEAK or PEAKS
+    metric: str = ""  # canonical, of the left side
+    left_cell: int | None = None  # where the side is one cell
+    right_cell: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,148 @@
+"""The answer in two sentences of plain English, made of effect sizes, never of adjectives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from dbdyno.analysis import describe
+from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
+from dbdyno.analysis.headline import headline_metric
+from dbdyno.analysis.lead import Lead, elsewhere
+from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.types import ClaimResult, Ratio
+from dbdyno.plan.types import Plan
+
+# base name -> (noun, unit)
+_WORDS = {
+    "transactions_per_s": ("throughput", "transactions a second"),
+    "operations_per_s": ("throughput", "operations a second"),
+    "service_ms_mean": ("mean service time", "ms"),
+    "service_ms_p50": ("median service time", "ms"),
+    "service_ms_p95": ("95th percentile service time", "ms"),
+    "service_ms_p99": ("99th percentile service time", "ms"),
+    "service_ms_p999": ("99.9th percentile service time", "ms"),
+    "errors_per_s": ("the error rate", "a second"),
+    "retries_per_s": ("the rate of retries", "a second"),
+    "failed_per_s": ("the rate of failed transactions", "a second"),
+    "server_cpu_us_per_op": ("server CPU per operation", "µs"),
+    "generator_cpu_us_per_op": ("generator CPU per operation", "µs"),
+}
+
+
+def answer(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult]) -> str:
+    """Two sentences: what the comparison that the run leads with came to, and how far that holds
+    over the other levels (or how the claims stand)."""
+    plan = measured.plan
+    trials = sum(map(len, measured.cells.values()))
+    if not trials:
+        return "Nothing was measured: no trial is complete. There is no answer yet."
+    if plan.quick:
+        seen = f" It saw {_comparison(measured, lead)}." if lead else ""
+        was = f"This was a quick run of {describe.counted(trials, 'trial')} to see that it works"
+        return f"{was}, so nothing is judged.{seen}"
+    if lead is None:
+        return f"{_capital(_single(measured, claims))}. {_standing(claims, trials)}"
+    first = _capital(_comparison(measured, lead))
+    return f"{first}. {_span(measured, lead) or _standing(claims, trials)}"
+
+
+def metric_words(metric: str, plan: Plan) -> tuple[str, str]:
+    """A metric's noun phrase (with its group, if there are several) and its unit."""
+    groups = {group.name for cell in plan.cells for group in cell.groups}
+    head, dot, rest = metric.partition(".")
+    if dot and head in groups and rest in _WORDS:
+        noun, unit = _WORDS[rest]
+        return f"{noun} of {head}", unit
+    return _WORDS.get(metric, (metric, ""))
+
+
+def _comparison(measured: Measured, lead: Lead) -> str:
+    """`throughput with cache off is 2.91x (2.70-3.12) that with cache on, at 20 sessions: ...`."""
+    plan, ratio = measured.plan, lead.ratio
+    noun, unit = metric_words(lead.metric, plan)
+    left, right = (_with(plan, levels) for levels in (lead.left_levels, lead.right_levels))
+    at = f", at {describe.levels(plan, lead.common)}" if lead.common else ""
+    span = f" ({describe.interval(ratio.ci_low, ratio.ci_high)})" if ratio.ci_low else ""
+    size = f"{describe.ratio(ratio.ratio)}x{span}"
+    values = [
+        describe.number(_mean(measured, cell.index, lead.metric))
+        for cell in (lead.left, lead.right)
+    ]
+    against = " ".join(filter(None, [f"{values[0]} against {values[1]}", unit]))
+    if span and _holds_one(ratio):
+        return f"{noun} {left} cannot be told from that {right}{at}: {size}, {against}"
+    small = ", real but too small to matter" if lead.small else ""
+    return f"{noun} {left} is {size} that {right}{at}{small}: {against}"
+
+
+def _span(measured: Measured, lead: Lead) -> str:
+    """How the ratio moves over the other levels; empty if there are none."""
+    plan = measured.plan
+    found = [(at, ratio) for at, ratio in elsewhere(measured, lead) if at]
+    if len(found) < 2:
+        return ""
+    lowest = min(found, key=lambda item: item[1].ratio)
+    highest = max(found, key=lambda item: item[1].ratio)
+    names = [
+        describe.factor_word(name, plan.factors)
+        for name in lead.common
+        if len({at[name] for at, _ in found}) > 1
+    ]
+    over = f"Over all {describe.counted(len(found), 'combination')} of {describe.listed(names)}"
+    if len(names) == 1:
+        over = f"Over the {len(found)} levels of {names[0]}"
+    ends = [
+        f"{describe.ratio(ratio.ratio)}x at {describe.levels(plan, at)}"
+        for at, ratio in (lowest, highest)
+    ]
+    return f"{over} the ratio lies between {ends[0]} and {ends[1]}."
+
+
+def _standing(claims: Sequence[ClaimResult], trials: int) -> str:
+    """How the claims stand."""
+    if not claims:
+        return f"It rests on {describe.counted(trials, 'trial')}; no claim was made."
+    if len(claims) == 1:
+        return f"The claim is {claims[0].verdict}."
+    counts = Counter(claim.verdict for claim in claims)
+    parts = [f"{count} {verdict}" for verdict, count in counts.most_common()]
+    return f"Of {len(claims)} claims, {describe.listed(parts)}."
+
+
+def _single(measured: Measured, claims: Sequence[ClaimResult]) -> str:
+    """The headline metric of the first cell that has it, where there is nothing to compare."""
+    metric = headline_metric(measured, claims)
+    for index in measured.cells:
+        series = measured.series(index, metric)
+        if series:
+            noun, unit = metric_words(metric, measured.plan)
+            one = estimate(list(series.values()), list(series))
+            text = f"{noun} is {describe.number(one.mean)} {unit}".rstrip()
+            if one.ci_low is not None and one.ci_high is not None:
+                text += f" ({describe.number(one.ci_low)} to {describe.number(one.ci_high)})"
+            at = describe.levels(measured.plan, measured.cell(index).levels)
+            return f"{text}, at {at}" if at else text
+    return f"{metric} was not measured"
+
+
+def _mean(measured: Measured, cell: int, metric: str) -> float:
+    values = list(measured.series(cell, metric).values())
+    return sum(values) / len(values)
+
+
+def _with(plan: Plan, levels: dict[str, str]) -> str:
+    """`with cache off`, `at 16 sessions`, `on mariadb`."""
+    words = describe.levels(plan, levels)
+    if all(describe.factor_word(name, plan.factors) in describe.ENGINES for name in levels):
+        return f"on {words}"
+    return f"at {words}" if "session" in words and len(levels) == 1 else f"with {words}"
+
+
+def _holds_one(ratio: Ratio) -> bool:
+    low, high = ratio.ci_low, ratio.ci_high
+    return ratio.n >= BLOCKS_MIN and low is not None and high is not None and low <= 1 <= high
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

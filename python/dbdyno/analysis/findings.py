@@ -1,0 +1,82 @@
+"""From a plan and its trials to everything that a report says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbdyno.analysis import answer, describe, fairness, reason, verdict
+from dbdyno.analysis.comparisons import compare
+from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
+from dbdyno.analysis.headline import headline_metric, table_metrics
+from dbdyno.analysis.lead import find_lead
+from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.types import CellResult, Findings
+from dbdyno.plan.types import Cell, Plan
+from dbdyno.store.record import VOID, TrialRecord
+
+
+def analyse(plan: Plan, records: Sequence[TrialRecord]) -> Findings:
+    """Judges a run, complete or not. Pure: the same plan and records give the same findings."""
+    measured = Measured.of(plan, records)
+    claims = verdict.judge(measured)
+    lead = find_lead(measured, claims)
+    headline = headline_metric(measured, claims)
+    blocks = {one.block for series in measured.cells.values() for one in series.values()}
+    return Findings(
+        answer=answer.answer(measured, lead, claims),
+        why="" if plan.quick else reason.reason(measured, lead),
+        caveat=fairness.caveat(plan),
+        headline_metric=headline,
+        cells=tuple(_cell(measured, cell) for cell in plan.cells),
+        claims=claims,
+        comparisons=compare(measured, table_metrics(measured, headline)),
+        warnings=tuple(_warnings(measured, records)),
+        judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
+    )
+
+
+def _cell(measured: Measured, cell: Cell) -> CellResult:
+    trials = measured.cells[cell.index]
+    names = dict.fromkeys(name for one in trials.values() for name in one.metrics)
+    estimates = {}
+    for name in names:
+        series = measured.series(cell.index, name)
+        if series:
+            estimates[name] = estimate(list(series.values()), list(series))
+    return CellResult(
+        index=cell.index,
+        levels=dict(cell.levels),
+        trials=len(trials),
+        metrics=estimates,
+        warnings=measured.warnings((cell.index,)),
+    )
+
+
+def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
+    """About the run as a whole; what befell single cells stands with them."""
+    plan = measured.plan
+    warnings = []
+    missing = len(plan.trials) - len(records)
+    if missing:
+        cut = len({trial.block for trial in plan.trials}) - len(measured.whole)
+        warnings.append(
+            f"{missing} of {len(plan.trials)} trials are missing, in"
+            f" {describe.counted(cut, 'block')}: the run was not finished"
+        )
+    void = [record for record in records if record.status == VOID]
+    if void:
+        warnings.append(
+            f"{describe.counted(len(void), 'trial')} void, not used"
+            f" (first: {void[0].id}: {void[0].void_reason})"
+        )
+    outages = [
+        one.trial for series in measured.cells.values() for one in series.values() if one.outage
+    ]
+    if outages:
+        warnings.append(
+            f"outages in {describe.counted(len(outages), 'trial')} (first: {min(outages)}):"
+            " ratios with their cells are not estimable"
+        )
+    warnings.extend(fairness.plan_changes(plan, records))
+    warnings.extend(measured.warnings(measured.cells))
+    return warnings

@@ -1,0 +1,51 @@
+"""Which metrics a report leads with, and which factor it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.types import ClaimPart, ClaimResult
+from dbdyno.plan.types import Factor, Plan
+
+_RATES = ("transactions_per_s", "operations_per_s")
+
+
+def headline_metric(measured: Measured, claims: Sequence[ClaimResult]) -> str:
+    """The metric of the first claim that compares something, else the first group's throughput."""
+    for part in _parts(claims):
+        if part.metric:
+            return part.metric
+    return _group(measured.plan) + _RATES[0]
+
+
+def table_metrics(measured: Measured, headline: str) -> tuple[str, ...]:
+    """Metrics of the table of ratios: the headline, then throughput, p95 and the systems' CPU."""
+    head, dot, rest = headline.partition(".")
+    groups = [group.name for group in measured.plan.cells[0].groups]
+    prefix = f"{head}." if dot and head in groups else _group(measured.plan)
+    base = rest if prefix == f"{head}." else headline
+    throughput = [] if base in _RATES else [f"{prefix}{_RATES[0]}"]
+    wanted = [headline, *throughput, f"{prefix}service_ms_p95", "server_cpu_us_per_op"]
+    return tuple(dict.fromkeys(wanted))
+
+
+def main_factor(plan: Plan, claims: Sequence[ClaimResult]) -> Factor | None:
+    """The factor that the first claim's two sides differ in, else the first with several levels."""
+    for part in _parts(claims):
+        if part.left_cell is None or part.right_cell is None:
+            continue
+        left, right = plan.cells[part.left_cell].levels, plan.cells[part.right_cell].levels
+        for factor in plan.factors:
+            if left[factor.name] != right[factor.name]:
+                return factor
+    return next((factor for factor in plan.factors if len(factor.levels) > 1), None)
+
+
+def _parts(claims: Sequence[ClaimResult]) -> list[ClaimPart]:
+    return [part for claim in claims for part in claim.parts]
+
+
+def _group(plan: Plan) -> str:
+    groups = plan.cells[0].groups
+    return f"{groups[0].name}." if len(groups) > 1 else ""

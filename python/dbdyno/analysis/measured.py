@@ -1,0 +1,118 @@
+"""The trials of a run as a table: which cell gave which numbers in which block.
+
+Void trials are not in it. A block is *whole* once every trial planned for it is over (complete or
+void): contrasts between hard combinations use whole blocks only, since within a block all trials
+of one hard combination stand together and a block that was cut short has seen only some of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dbdyno.analysis.types import Measurement
+from dbdyno.plan.types import Cell, Plan
+from dbdyno.store.record import COMPLETE, TrialRecord
+
+_TINY, _HUGE = 1e-150, 1e150
+
+
+class Measured:
+    """Measurements by cell and block."""
+
+    def __init__(self, plan: Plan, measurements: Iterable[Measurement], whole: frozenset[int]):
+        """`whole`: numbers of the whole blocks. A cell has at most one measurement a block."""
+        self.plan = plan
+        self.whole = whole
+        self.cells: dict[int, dict[int, Measurement]] = {cell.index: {} for cell in plan.cells}
+        for one in sorted(measurements, key=lambda one: one.block):
+            if one.block in self.cells[one.cell]:
+                raise ValueError(f"two trials of cell {one.cell} in block {one.block}")
+            self.cells[one.cell][one.block] = one
+
+    @classmethod
+    def of(cls, plan: Plan, records: Sequence[TrialRecord]) -> Measured:
+        """From the records of a run, complete and void."""
+        over = {record.id for record in records}
+        missing = {trial.block for trial in plan.trials if trial.id not in over}
+        whole = frozenset(trial.block for trial in plan.trials) - missing
+        durations = {cell.index: cell.duration_s for cell in plan.cells}
+        return cls(
+            plan,
+            (
+                _measurement(record, durations[record.cell])
+                for record in records
+                if record.status == COMPLETE
+            ),
+            whole,
+        )
+
+    def series(self, cell: int, metric: str) -> dict[int, float]:
+        """Values of a metric in a cell, by block; blocks without a sane one are absent.
+
+        Sane: finite, and neither so large nor so small that squares and ratios overflow.
+        """
+        return {
+            block: one.metrics[metric]
+            for block, one in self.cells[cell].items()
+            if _sane(one.metrics.get(metric, math.nan))
+        }
+
+    def blocks(self, cells: Iterable[int]) -> list[int]:
+        """Blocks in which all of `cells` were measured; only whole ones if they differ in `hard`."""
+        wanted = list(dict.fromkeys(cells))
+        common = set.intersection(*(set(self.cells[cell]) for cell in wanted))
+        if len({self.cell(cell).hard for cell in wanted}) > 1:
+            common &= self.whole
+        return sorted(common)
+
+    def cell(self, index: int) -> Cell:
+        """The cell with that index."""
+        found = self.plan.cells[index]
+        assert found.index == index
+        return found
+
+    def outages(self, cell: int, blocks: Iterable[int]) -> list[int]:
+        """Those of `blocks` in which the cell had an outage."""
+        return [block for block in blocks if self.cells[cell][block].outage]
+
+    def warnings(self, cells: Iterable[int]) -> tuple[str, ...]:
+        """What was said of the cells' trials, each kind once, with how many trials it befell."""
+        trials = [one for cell in dict.fromkeys(cells) for one in self.cells[cell].values()]
+        first: dict[str, str] = {}
+        count: dict[str, int] = {}
+        for one in trials:
+            for key in {_kind(text): text for text in one.warnings}.items():
+                first.setdefault(*key)
+                count[key[0]] = count.get(key[0], 0) + 1
+        return tuple(
+            text if len(trials) == 1 else f"{text} [{count[kind]} of {len(trials)} trials]"
+            for kind, text in first.items()
+        )
+
+
+def _measurement(record: TrialRecord, duration_s: float) -> Measurement:
+    return Measurement(
+        trial=record.id,
+        block=record.block,
+        cell=record.cell,
+        metrics=record.metrics,
+        warnings=record.warnings,
+        outage=any(_touches(outage, duration_s) for outage in record.outages),
+    )
+
+
+def _touches(outage: Mapping[str, Any], duration_s: float) -> bool:
+    """Whether an outage overlaps the measured phase; one in the warm-up that ended does not."""
+    end = outage.get("end_s")
+    return outage.get("start_s", 0.0) < duration_s and (end is None or end > 0)
+
+
+def _sane(value: float) -> bool:
+    return value == 0 or _TINY < abs(value) < _HUGE
+
+
+def _kind(text: str) -> str:
+    """A warning without its numbers: what makes two of them the same."""
+    return "".join("#" if character.isdigit() else character for character in text)

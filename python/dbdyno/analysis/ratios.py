@@ -1,0 +1,97 @@
+"""Ratios of two cells within blocks: what both claims and the table of comparisons stand on.
+
+d_b = ln(left_b) - ln(right_b) for each block b in which both were measured. Whatever a block has in
+common (the machine's mood, the data set, a noisy neighbour) cancels; on the log scale "twice" and
+"half" are equally far from 1, and a ratio of ratios is a difference.
+docs/decisions/paired-t-on-log-ratios.md says what was refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbdyno.analysis.contrast import LogRatio
+from dbdyno.analysis.describe import listed
+from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
+from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.types import Ratio
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Values of two cells by block, shape (n,) each; or why they cannot be compared."""
+
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    blocks: tuple[int, ...]
+    problem: str = ""  # not estimable: a zero, an outage
+    note: str = ""  # blocks left out, and why
+
+    @property
+    def logs(self) -> tuple[float, ...]:
+        """ln(left / right), shape (n,). Only where there is no `problem`."""
+        return tuple(math.log(a) - math.log(b) for a, b in zip(self.left, self.right, strict=True))
+
+
+def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> Pairs:
+    """Pairs of (cell, metric) and (cell, metric).
+
+    One block with a zero (or less) or an outage makes the whole ratio not estimable: leaving such
+    blocks out would judge a system by its good days.
+    """
+    blocks = measured.blocks((left[0], right[0]))
+    problem = disturbed(measured, (left[0], right[0]), blocks)
+    series = [measured.series(*side) for side in (left, right)]
+    used = tuple(block for block in blocks if all(block in one for one in series))
+    note = ""
+    if len(used) < len(blocks):
+        note = absent([left[1], right[1]], len(blocks) - len(used), len(blocks))
+    for (cell, metric), one in zip((left, right), series, strict=True):
+        zero = [block for block in used if one[block] <= 0]
+        if zero and not problem:
+            problem = (
+                f"{metric} is {one[zero[0]]:g} in {_cell(measured, cell)},"
+                f" block {listed([str(block) for block in zero])}"
+            )
+    values = [tuple(one[block] for block in used) for one in series]
+    return Pairs(values[0], values[1], used, problem, note)
+
+
+def absent(metrics: Sequence[str], missing: int, blocks: int) -> str:
+    """Why some blocks have no value."""
+    named = listed(list(dict.fromkeys(metrics)))
+    reason = "too few operations for it" if ".service_ms_p" in f".{named}" else "not measured there"
+    return f"{named} is absent in {missing} of {blocks} blocks ({reason})"
+
+
+def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:
+    """Says which of `cells` had an outage in `blocks`; empty if none had."""
+    for cell in dict.fromkeys(cells):
+        if hit := measured.outages(cell, blocks):
+            where = f"block {listed([str(block) for block in hit])}"
+            return f"there was an outage in {_cell(measured, cell)}, {where}"
+    return ""
+
+
+def _cell(measured: Measured, cell: int) -> str:
+    found = measured.cell(cell).levels
+    return " ".join(f"{name}={level}" for name, level in found.items()) or "the only cell"
+
+
+def plain_ratio(compared: Pairs, threshold: float = 1.0) -> Ratio | None:
+    """The ratio with its 95 % interval, not adjusted for several comparisons.
+
+    None if it cannot be estimated; no interval and no p below 3 blocks.
+    """
+    if compared.problem or not compared.blocks:
+        return None
+    contrast = LogRatio(compared.logs, threshold)
+    n = contrast.n
+    if not math.isfinite(contrast.centre):
+        return None
+    if n < BLOCKS_MIN:
+        return Ratio(contrast.centre, None, None, CONFIDENCE, n, None)
+    low, high = contrast.interval(CONFIDENCE)
+    return Ratio(contrast.centre, low, high, CONFIDENCE, n, contrast.p)

@@ -1,0 +1,184 @@
+"""Why, in a sentence: what differs most between the two cells that the answer compares.
+
+Three kinds of evidence, in this order, each only where it is clear (the same direction in every
+block, at least 3 blocks, and large): what sessions wait for, what the server counts per operation,
+and server CPU per operation. It is a correlation, said as one; without a clear one nothing is said.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from dbdyno.analysis import describe
+from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.analysis.lead import Lead
+from dbdyno.analysis.measured import Measured
+from dbdyno.spec import metrics as names
+
+WAIT_SHARE_MIN = 0.2  # of all sessions, more on one side than on the other
+COUNTER_RATIO_MIN = 3.0  # per operation
+COUNTER_PER_OPERATION_MIN = 0.05  # on the larger side; below, it can hardly matter
+CPU_RATIO_MIN = 1.25
+
+# States in which a session works or has nothing to do: no reason for anything.
+_NO_WAIT = re.compile(
+    r"sleep|idle|clientread|client read|active|running|executing|sending|init|statistics|total"
+    r"|query$|execute$|none|cpu",
+    re.IGNORECASE,
+)
+# Counters that follow from the workload or from the measuring, not from the server's trouble.
+_NO_REASON = re.compile(
+    r"(^|\.)(Com_|Uptime|Questions|Queries|Bytes_|Connections|Threads_|Max_|Feature_|Rows_|xact_)"
+    r"|_time$|_percent$|_avg$|_max$",
+    re.IGNORECASE,
+)
+
+Row = tuple[float, float]  # left, right in one block
+
+
+def reason(measured: Measured, lead: Lead | None) -> str:
+    """One sentence, or empty."""
+    if lead is None or lead.ratio.ci_low is None or lead.ratio.ci_high is None:
+        return ""
+    if lead.ratio.ci_low <= 1 <= lead.ratio.ci_high or lead.small:
+        return ""  # there is nothing to explain
+    blocks = measured.blocks((lead.left.index, lead.right.index))
+    if len(blocks) < BLOCKS_MIN:
+        return ""
+    return (
+        _wait(measured, lead, blocks)
+        or _counter(measured, lead, blocks)
+        or _cpu(measured, lead, blocks)
+    )
+
+
+def _rows(measured: Measured, lead: Lead, blocks: Sequence[int], name: str) -> list[Row]:
+    """The metric on both sides, one row a block; a state or counter never seen is 0."""
+    left = measured.series(lead.left.index, name)
+    right = measured.series(lead.right.index, name)
+    return [(left.get(block, 0.0), right.get(block, 0.0)) for block in blocks]
+
+
+def _sampled(measured: Measured, lead: Lead, family: str) -> list[str]:
+    """Names of sampled metrics of a family, with or without a target's prefix."""
+    found: set[str] = set()
+    for cell in (lead.left, lead.right):
+        for one in measured.cells[cell.index].values():
+            found.update(name for name in one.metrics if f".{family}." in f".{name}")
+    return sorted(found)
+
+
+def _wait(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
+    sessions = [sum(group.sessions for group in cell.groups) for cell in (lead.left, lead.right)]
+    best, best_share = "", WAIT_SHARE_MIN
+    for name in _sampled(measured, lead, "sessions"):
+        state = f".{name}".partition(".sessions.")[2]
+        if _NO_WAIT.search(state):
+            continue
+        rows = _rows(measured, lead, blocks, name)
+        shares = [left / sessions[0] - right / sessions[1] for left, right in rows]
+        share = abs(sum(shares) / len(shares))
+        if share < best_share or not _agree(shares):
+            continue
+        # The slower side must be the one that waits, or it explains nothing.
+        if not _explains(lead, math.fsum(shares)):
+            continue
+        best_share = share
+        left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
+        more, less = _ordered(measured, lead, left, right)
+        waits, other = max(left, right), min(left, right)
+        of = sessions[0] if left > right else sessions[1]
+        best = (
+            f"With {more}, {describe.number(waits)} of {describe.counted(of, 'session')} on average"
+            f" are in state “{state}”, against {describe.number(other)} with {less}."
+        )
+    return best
+
+
+def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
+    operations = _operations(measured, lead, blocks)
+    if not operations:
+        return ""
+    best, best_size = "", math.log(COUNTER_RATIO_MIN)
+    for name in [*_sampled(measured, lead, "status"), *_sampled(measured, lead, "disk")]:
+        if _NO_REASON.search(name.partition(".")[2]):
+            continue
+        rows = [
+            (left / ops[0], right / ops[1])
+            for (left, right), ops in zip(
+                _rows(measured, lead, blocks, name), operations, strict=True
+            )
+        ]
+        left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
+        larger, smaller = max(left, right), min(left, right)
+        if larger < COUNTER_PER_OPERATION_MIN or smaller < 0:
+            continue
+        if not _agree([a - b for a, b in rows]) or not _explains(lead, left - right):
+            continue
+        # A floor on the smaller side, so that "0 against a little" does not beat everything.
+        size = math.log(larger / max(smaller, larger / 1000))
+        if size < best_size:
+            continue
+        best_size = size
+        more, less = _ordered(measured, lead, left, right)
+        best = (
+            f"With {more}, {name} is {describe.number(larger)} per operation,"
+            f" against {describe.number(smaller)} with {less}."
+        )
+    return best
+
+
+def _cpu(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
+    rows = _rows(measured, lead, blocks, "server_cpu_us_per_op")
+    if any(value <= 0 for row in rows for value in row):
+        return ""
+    logs = [math.log(left / right) for left, right in rows]
+    mean = math.fsum(logs) / len(logs)
+    if abs(mean) < math.log(CPU_RATIO_MIN) or not _agree(logs) or not _explains(lead, mean):
+        return ""
+    left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
+    more, less = _ordered(measured, lead, left, right)
+    return (
+        f"With {more}, an operation takes {describe.number(max(left, right))} µs of server CPU,"
+        f" against {describe.number(min(left, right))} with {less}."
+    )
+
+
+def _operations(measured: Measured, lead: Lead, blocks: Sequence[int]) -> list[Row]:
+    """Committed operations a second of all groups on both sides, one row a block; empty if any is
+    zero."""
+    sides = []
+    for cell in (lead.left, lead.right):
+        several = len(cell.groups) > 1
+        series = [
+            measured.series(
+                cell.index, f"{group.name}.operations_per_s" if several else "operations_per_s"
+            )
+            for group in cell.groups
+        ]
+        sides.append([sum(one.get(block, 0.0) for one in series) for block in blocks])
+    rows = list(zip(*sides, strict=True))
+    return rows if all(left > 0 and right > 0 for left, right in rows) else []
+
+
+def _explains(lead: Lead, excess: float) -> bool:
+    """Whether the side with the `excess` (left: > 0) is the worse one in the lead's metric."""
+    direction = names.info(lead.metric).direction
+    if direction == names.NEITHER:
+        return False
+    left_is_worse = (lead.ratio.ratio < 1) == (direction == names.HIGHER)
+    return (excess > 0) == left_is_worse
+
+
+def _agree(differences: Sequence[float]) -> bool:
+    return all(one > 0 for one in differences) or all(one < 0 for one in differences)
+
+
+def _ordered(measured: Measured, lead: Lead, left: float, right: float) -> tuple[str, str]:
+    """Names of the side with more and of the side with less."""
+    sides = [
+        describe.levels(measured.plan, levels) for levels in (lead.left_levels, lead.right_levels)
+    ]
+    return (sides[0], sides[1]) if left > right else (sides[1], sides[0])

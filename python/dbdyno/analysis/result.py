@@ -1,0 +1,157 @@
+"""`result.json`: the findings for programs. Its JSON Schema is `schemas/result.schema.json`.
+
+Numbers are finite: what cannot be estimated is null or absent, never NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dbdyno.analysis.types import (
+    SUPPORTED,
+    ClaimPart,
+    ClaimResult,
+    Comparison,
+    Estimate,
+    Findings,
+    Ratio,
+)
+from dbdyno.plan.types import Plan
+
+SCHEMA_VERSION = 1
+
+
+def to_json(findings: Findings, plan: Plan, run: Mapping[str, Any]) -> dict[str, Any]:
+    """The object that `result.json` holds; `schema_version` first.
+
+    `run` is what is known of the run (JSON-like): the keys `status`, `created_unix_s`, `versions`
+    and `environment` of a manifest are copied, where there.
+    """
+    copied = ("status", "created_unix_s", "versions", "environment")
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": plan.name,
+        "question": plan.question,
+        "answer": findings.answer,
+        "why": findings.why,
+        "caveat": findings.caveat,
+        "judged": findings.judged,
+        "quick": plan.quick,
+        "run": {key: run[key] for key in copied if key in run},
+        "headline_metric": findings.headline_metric,
+        "factors": [
+            {"name": factor.name, "levels": list(factor.levels), "hard": factor.hard}
+            for factor in plan.factors
+        ],
+        "blocks": plan.blocks,
+        "matters": plan.matters,
+        "cells": [
+            {
+                "levels": dict(cell.levels),
+                "trials": cell.trials,
+                "metrics": {name: _estimate(one) for name, one in cell.metrics.items()},
+                "warnings": list(cell.warnings),
+            }
+            for cell in findings.cells
+        ],
+        "claims": [_claim(claim) for claim in findings.claims],
+        "comparisons": [_comparison(row) for row in findings.comparisons],
+        "skipped": [
+            {"what": skipped.what, "why": skipped.why, "fix": skipped.fix}
+            for skipped in plan.skipped
+        ],
+        "warnings": list(findings.warnings),
+        "notes": list(plan.notes),
+    }
+
+
+def _estimate(one: Estimate) -> dict[str, Any]:
+    return {
+        "mean": _number(one.mean),
+        "ci_low": _number(one.ci_low),
+        "ci_high": _number(one.ci_high),
+        "values": [_number(value) for value in one.values],
+        "blocks": list(one.blocks),
+    }
+
+
+def _claim(claim: ClaimResult) -> dict[str, Any]:
+    """A claim with the numbers of the part that decides it: the only one, else the one that comes
+    closest to not being what the claim's verdict says."""
+    part = deciding(claim)
+    return {
+        "text": claim.text,
+        "verdict": claim.verdict,
+        **_ratio(part.estimate if part else None),
+        "small": claim.verdict == SUPPORTED and all(one.small for one in claim.parts),
+        "why": claim.why,
+        "warnings": list(claim.warnings),
+        "parts": [_part(one) for one in claim.parts],
+    }
+
+
+def deciding(claim: ClaimResult) -> ClaimPart | None:
+    """The part whose numbers stand for the claim: of the parts with the claim's verdict, the one
+    with the largest p (for a supported claim its weakest support), for a refuted one the smallest.
+    """
+    parts = [part for part in claim.parts if part.verdict == claim.verdict]
+    if not parts:
+        return None
+    ps = [
+        1.0 if p is None else p for p in (one.estimate.p if one.estimate else None for one in parts)
+    ]
+    best = max(ps) if claim.verdict == SUPPORTED else min(ps)
+    return parts[ps.index(best)]
+
+
+def _part(part: ClaimPart) -> dict[str, Any]:
+    return {
+        "at": dict(part.at),
+        "kind": part.kind,
+        "left": part.left,
+        "right": part.right,
+        "operator": part.operator,
+        "threshold": _number(part.threshold),
+        "verdict": part.verdict,
+        **_ratio(part.estimate),
+        "small": part.small,
+        "blocks_needed": part.blocks_needed,
+        "why": part.why,
+    }
+
+
+def _comparison(row: Comparison) -> dict[str, Any]:
+    return {
+        "metric": row.metric,
+        "factor": row.factor,
+        "level": row.level,
+        "baseline": row.baseline,
+        "at": dict(row.at),
+        **_ratio(row.ratio),
+    }
+
+
+def _ratio(ratio: Ratio | None) -> dict[str, Any]:
+    if ratio is None:
+        return {
+            "ratio": None,
+            "ci_low": None,
+            "ci_high": None,
+            "confidence": None,
+            "n": 0,
+            "p": None,
+        }
+    return {
+        "ratio": _number(ratio.ratio),
+        "ci_low": _number(ratio.ci_low),
+        "ci_high": _number(ratio.ci_high),
+        "confidence": _number(ratio.level),
+        "n": ratio.n,
+        "p": _number(ratio.p),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,393 @@
+"""Claims to verdicts.
+
+Each part of a claim becomes a contrast (one number a block); all contrasts of all claims share one
+error budget (`holm`); a verdict is read off the adjusted interval. Never judged: a quick run, fewer
+than 3 blocks, a zero or an outage in a cell that is compared.
+
+`peak(m, f) <= 4` holds if the best level that the claim allows beats the best one that it rules
+out: per block ln(max m over levels <= 4 / max m over levels > 4), against 0. So the noise of a flat
+top leaves it undecided instead of flipping it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dbdyno.analysis import describe, power, ratios
+from dbdyno.analysis.contrast import Contrast, Interval, LogRatio, Mean, Median
+from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.analysis.holm import Adjusted, holm
+from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.types import (
+    NOT_TESTED,
+    PEAK,
+    PEAKS,
+    RATIO,
+    REFUTED,
+    SUPPORTED,
+    UNDECIDED,
+    VALUE,
+    ClaimPart,
+    ClaimResult,
+    Ratio,
+)
+from dbdyno.spec import claims as grammar
+from dbdyno.spec.claims import CELL, MissingCell, ResolvedPart, Side
+
+QUICK = "a quick run is a smoke test and is never judged"
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A part on its way to a verdict: its contrast, or the reason why there is none."""
+
+    part: ClaimPart
+    contrast: Contrast | None
+    cells: tuple[int, ...]
+    note: str = ""
+
+
+def read(interval: Interval, operator: str, threshold: float) -> str:
+    """The verdict that an interval gives: supported if all of it meets `operator threshold`,
+    refuted if none of it does, else undecided. A missing bound is infinite."""
+    low = -math.inf if interval[0] is None else interval[0]
+    high = math.inf if interval[1] is None else interval[1]
+    meets = [grammar.compare(bound, operator, threshold) for bound in (low, high)]
+    if all(meets):
+        return SUPPORTED
+    return UNDECIDED if any(meets) else REFUTED
+
+
+def judge(measured: Measured) -> tuple[ClaimResult, ...]:
+    """All claims of the plan, in its order."""
+    plan = measured.plan
+    resolved: list[tuple[str, list[_Case], str]] = []  # text, cases, why not tested
+    for text in plan.claims:
+        if text in plan.untested:
+            resolved.append((text, [], plan.untested[text]))
+            continue
+        try:
+            parts = _resolve(measured, text)
+        except MissingCell as error:
+            resolved.append((text, [], _missing(measured, error)))
+            continue
+        resolved.append((text, [_case(measured, part) for part in parts], ""))
+    cases = [case for _, group, _ in resolved for case in group]
+    judged = iter(_verdicts(cases, plan.matters))
+    return tuple(
+        _claim(measured, text, [next(judged) for _ in group], group, untested)
+        for text, group, untested in resolved
+    )
+
+
+def _resolve(measured: Measured, text: str) -> tuple[ResolvedPart, ...]:
+    plan = measured.plan
+    groups = tuple(dict.fromkeys(group.name for cell in plan.cells for group in cell.groups))
+    several = max((len(cell.targets) for cell in plan.cells), default=0) > 1
+    targets = dict.fromkeys(t.name for cell in plan.cells for t in cell.targets) if several else {}
+    return grammar.resolve(grammar.parse(text), plan.factors, plan.cells, groups, tuple(targets))
+
+
+def _missing(measured: Measured, error: MissingCell) -> str:
+    reasons = [f"{skipped.what}: {skipped.why}" for skipped in measured.plan.skipped]
+    return "; ".join([error.what, *reasons])
+
+
+# -- one part: from cells to a contrast ----------------------------------------------------------
+
+
+def _case(measured: Measured, part: ResolvedPart) -> _Case:
+    sides = [side for side in (part.left, part.right) if side is not None]
+    if all(side.kind == CELL for side in sides):
+        case = _ratio(measured, part) if part.right else _value(measured, part)
+    elif part.right is None:
+        case = _peak(measured, part)
+    else:
+        case = _peaks(measured, part)
+    if measured.plan.quick:
+        return _without(case, QUICK)
+    if case.contrast is not None and case.contrast.n < BLOCKS_MIN:
+        reason = f"{describe.counted(case.contrast.n, 'block')} is too few to judge"
+        return _without(case, f"{reason} ({BLOCKS_MIN} at least)")
+    return case
+
+
+def _ratio(measured: Measured, part: ResolvedPart) -> _Case:
+    left, right = part.left, part.right
+    assert left.cell is not None
+    assert right is not None
+    assert right.cell is not None
+    cells = (left.cell, right.cell)
+    blank = _blank(part, RATIO, left.text, right.text, part.operator, part.threshold)
+    blank = replace(blank, left_cell=left.cell, right_cell=right.cell)
+    compared = ratios.pairs(measured, (left.cell, left.metric), (right.cell, right.metric))
+    return _from(blank, cells, compared, part.threshold)
+
+
+def _value(measured: Measured, part: ResolvedPart) -> _Case:
+    cell, metric = part.left.cell, part.left.metric
+    assert cell is not None
+    blank = _blank(part, VALUE, part.left.text, "", part.operator, part.threshold)
+    blank = replace(blank, left_cell=cell)
+    blocks = measured.blocks((cell,))
+    problem = ratios.disturbed(measured, (cell,), blocks)
+    series = measured.series(cell, metric)
+    note = ""
+    if len(series) < len(blocks):
+        note = ratios.absent([metric], len(blocks) - len(series), len(blocks))
+    case = _Case(blank, None, (cell,), note)
+    if problem:
+        return _without(case, f"not estimable: {problem}")
+    return _with(case, tuple(series.values()), Mean)
+
+
+def _peak(measured: Measured, part: ResolvedPart) -> _Case:
+    """`peak(m, f) <= 4`: the best level allowed against the best one ruled out."""
+    points = part.left.points
+    inside = [c for v, c in points if grammar.compare(v, part.operator, part.threshold)]
+    outside = [cell for _, cell in points if cell not in inside]
+    cells = (*inside, *outside)
+    metric, levels = part.left.metric, f"{part.operator} {part.threshold:g}"
+    texts = (f"best {metric} at levels {levels}", "best at the other levels")
+    blank = _blank(part, PEAK, *texts, ">", 1.0)
+    if not inside or not outside:
+        which = "only" if inside else "no"
+        reason = f"{which} levels {levels} were tested, so there is nothing to compare"
+        return _without(_Case(blank, None, cells), reason)
+    blocks, series, problem, note = _levels(measured, metric, cells)
+    left = tuple(max(series[cell][block] for cell in inside) for block in blocks)
+    right = tuple(max(series[cell][block] for cell in outside) for block in blocks)
+    if not problem and min((*left, *right), default=1.0) <= 0:
+        problem = f"{metric} is zero at all levels of one side"
+    seen = [_argmax(points, series, block) for block in blocks]
+    note = "; ".join(filter(None, [_seen(seen), note]))
+    return _from(blank, cells, ratios.Pairs(left, right, blocks, problem, note), 1.0)
+
+
+def _peaks(measured: Measured, part: ResolvedPart) -> _Case:
+    """A ratio with the level of a peak on a side: steps, so the median and its sign test."""
+    assert part.right is not None
+    blank = _blank(part, PEAKS, part.left.text, part.right.text, part.operator, part.threshold)
+    cells = tuple(dict.fromkeys((*_cells(part.left), *_cells(part.right))))
+    whole = set(measured.blocks(cells))
+    problem, notes, values = "", [], []
+    for side in (part.left, part.right):
+        used, series, trouble, note = _levels(measured, side.metric, _cells(side))
+        whole &= set(used)
+        problem = problem or trouble
+        notes.append(note)
+        values.append(
+            {
+                block: _argmax(side.points, series, block)
+                if side.points
+                else series[_cells(side)[0]][block]
+                for block in used
+            }
+        )
+    pairs = [(values[0][block], values[1][block]) for block in sorted(whole)]
+    if not problem and any(value <= 0 for pair in pairs for value in pair):
+        problem = "one side is zero in a block"
+    case = _Case(blank, None, cells, "; ".join(filter(None, notes)))
+    if problem:
+        return _without(case, f"not estimable: {problem}")
+    return _with(case, tuple(left / right for left, right in pairs), Median)
+
+
+def _levels(
+    measured: Measured, metric: str, cells: Sequence[int]
+) -> tuple[tuple[int, ...], dict[int, dict[int, float]], str, str]:
+    """Blocks in which all of `cells` have the metric, the values, a problem, a note."""
+    blocks = measured.blocks(cells)
+    series = {cell: measured.series(cell, metric) for cell in cells}
+    used = tuple(block for block in blocks if all(block in series[cell] for cell in cells))
+    missing = len(blocks) - len(used)
+    note = ratios.absent([metric], missing, len(blocks)) if missing else ""
+    return used, series, ratios.disturbed(measured, cells, blocks), note
+
+
+def _argmax(
+    points: Sequence[tuple[float, int]], series: dict[int, dict[int, float]], block: int
+) -> float:
+    return max(points, key=lambda point: series[point[1]][block])[0]
+
+
+def _seen(levels: Sequence[float]) -> str:
+    """Where the peak was, over blocks."""
+    found = [f"{value:g} in {levels.count(value)}" for value in sorted(set(levels))]
+    return f"highest at {describe.listed(found)} of {describe.counted(len(levels), 'block')}"
+
+
+def _cells(side: Side) -> tuple[int, ...]:
+    return (side.cell,) if side.cell is not None else tuple(cell for _, cell in side.points)
+
+
+def _blank(
+    part: ResolvedPart, kind: str, left: str, right: str, operator: str, threshold: float
+) -> ClaimPart:
+    return ClaimPart(
+        at=dict(part.at),
+        left=left,
+        right=right,
+        operator=operator,
+        threshold=threshold,
+        estimate=None,
+        verdict=UNDECIDED,
+        small=False,
+        blocks_needed=None,
+        why="",
+        kind=kind,
+        metric=part.left.metric,
+    )
+
+
+def _from(
+    blank: ClaimPart, cells: tuple[int, ...], compared: ratios.Pairs, threshold: float
+) -> _Case:
+    case = _Case(blank, None, cells, compared.note)
+    if compared.problem:
+        return _without(case, f"not estimable: {compared.problem}")
+    values = compared.logs
+    if not values:
+        return _nothing(case)
+    contrast = LogRatio(values, threshold)
+    centre = Ratio(contrast.centre, None, None, 0.95, contrast.n, None)
+    return replace(case, contrast=contrast, part=replace(blank, estimate=centre))
+
+
+def _with(case: _Case, values: tuple[float, ...], kind: type[Mean] | type[Median]) -> _Case:
+    if not values:
+        return _nothing(case)
+    contrast = kind(values, case.part.threshold)
+    centre = Ratio(contrast.centre, None, None, 0.95, contrast.n, None)
+    return replace(case, contrast=contrast, part=replace(case.part, estimate=centre))
+
+
+def _nothing(case: _Case) -> _Case:
+    return _without(case, case.note or "no block has both sides of the comparison")
+
+
+def _without(case: _Case, why: str) -> _Case:
+    """Not judged; a point estimate, where there is one, stays to be shown."""
+    return replace(case, contrast=None, part=replace(case.part, why=why))
+
+
+# -- all parts: one error budget -----------------------------------------------------------------
+
+
+def _verdicts(cases: Sequence[_Case], matters: float) -> list[ClaimPart]:
+    open_cases = [case for case in cases if case.contrast is not None]
+    contrasts = [case.contrast for case in open_cases if case.contrast is not None]
+
+    def decides(index: int, interval: Interval) -> bool:
+        part = open_cases[index].part
+        return read(interval, part.operator, part.threshold) != UNDECIDED
+
+    adjusted = iter(holm(contrasts, decides))
+    return [
+        case.part
+        if case.contrast is None
+        else _judged(case, case.contrast, next(adjusted), matters)
+        for case in cases
+    ]
+
+
+def _judged(case: _Case, contrast: Contrast, adjusted: Adjusted, matters: float) -> ClaimPart:
+    part = case.part
+    estimate = Ratio(
+        ratio=contrast.centre,
+        ci_low=adjusted.interval[0],
+        ci_high=adjusted.interval[1],
+        level=adjusted.level,
+        n=contrast.n,
+        p=adjusted.p,
+    )
+    verdict = read(adjusted.interval, part.operator, part.threshold)
+    needed = None
+    if verdict == UNDECIDED:
+        needed = power.blocks_needed(contrast, 1 - adjusted.level)
+    small = verdict == SUPPORTED and _small(part, contrast.centre, matters)
+    part = replace(part, estimate=estimate, verdict=verdict, small=small, blocks_needed=needed)
+    return replace(part, why=_why(part, case, contrast))
+
+
+def _small(part: ClaimPart, centre: float, matters: float) -> bool:
+    """Whether a supported claim asserts an effect (away from 1), and that effect is below
+    `matters`. A claim that something is *no more than* a bit worse asserts none."""
+    if part.kind != RATIO:
+        return False
+    if part.operator in (">", ">="):
+        return part.threshold >= 1 and centre < 1 + matters
+    return part.threshold <= 1 and centre > 1 / (1 + matters)
+
+
+def _why(part: ClaimPart, case: _Case, contrast: Contrast) -> str:
+    estimate = part.estimate
+    assert estimate is not None
+    centre, span = describe.ratio(estimate.ratio), (estimate.ci_low, estimate.ci_high)
+    if part.kind in (VALUE, PEAKS):
+        centre = describe.number(estimate.ratio)
+    if None in span:
+        shown = f"{centre} (no interval at {estimate.level:.1%} from {contrast.n} blocks)"
+    elif part.kind == VALUE:
+        low, high = (describe.number(bound or 0.0) for bound in span)
+        shown = f"{centre} ({low} to {high})"
+    else:
+        shown = f"{centre} ({describe.interval(*span)})"
+    against = f"{part.operator} {part.threshold:g}"
+    if part.verdict == UNDECIDED:
+        text = f"{shown} lies on both sides of {against}"
+        if part.blocks_needed is not None:
+            text += f"; about {describe.counted(part.blocks_needed, 'more block')} would decide it"
+        elif part.kind != PEAKS:
+            text += "; more blocks would probably not decide it"
+        if isinstance(contrast, LogRatio):
+            seen = power.detectable(contrast.logs, 1 - estimate.level)
+            text += f"; a distance of {math.expm1(min(seen, 20.0)):.1%} would have been seen"
+    else:
+        side = "meets" if part.verdict == SUPPORTED else "is beyond"
+        text = f"all of {shown} {side} {against}"
+        if part.small:
+            text += "; real but too small to matter"
+    return "; ".join(filter(None, [text, case.note]))
+
+
+# -- a claim from its parts ----------------------------------------------------------------------
+
+
+def _claim(
+    measured: Measured,
+    text: str,
+    parts: Sequence[ClaimPart],
+    cases: Sequence[_Case],
+    untested: str,
+) -> ClaimResult:
+    if not cases:
+        return ClaimResult(text, NOT_TESTED, (), untested, ())
+    cells = [cell for case in cases for cell in case.cells]
+    verdicts = [part.verdict for part in parts]
+    if REFUTED in verdicts:
+        verdict = REFUTED
+    elif all(one == SUPPORTED for one in verdicts):
+        verdict = SUPPORTED
+    else:
+        verdict = UNDECIDED
+    why = _summary(measured, parts, verdict)
+    return ClaimResult(text, verdict, tuple(parts), why, measured.warnings(cells))
+
+
+def _summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str:
+    """One sentence for the claim: its only part's, or how its parts stand and the first that
+    decided."""
+    if len(parts) == 1:
+        return parts[0].why
+    if len({part.why for part in parts}) == 1:
+        return parts[0].why
+    which = [part for part in parts if part.verdict == verdict]
+    at = describe.levels(measured.plan, which[0].at)
+    if verdict == SUPPORTED:
+        small = sum(part.small for part in parts)
+        extra = f"; {small} of them real but too small to matter" if small else ""
+        return f"all {len(parts)} comparisons support it{extra}"
+    return f"{len(which)} of {len(parts)} comparisons {verdict}; at {at}: {which[0].why}"

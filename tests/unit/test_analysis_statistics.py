@@ -1,0 +1,199 @@
+"""Intervals, tests, Holm's procedure and power, against scipy.stats and by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dbdyno.analysis import power
+from dbdyno.analysis.contrast import Contrast, LogRatio, Mean, Median
+from dbdyno.analysis.estimate import estimate, t_interval, t_test
+from dbdyno.analysis.holm import ALPHA, holm
+from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
+from dbdyno.analysis.verdict import read
+
+VALUES = st.lists(st.floats(0.5, 2.0), min_size=3, max_size=12)
+OPERATORS = st.sampled_from([">", ">=", "<", "<="])
+
+
+@given(VALUES, st.sampled_from([0.8, 0.95, 0.99]))
+def test_the_t_interval_is_scipys(values: list[float], confidence: float) -> None:
+    mean, low, high = t_interval(values, confidence)
+    assert mean == pytest.approx(np.mean(values))
+    if np.std(values) > 1e-9:
+        expected = stats.ttest_1samp(values, 0.0).confidence_interval(confidence)
+        assert (low, high) == pytest.approx((expected.low, expected.high))
+        assert t_test(values, 1.0) == pytest.approx(stats.ttest_1samp(values, 1.0).pvalue)
+
+
+def test_identical_values_leave_no_doubt() -> None:
+    assert t_interval([0.1] * 6, 0.95)[1:] == pytest.approx((0.1, 0.1), abs=1e-15)
+    assert t_test([0.1] * 6, 0.1) == pytest.approx(1.0) or t_test([0.1] * 6, 0.1) == 0.0
+    assert t_test([2.0, 2.0, 2.0], 2.0) == 1.0
+    assert t_test([2.0, 2.0, 2.0], 1.0) == 0.0
+
+
+def test_an_estimate_of_few_values_has_no_interval() -> None:
+    two = estimate([1.0, 3.0], [1, 2])
+    assert (two.mean, two.ci_low, two.ci_high) == (2.0, None, None)
+    three = estimate([1.0, 2.0, 3.0], [1, 2, 4])
+    assert three.ci_low == pytest.approx(2 - 4.302653 / math.sqrt(3), rel=1e-6)
+    assert three.blocks == (1, 2, 4)
+
+
+@pytest.mark.parametrize("bad", [[], [1.0], [1.0, math.nan], [1.0, math.inf]])
+def test_an_interval_refuses_what_it_cannot_use(bad: list[float]) -> None:
+    with pytest.raises(ValueError, match="at least 2|finite"):
+        t_interval(bad, 0.95)
+
+
+@given(st.lists(st.integers(1, 6).map(float), min_size=3, max_size=14))
+def test_the_median_interval_is_the_sign_tests(values: list[float]) -> None:
+    contrast = Median(tuple(values), 3.5)  # never on a value: no ties
+    above = sum(value > 3.5 for value in values)
+    assert contrast.p == pytest.approx(stats.binomtest(above, len(values)).pvalue)
+    low, high = contrast.interval(0.95)
+    excluded = low is not None and high is not None and not low <= 3.5 <= high
+    assert excluded == (contrast.p <= 0.05)
+
+
+def test_six_blocks_that_agree_are_enough_for_one_sign_test() -> None:
+    assert Median((4.0,) * 6, 8.0).interval(0.95) == (4.0, 4.0)
+    assert Median((4.0,) * 5, 8.0).interval(0.95) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("interval", "operator", "verdict"),
+    [
+        ((1.1, 1.2), ">", SUPPORTED),
+        ((1.0, 1.2), ">", UNDECIDED),
+        ((1.0, 1.2), ">=", SUPPORTED),
+        ((0.8, 0.9), ">", REFUTED),
+        ((0.8, 1.0), ">", REFUTED),
+        ((0.8, 1.0), ">=", UNDECIDED),
+        ((0.8, 0.9), "<", SUPPORTED),
+        ((0.8, 1.0), "<=", SUPPORTED),
+        ((0.8, 1.0), "<", UNDECIDED),
+        ((1.0, 1.2), "<", REFUTED),
+        ((1.1, None), ">", SUPPORTED),
+        ((None, None), "<", UNDECIDED),
+        ((None, 0.9), "<", SUPPORTED),
+    ],
+)
+def test_a_verdict_is_read_off_the_interval(
+    interval: tuple[float | None, float | None], operator: str, verdict: str
+) -> None:
+    assert read(interval, operator, 1.0) == verdict
+
+
+@st.composite
+def families(draw: st.DrawFn) -> list[tuple[Contrast, str]]:
+    """Up to eight contrasts of mixed kinds, some clear and some not."""
+    found: list[tuple[Contrast, str]] = []
+    for _ in range(draw(st.integers(1, 8))):
+        values = tuple(draw(VALUES))
+        shift = draw(st.sampled_from([0.0, 0.0, 0.5, 3.0]))
+        threshold = draw(st.floats(0.7, 1.4))
+        kind = draw(st.sampled_from([LogRatio, Mean, Median]))
+        if kind is LogRatio:
+            values = tuple(math.log(value) + shift for value in values)
+        else:
+            values = tuple(value + shift for value in values)
+        found.append((kind(values, threshold), draw(OPERATORS)))
+    return found
+
+
+@given(families())
+def test_holm_verdict_and_interval_agree(family: list[tuple[Contrast, str]]) -> None:
+    contrasts = [contrast for contrast, _ in family]
+
+    def decides(index: int, interval: tuple[float | None, float | None]) -> bool:
+        return read(interval, family[index][1], contrasts[index].threshold) != UNDECIDED
+
+    adjusted = holm(contrasts, decides)
+    # The textbook's step-down on p alone.
+    m = len(contrasts)
+    order = sorted(range(m), key=lambda i: contrasts[i].p)
+    rejected: set[int] = set()
+    for rank, index in enumerate(order):
+        if contrasts[index].p > ALPHA / (m - rank):
+            break
+        rejected.add(index)
+    for index, (contrast, operator) in enumerate(family):
+        low, high = adjusted[index].interval
+        assert 0.95 - 1e-12 <= adjusted[index].level <= 1 - ALPHA / m + 1e-12
+        verdict = read((low, high), operator, contrast.threshold)
+        left = low is not None and low > contrast.threshold
+        right = high is not None and high < contrast.threshold
+        wanted = left if operator in (">", ">=") else right
+        opposite = right if operator in (">", ">=") else left
+        touches = contrast.threshold in (low, high)  # a point or a step right on the threshold
+        if not touches:
+            assert (verdict == SUPPORTED) == wanted
+            assert (verdict == REFUTED) == opposite
+        near = abs(contrast.p * (m - len(rejected)) - ALPHA) < 1e-9
+        if not touches and not near:
+            assert (verdict != UNDECIDED) == (index in rejected)
+
+
+def _family_wise(rng: np.random.Generator, effect: float, noise: float) -> tuple[float, float]:
+    """Share of 2,000 runs (6 blocks, 5 claims) with any decision, and share of claims decided."""
+    runs, claims, blocks = 2000, 5, 6
+    data = rng.normal(effect, noise * math.sqrt(2), size=(runs, claims, blocks))
+    any_decided = decided = 0
+    for run in data:
+        contrasts = [LogRatio(tuple(values), 1.0) for values in run.tolist()]
+        verdicts = [
+            read(one.interval, ">", 1.0)
+            for one in holm(contrasts, lambda _, found: read(found, ">", 1.0) != UNDECIDED)
+        ]
+        settled = sum(verdict != UNDECIDED for verdict in verdicts)
+        any_decided += settled > 0
+        decided += sum(verdict == SUPPORTED for verdict in verdicts)
+    return any_decided / runs, decided / (runs * claims)
+
+
+def test_nothing_against_nothing_is_rarely_called_a_difference() -> None:
+    family_wise, _ = _family_wise(np.random.default_rng(20), effect=0.0, noise=0.02)
+    # 5 % by design; 2,000 runs have a standard error of 0.5 %.
+    assert family_wise <= 0.06
+    assert family_wise >= 0.03  # and the procedure is not asleep
+
+
+def test_five_percent_at_two_percent_noise_is_mostly_found() -> None:
+    # Each cell's throughput has 2 % noise, so a log ratio has 2.8 %.
+    _, found = _family_wise(np.random.default_rng(21), effect=math.log(1.05), noise=0.02)
+    assert found > 0.75
+
+
+def test_power_is_the_noncentral_t() -> None:
+    critical = stats.t.ppf(0.975, 5)
+    expected = 1 - stats.nct.cdf(critical, 5, 0.05 / 0.03 * math.sqrt(6))
+    assert power.power(0.05, 0.03, 6, 0.05) == pytest.approx(expected)
+    assert power.power(0.05, 0.0, 6, 0.05) == 1.0
+    assert power.power(0.0, 0.0, 6, 0.05) == 0.0
+
+
+def test_the_blocks_that_are_asked_for_would_be_enough() -> None:
+    contrast = LogRatio((0.01, 0.03, -0.02, 0.02), 1.0)
+    more = power.blocks_needed(contrast, 0.05)
+    assert more is not None
+    delta, deviation = float(np.mean(contrast.logs)), float(np.std(contrast.logs, ddof=1))
+    assert power.power(delta, deviation, 4 + more, 0.05) >= power.POWER
+    assert power.power(delta, deviation, 3 + more, 0.05) < power.POWER
+
+
+def test_a_coin_flip_asks_for_no_blocks() -> None:
+    assert power.blocks_needed(LogRatio((0.02, -0.02, 0.01, -0.01), 1.0), 0.05) is None
+    assert power.blocks_needed(Median((1.0, 4.0, 4.0), 2.0), 0.05) is None
+    assert power.blocks_needed(Median((4.0, 4.0, 4.0), 2.0), 0.05) == 3
+
+
+@given(VALUES.filter(lambda values: np.std(values) > 1e-6), st.sampled_from([0.05, 0.01]))
+def test_the_detectable_effect_is_detected(values: list[float], alpha: float) -> None:
+    delta = power.detectable(values, alpha)
+    deviation = float(np.std(values, ddof=1))
+    assert power.power(delta, deviation, len(values), alpha) == pytest.approx(0.8, abs=1e-3)
