@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ MARKER = "dbdyno_marker"
 START_TIMEOUT_S = 120.0  # redo of a large log after a kill takes its time
 STOP_TIMEOUT_S = 120.0  # writes back the buffer pool
 CONTROL_TIMEOUT_S = 10
+SETTLE_TIMEOUT_S = 600
 START_TRIES = 4
 SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
 
@@ -381,7 +383,7 @@ class MysqlServer:
                     password=self._password,
                     unix_socket=str(self.socket_path),
                     connect_timeout=CONTROL_TIMEOUT_S,
-                    read_timeout=CONTROL_TIMEOUT_S * 6,
+                    read_timeout=CONTROL_TIMEOUT_S,
                     write_timeout=CONTROL_TIMEOUT_S,
                     autocommit=True,
                     charset="utf8mb4",
@@ -477,8 +479,10 @@ class MysqlServer:
             "SELECT table_name FROM information_schema.tables "
             f"WHERE table_schema = '{database}' AND table_type = 'BASE TABLE'"
         )
-        for (table,) in tables:
-            self.rows(f"ANALYZE TABLE {_identifier(database)}.{_identifier(str(table))}")
+        with closing(self._own_connection(database, SETTLE_TIMEOUT_S)) as connection:
+            for (table,) in tables:
+                with connection.cursor() as cursor:
+                    cursor.execute(f"ANALYZE TABLE {_identifier(str(table))}")
 
     def settings(self) -> dict[str, str]:
         return {str(k).lower(): _text(v) for k, v in self.rows("SHOW GLOBAL VARIABLES")}
@@ -506,28 +510,25 @@ class MysqlServer:
 
     def explain(self, database: str, sql: str) -> str:
         try:
-            with self._lock:
-                connection = self._explain_connection(database)
-            try:
+            with closing(self._own_connection(database, CONTROL_TIMEOUT_S)) as connection:
                 with connection.cursor() as cursor:
                     cursor.execute(f"EXPLAIN {sql}")
                     heads = [str(column[0]) for column in cursor.description or ()]
                     return table(heads, [[_text(v) for v in row] for row in cursor.fetchall()])
-            finally:
-                connection.close()
         except (pymysql.Error, OSError) as error:
             raise DynoError(
                 f"{self.family.kind} cannot explain the statement: {error}", cause=sql[:200]
             ) from None
 
-    def _explain_connection(self, database: str) -> pymysql.Connection[Any]:
+    def _own_connection(self, database: str, timeout_s: int) -> pymysql.Connection[Any]:
+        """A connection for one purpose, so that the control connection is not kept waiting."""
         return pymysql.connect(
             user=USER,
             password=self._password,
             unix_socket=str(self.socket_path),
             database=database,
             connect_timeout=CONTROL_TIMEOUT_S,
-            read_timeout=CONTROL_TIMEOUT_S,
+            read_timeout=timeout_s,
             charset="utf8mb4",
         )
 

@@ -47,6 +47,7 @@ INITDB_TIMEOUT_S = 120.0
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 120.0  # the last checkpoint writes back shared_buffers
 CONTROL_TIMEOUT_S = 10
+SETTLE_TIMEOUT_S = 600
 START_TRIES = 4
 DEBIAN = Path("/usr/lib/postgresql")
 ERRORS = (pg8000.exceptions.Error, OSError)
@@ -254,9 +255,8 @@ def _isolation(level: str) -> Word:
         "repeatable_read": "a snapshot for all statements; a conflicting UPDATE fails with 40001",
         "serializable": "serializable snapshot isolation: conflicts fail with 40001 and are retried",
     }
-    statement = (
-        f"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {words.isolation_sql(level)}"
-    )
+    name = words.isolation_sql(level)
+    statement = f"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {name}"
     return Word(f"isolation: {level}", {"session": statement}, notes.get(level, ""))
 
 
@@ -386,12 +386,14 @@ class PostgresServer:
             fix=fix,
         )
 
-    def _connect(self, database: str) -> pg8000.native.Connection:
+    def _connect(
+        self, database: str, timeout_s: int = CONTROL_TIMEOUT_S
+    ) -> pg8000.native.Connection:
         return pg8000.native.Connection(
             USER,
             database=database,
             unix_sock=str(self.socket_path),
-            timeout=CONTROL_TIMEOUT_S * 6,
+            timeout=timeout_s,
             application_name="dbdyno control",
         )
 
@@ -409,9 +411,11 @@ class PostgresServer:
                     self._connection = None
                 raise
 
-    def _in(self, database: str, statements: Sequence[str]) -> list[list[Any]]:
+    def _in(
+        self, database: str, statements: Sequence[str], timeout_s: int = CONTROL_TIMEOUT_S
+    ) -> list[list[Any]]:
         """Runs statements on a connection of their own; the rows of the last."""
-        connection = self._connect(_name(database))
+        connection = self._connect(_name(database), timeout_s)
         try:
             rows: list[list[Any]] = []
             for statement in statements:
@@ -470,7 +474,7 @@ class PostgresServer:
             f"WHERE datname = '{name}'"
         )
         if not there:
-            self.rows(f'CREATE DATABASE "{name}"')
+            self._in("postgres", [f'CREATE DATABASE "{name}"'], SETTLE_TIMEOUT_S)
             self.rows(f"COMMENT ON DATABASE \"{name}\" IS '{MARK}'")
         elif there[0][0] != MARK:
             raise DynoError(
@@ -481,7 +485,7 @@ class PostgresServer:
 
     def settle(self, database: str) -> None:
         """After loading: statistics, visibility map and hint bits, as autovacuum would in time."""
-        self._in(database, ["VACUUM (ANALYZE)", "CHECKPOINT"])
+        self._in(database, ["VACUUM (ANALYZE)", "CHECKPOINT"], SETTLE_TIMEOUT_S)
 
     def settings(self) -> dict[str, str]:
         rows = self.rows("SELECT name, current_setting(name, true) FROM pg_settings")
@@ -556,7 +560,7 @@ class PostgresServer:
     def stop(self) -> None:
         """Fast shutdown: sessions are ended and everything is checkpointed, so that the directory
         can be copied. After a timeout it is killed (`was_killed`)."""
-        with self._lock, contextlib.suppress(*ERRORS):
+        with self._lock, contextlib.suppress(*ERRORS):  # held at most CONTROL_TIMEOUT_S
             if self._connection is not None:
                 self._connection.close()
         self._connection = None

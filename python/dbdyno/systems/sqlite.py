@@ -84,8 +84,6 @@ class Sqlite:
             settings=settings,
             session_sql=session,
             words=tuple(said),
-            # Loading is repeated if it fails, so nothing needs to reach the disk before its end.
-            load_settings={} if "synchronous" in config else {"synchronous": "OFF"},
             data_settings={k: v for k, v in settings.items() if k in DATA_PRAGMAS},
         )
 

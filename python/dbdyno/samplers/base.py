@@ -1,0 +1,64 @@
+"""What every sampler is: something that is opened, read once an interval, and closed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from dbdyno.systems.base import Server
+
+
+class Sampler(Protocol):
+    """One source of metrics.
+
+    `source` heads its metrics' names (`cpu` -> `cpu.user`). A sampler keeps what it saw last and
+    answers with rates since then, or levels. It may raise any `Exception`: the runner notes a gap.
+    """
+
+    source: str
+    about: str
+
+    def open(self) -> None:
+        """Opens what it reads and takes the first readings, which rates need."""
+
+    def sample(self, elapsed_s: float) -> Mapping[str, float]:
+        """Values since the last call, `elapsed_s` ago (> 0); may be empty."""
+
+    def close(self) -> None:
+        """Releases what `open` took; safe to call twice."""
+
+
+class ProcFile:
+    """A small file of /proc or /sys that is kept open: reading it anew costs one system call."""
+
+    def __init__(self, path: Path | str, size_max: int = 1 << 16) -> None:
+        self._path = str(path)
+        self._size_max = size_max
+        self._descriptor: int | None = None
+
+    def open(self) -> None:
+        """Opens it; OSError if it is not there."""
+        self.close()
+        self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def text(self) -> str:
+        """Its content now."""
+        if self._descriptor is None:
+            raise OSError(f"{self._path} is not open")
+        return os.pread(self._descriptor, self._size_max, 0).decode()
+
+    def close(self) -> None:
+        """Closes it; safe to call twice."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def prefixed(target: str, source: str) -> str:
+    """`db.status` where a cell has several targets (`target` is empty where it has one)."""
+    return f"{target}.{source}" if target else source
+
+
+__all__ = ["ProcFile", "Sampler", "Server", "prefixed"]

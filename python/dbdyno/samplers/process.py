@@ -1,0 +1,141 @@
+"""A server's processes: the one that we started and its children (PostgreSQL: one a session).
+
+From /proc/PID/stat, statm, io and /proc/PID/task/*/schedstat (proc(5), sched-stats in the kernel's
+documentation). `cpu_cores` is CPU time a second; `runqueue_cores` is time a second in which threads
+could run but had no CPU.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dbdyno.samplers.base import prefixed
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+TASKS_MAX = 4096  # a bound on what one sample reads; beyond it schedstat is left out
+
+
+@dataclass
+class Reading:
+    """What the processes have used so far, and how they stand."""
+
+    cpu_s: float = 0.0
+    rss_bytes: float = 0.0
+    processes: int = 0
+    # by pid: (read bytes, written bytes); by thread: (ns waiting for a CPU, times scheduled)
+    io: dict[int, tuple[int, int]] = field(default_factory=dict)
+    tasks: dict[int, tuple[int, int]] = field(default_factory=dict)
+    complete: bool = True
+
+
+class Process:
+    """See the module."""
+
+    source = "server"
+    about = "the server's processes: cpu_cores, runqueue_cores, rss_bytes, context switches, bytes"
+
+    def __init__(self, pid: int, target: str = "") -> None:
+        self.source = prefixed(target, "server")
+        self._pid = pid
+        self._last = Reading()
+
+    def open(self) -> None:
+        self._last = read(self._pid)
+
+    def sample(self, elapsed_s: float) -> Mapping[str, float]:
+        now = read(self._pid)
+        last, self._last = self._last, now
+        return rates(last, now, elapsed_s)
+
+    def close(self) -> None:
+        """Nothing is kept open: processes come and go."""
+
+
+def read(pid: int) -> Reading:
+    """Reads a process and its children; OSError if it is gone."""
+    reading = Reading()
+    shared_max = 0
+    for number in family(pid):
+        try:
+            stat = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+            statm = Path(f"/proc/{number}/statm").read_text().split()
+            io = Path(f"/proc/{number}/io").read_text() if _may_read_io(number) else ""
+        except (FileNotFoundError, ProcessLookupError):
+            if number == pid:
+                raise
+            continue
+        # Fields 14 to 17 of stat: own time, and that of children already waited for.
+        own, waited = int(stat[11]) + int(stat[12]), int(stat[13]) + int(stat[14])
+        reading.cpu_s += (own + (waited if number == pid else 0)) / TICKS_PER_S
+        reading.processes += 1
+        resident, shared = int(statm[1]) * PAGE_BYTES, int(statm[2]) * PAGE_BYTES
+        # Shared memory is mapped by each process: counted once, by the one that touched most.
+        reading.rss_bytes += resident - shared
+        shared_max = max(shared_max, shared)
+        counts = dict(line.split(": ") for line in io.splitlines())
+        if counts:
+            reading.io[number] = (int(counts["read_bytes"]), int(counts["write_bytes"]))
+        _read_tasks(number, reading)
+    reading.rss_bytes += shared_max
+    return reading
+
+
+def _may_read_io(pid: int) -> bool:
+    return os.access(f"/proc/{pid}/io", os.R_OK)
+
+
+def _read_tasks(pid: int, reading: Reading) -> None:
+    try:
+        with os.scandir(f"/proc/{pid}/task") as entries:
+            for entry in entries:
+                if len(reading.tasks) >= TASKS_MAX:
+                    reading.complete = False
+                    return
+                with open(f"{entry.path}/schedstat") as file:
+                    _, wait_ns, times = file.read().split()
+                reading.tasks[int(entry.name)] = (int(wait_ns), int(times))
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        return  # a thread that has just ended, or a kernel without schedstats
+
+
+def family(pid: int) -> Iterator[int]:
+    """A process and its direct children."""
+    yield pid
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return
+    yield from (int(word) for word in text.split())
+
+
+def rates(last: Reading, now: Reading, elapsed_s: float) -> dict[str, float]:
+    """What happened between two readings. Those who came in between count from zero."""
+    values = {
+        "cpu_cores": max(0.0, now.cpu_s - last.cpu_s) / elapsed_s,
+        "rss_bytes": now.rss_bytes,
+        "processes": float(now.processes),
+    }
+    if now.io:
+        read_bytes, write_bytes = _sums(last.io, now.io)
+        values["read_bytes_per_s"] = read_bytes / elapsed_s
+        values["write_bytes_per_s"] = write_bytes / elapsed_s
+    if now.tasks and now.complete and last.complete:
+        wait_ns, times = _sums(last.tasks, now.tasks)
+        values["runqueue_cores"] = wait_ns / 1e9 / elapsed_s
+        values["context_switches_per_s"] = times / elapsed_s
+    return values
+
+
+def _sums(
+    last: Mapping[int, tuple[int, int]], now: Mapping[int, tuple[int, int]]
+) -> tuple[int, int]:
+    first = second = 0
+    for key, (a, b) in now.items():
+        before = last.get(key, (0, 0))
+        first += max(0, a - before[0])
+        second += max(0, b - before[1])
+    return first, second

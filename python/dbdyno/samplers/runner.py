@@ -1,0 +1,187 @@
+"""Reads the samplers once an interval on the trial's clock and writes `metrics.ndjson`.
+
+The clock is the engine's: `t_s` counts from the moment at which measuring starts, negative during
+the warm-up. The machine's files are read by one thread, each server by one of its own, so that a server
+that hangs leaves a gap in its own samples only. Nothing here can fail a trial.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from dbdyno.samplers.base import Sampler
+from dbdyno.samplers.counters import Counters
+from dbdyno.samplers.cpu import Cpu
+from dbdyno.samplers.disk import Disk
+from dbdyno.samplers.memory import Memory
+from dbdyno.samplers.process import Process
+from dbdyno.samplers.sessions import Sessions
+from dbdyno.systems.base import Server
+
+JOIN_S = 3.0  # a thread that waits for a hung server longer than this is left behind
+GAPS_MAX = 100  # lines about gaps a source and trial
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+
+def samplers_of(servers: Mapping[str, Server]) -> tuple[list[Sampler], list[list[Sampler]]]:
+    """Samplers of the machine, and of each server. With one target names carry no prefix."""
+    several = len(servers) > 1
+    directories = [server.directory for server in servers.values()]
+    machine: list[Sampler] = [Cpu(), Memory(), Disk(directories)]
+    of_servers: list[list[Sampler]] = []
+    for name, server in servers.items():
+        target = name if several else ""
+        if server.pid is not None:
+            machine.append(Process(server.pid, target))
+        of_servers.append([Counters(server, target), Sessions(server, target)])
+    return machine, of_servers
+
+
+class Sampling:
+    """Samples of one trial. `start`, then `stop`; both may be called from any thread, once each or
+    more often."""
+
+    def __init__(
+        self, path: Path, servers: Mapping[str, Server], *, interval_s: float = 1.0
+    ) -> None:
+        assert interval_s > 0
+        self._path = path
+        self._interval_s = interval_s
+        machine, of_servers = samplers_of(servers)
+        self._sets: list[list[Sampler]] = [machine, *of_servers]
+        self._threads: list[threading.Thread] = []
+        self._ending = threading.Event()
+        self._lock = threading.Lock()
+        self._file: TextIO | None = None
+
+    def start(self, measure_unix_s: float) -> None:
+        """Begins to sample; `measure_unix_s` is the moment of t_s = 0. Once only."""
+        if self._threads or self._ending.is_set():
+            return
+        self._file = self._path.open("w", buffering=1)
+        for index, samplers in enumerate(self._sets):
+            loop = Loop(samplers, self._interval_s, measure_unix_s, self._ending, self._emit)
+            thread = threading.Thread(target=loop.run, name=f"sampling-{index}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """Ends sampling and closes the file; waits a few seconds at most."""
+        self._ending.set()
+        deadline = time.monotonic() + JOIN_S
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            if self._file is not None:
+                with contextlib.suppress(OSError):
+                    self._file.close()
+                self._file = None
+
+    def _emit(self, line: Mapping[str, Any]) -> None:
+        text = json.dumps(line, separators=(",", ":")) + "\n"
+        with self._lock:
+            if self._file is None:
+                return
+            try:
+                self._file.write(text)
+            except OSError:  # a full disk: the trial goes on, and its record will say what failed
+                self._file = None
+
+
+class Loop:
+    """One thread's samplers. `now` and `wait` are seams for tests."""
+
+    def __init__(
+        self,
+        samplers: Sequence[Sampler],
+        interval_s: float,
+        zero_unix_s: float,
+        ending: threading.Event,
+        emit: Emit,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._samplers = samplers
+        self._interval_s = interval_s
+        self._zero_unix_s = zero_unix_s
+        self._ending = ending
+        self._emit = emit
+        self._now = now
+        self._opened: dict[str, float] = {}  # source -> time of its last good reading
+        self._gaps: dict[str, int] = {}
+
+    def run(self) -> None:
+        """Samples until the end. Ticks lie on whole intervals of the trial's clock."""
+        try:
+            self._each(self._open)
+            while not self._ending.wait(self._until_next()):
+                self._each(self._sample)
+        finally:
+            for sampler in self._samplers:
+                with contextlib.suppress(Exception):
+                    sampler.close()
+
+    def _until_next(self) -> float:
+        t_s = self._now() - self._zero_unix_s
+        # A tick that was missed is left out, never caught up.
+        next_s = (math.floor(t_s / self._interval_s + 1e-6) + 1) * self._interval_s
+        return max(0.0, next_s - t_s)
+
+    def _each(self, action: Callable[[Sampler], None]) -> None:
+        for sampler in self._samplers:
+            try:
+                action(sampler)
+            except Exception as error:  # a sampler must never end a trial; see the gap line
+                self._opened.pop(sampler.source, None)
+                self._note_gap(sampler.source, error)
+
+    def _open(self, sampler: Sampler) -> None:
+        sampler.open()
+        self._opened[sampler.source] = self._now()
+
+    def _sample(self, sampler: Sampler) -> None:
+        last = self._opened.get(sampler.source)
+        if last is None:  # after a gap rates have no start: open again
+            sampler.close()
+            self._open(sampler)
+            return
+        now = self._now()
+        elapsed_s = now - last
+        if elapsed_s <= 0:  # the wall clock was set back
+            self._opened[sampler.source] = now
+            return
+        values = sampler.sample(elapsed_s)
+        self._opened[sampler.source] = now
+        if values:
+            self._emit(
+                {
+                    "t_s": round(now - self._zero_unix_s, 3),
+                    "source": sampler.source,
+                    "values": {name: _short(value) for name, value in values.items()},
+                }
+            )
+
+    def _note_gap(self, source: str, error: Exception) -> None:
+        self._gaps[source] = self._gaps.get(source, 0) + 1
+        if self._gaps[source] > GAPS_MAX:
+            return
+        self._emit(
+            {
+                "t_s": round(self._now() - self._zero_unix_s, 3),
+                "source": source,
+                "values": {},
+                "gap": f"{type(error).__name__}: {error}"[:200],
+            }
+        )
+
+
+def _short(value: float) -> float | int:
+    """Six significant digits: what a sample is worth, and a third of the bytes."""
+    return int(value) if float(value).is_integer() else float(f"{value:.6g}")
