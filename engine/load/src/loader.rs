@@ -1,0 +1,207 @@
+//! The job `load`: creates each table of each group's workload, fills it in bulk, builds its
+//! indexes, and counts its rows.
+//!
+//! A table that exists already is an error, and nothing is ever dropped. Rows are pure functions of
+//! (seed, table, row number), so that what is in a table does not depend on how many threads
+//! loaded it. Whoever started the job must take a data set for complete only after `loaded`: a job
+//! that is killed leaves tables without rows, or rows without indexes.
+//!
+//! On the network, `sessions` threads with a connection each take pieces of work: whole tables,
+//! or ranges of rows where there are fewer tables than threads. The thread that loads a table's
+//! last piece builds its indexes and counts. In-process systems (sqlite) have one writer.
+
+use crate::pieces::{Piece, Pieces};
+use crate::progress::Report;
+use crate::{load_blocking, load_wire};
+use dyno_core::driver::{DriverKind, Session};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::event::Event;
+use dyno_core::plan::{Address, Group, Plan, Target};
+use dyno_core::workload::{Dialect, Table, Workload, WorkloadKind};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Most threads that load one group: more than that only queue up in the server.
+const THREADS_MAX: u32 = 256;
+
+/// Loads everything that the plan's groups need. Events: `progress`, at most ten a second, then
+/// `loaded`. `emit` is called from several threads.
+///
+/// # Errors
+/// [`Kind::Plan`] for an unknown driver, target, workload or option, for two groups that want the
+/// same table differently, and for a table that exists; [`Kind::Server`] when the server refuses a
+/// statement, or when a table does not hold the rows it should; [`Kind::Connection`] and
+/// [`Kind::System`] when a connection or a file fails.
+pub fn load(
+    plan: &Plan,
+    drivers: &[&DriverKind],
+    workloads: &[&WorkloadKind],
+    emit: &(dyn Fn(Event) + Sync),
+) -> Result<()> {
+    let start = Instant::now();
+    let jobs = jobs(plan, drivers, workloads)?;
+    let report = Report::new(emit);
+    let mut rows = BTreeMap::new();
+    for job in &jobs {
+        for (name, count) in job.run(&report)? {
+            let shown =
+                if plan.targets.len() == 1 { name } else { format!("{}.{name}", job.group.target) };
+            rows.insert(shown, count);
+        }
+    }
+    emit(Event::Loaded { rows, elapsed_s: start.elapsed().as_secs_f64() });
+    Ok(())
+}
+
+/// What one group wants loaded.
+pub(crate) struct Job<'a> {
+    group: &'a Group,
+    pub dialect: Dialect,
+    pub target: Target,
+    pub driver: Box<dyn dyno_core::driver::Driver>,
+    pub workload: Box<dyn Workload>,
+    /// With their numbers in the workload.
+    pub tables: Vec<(usize, Table)>,
+    pub threads: usize,
+}
+
+fn jobs<'a>(
+    plan: &'a Plan,
+    drivers: &[&DriverKind],
+    workloads: &[&WorkloadKind],
+) -> Result<Vec<Job<'a>>> {
+    let mut jobs: Vec<Job<'a>> = Vec::new();
+    for group in &plan.groups {
+        let mut job = job(plan, group, drivers, workloads)?;
+        let mut first_wanted = Vec::new();
+        for (number, table) in std::mem::take(&mut job.tables) {
+            let same = jobs
+                .iter()
+                .filter(|other| other.group.target == group.target)
+                .flat_map(|other| other.tables.iter().map(move |t| (&other.group.name, &t.1)))
+                .find(|(_, other)| other.name == table.name);
+            match same {
+                None => first_wanted.push((number, table)),
+                Some((_, other)) if *other == table => {}
+                Some((other, _)) => return Err(contradiction(&group.name, other, &table.name)),
+            }
+        }
+        job.tables = first_wanted;
+        jobs.push(job);
+    }
+    Ok(jobs)
+}
+
+fn contradiction(group: &str, other: &str, table: &str) -> Error {
+    let what = format!("groups {other} and {group} want table {table} with other contents");
+    Error::new(Kind::Plan, what).hint("give both the same rows and table options")
+}
+
+fn job<'a>(
+    plan: &Plan,
+    group: &'a Group,
+    drivers: &[&DriverKind],
+    workloads: &[&WorkloadKind],
+) -> Result<Job<'a>> {
+    let target = plan
+        .targets
+        .get(&group.target)
+        .ok_or_else(|| unknown("target", &group.target, plan.targets.keys().map(String::as_str)))?;
+    let kind = drivers
+        .iter()
+        .find(|kind| kind.name == target.driver)
+        .ok_or_else(|| unknown("driver", &target.driver, drivers.iter().map(|kind| kind.name)))?;
+    let workload = workloads.iter().find(|kind| kind.name == group.workload).ok_or_else(|| {
+        unknown("workload", &group.workload, workloads.iter().map(|kind| kind.name))
+    })?;
+    let workload = (workload.build)(&group.options, kind.dialect, plan.seed)
+        .map_err(|error| in_group(error, &group.name))?;
+    let target = loading(target, kind.dialect);
+    Ok(Job {
+        group,
+        dialect: kind.dialect,
+        driver: (kind.build)(&target, Arc::new([]))?,
+        target,
+        tables: workload.tables().into_iter().enumerate().collect(),
+        workload,
+        threads: group.sessions.clamp(1, THREADS_MAX) as usize,
+    })
+}
+
+/// The target as loading needs it.
+fn loading(target: &Target, dialect: Dialect) -> Target {
+    let mut target = target.clone();
+    if matches!(target.address, Address::File(_)) {
+        target.options.insert("create".into(), true.into());
+    }
+    if dialect == Dialect::Mysql {
+        // Safe, since rows are unique by construction; InnoDB may then sort rows into an empty
+        // table's indexes instead of inserting one by one, and keeps only one undo record.
+        target.session_sql.push("SET unique_checks = 0, foreign_key_checks = 0".into());
+    }
+    target
+}
+
+fn in_group(mut error: Error, group: &str) -> Error {
+    error.what = format!("group {group}: {}", error.what);
+    error
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let known: Vec<_> = known.collect();
+    Error::new(Kind::Plan, format!("there is no {what} called {name}"))
+        .hint(format!("known are {}", known.join(", ")))
+}
+
+impl Job<'_> {
+    /// Loads the job's tables; their row counts by name.
+    fn run(&self, report: &Report) -> Result<BTreeMap<String, u64>> {
+        if self.tables.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        match self.driver.session(0)? {
+            Session::Blocking(session) => load_blocking::load(self, session, report)?,
+            Session::Wire(_) => load_wire::load(self, report)?,
+            // There is no system that could hold rows.
+            Session::Timed(_) => {}
+        }
+        Ok(self.tables.iter().map(|(_, table)| (table.name.clone(), table.rows)).collect())
+    }
+
+    /// Cuts the tables into at least as many pieces as there are threads, where that helps.
+    pub(crate) fn pieces(&self) -> Pieces {
+        let a_table = self.threads.div_ceil(self.tables.len());
+        Pieces::new(self.tables.iter().map(|(_, table)| table.rows), a_table)
+    }
+
+    /// Writes a piece's rows into `sink`.
+    pub(crate) fn rows(&self, piece: &Piece, sink: &mut dyn dyno_core::workload::RowSink) {
+        let (number, _) = self.tables[piece.table];
+        self.workload.rows(number, piece.rows.clone(), sink);
+    }
+}
+
+/// `CREATE TABLE` was refused: say so in a way that helps where the table is there already.
+pub(crate) fn cannot_create(table: &Table, error: Error) -> Error {
+    // SQLite has words only; servers may speak the user's language, so their codes count.
+    if ["already exists", "(1050)", "(42P07)"].iter().any(|sign| error.what.contains(sign)) {
+        return Error::new(Kind::Plan, format!("table {} exists already", table.name)).hint(
+            "nothing was touched: dbdyno drops no table; load into an empty schema, or drop the \
+             table yourself if you do not need it",
+        );
+    }
+    error
+}
+
+/// Compares what is there with what should be.
+pub(crate) fn check_count(table: &Table, counted: Option<&str>) -> Result<()> {
+    let counted: Option<u64> = counted.and_then(|text| text.parse().ok());
+    if counted == Some(table.rows) {
+        return Ok(());
+    }
+    let found = counted.map_or_else(|| "an unreadable number of".into(), |n| n.to_string());
+    let what = format!("table {} holds {found} rows, not {}", table.name, table.rows);
+    Err(Error::new(Kind::Server, what)
+        .hint("something else writes to this schema, or the server dropped rows: see its log"))
+}

@@ -1,0 +1,39 @@
+//! Progress of a load: counted by all its threads, told at most ten times a second.
+
+use dyno_core::event::Event;
+use dyno_core::workload::Table;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Shortest time between two events.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// The way out, shared by all threads.
+pub struct Report<'a> {
+    emit: &'a (dyn Fn(Event) + Sync),
+    told: Mutex<Option<Instant>>,
+}
+
+/// Rows of one table so far.
+#[derive(Debug, Default)]
+pub struct Rows(AtomicU64);
+
+impl<'a> Report<'a> {
+    /// Tells through `emit`.
+    pub fn new(emit: &'a (dyn Fn(Event) + Sync)) -> Self {
+        Self { emit, told: Mutex::new(None) }
+    }
+
+    /// `more` rows went into `table`.
+    pub fn add(&self, table: &Table, rows: &Rows, more: u64) {
+        let rows = rows.0.fetch_add(more, Ordering::Relaxed) + more;
+        // Whoever finds the lock taken has nothing to add to what is being told.
+        let Ok(mut told) = self.told.try_lock() else { return };
+        if told.is_some_and(|told| told.elapsed() < EVERY) {
+            return;
+        }
+        *told = Some(Instant::now());
+        (self.emit)(Event::Progress { table: table.name.clone(), rows, rows_total: table.rows });
+    }
+}
