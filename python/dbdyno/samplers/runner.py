@@ -1,8 +1,8 @@
 """Reads the samplers once an interval on the trial's clock and writes `metrics.ndjson`.
 
 The clock is the engine's: `t_s` counts from the moment at which measuring starts, negative during
-the warm-up. The machine's files are read by one thread, each server by one of its own, so that a server
-that hangs leaves a gap in its own samples only. Nothing here can fail a trial.
+the warm-up. The machine's files are read by one thread, each server by one of its own, so that a
+server that hangs leaves a gap in its own samples only. Nothing here can fail a trial.
 """
 
 from __future__ import annotations

@@ -510,11 +510,13 @@ class MysqlServer:
 
     def explain(self, database: str, sql: str) -> str:
         try:
-            with closing(self._own_connection(database, CONTROL_TIMEOUT_S)) as connection:
-                with connection.cursor() as cursor:
-                    cursor.execute(f"EXPLAIN {sql}")
-                    heads = [str(column[0]) for column in cursor.description or ()]
-                    return table(heads, [[_text(v) for v in row] for row in cursor.fetchall()])
+            with (
+                closing(self._own_connection(database, CONTROL_TIMEOUT_S)) as connection,
+                connection.cursor() as cursor,
+            ):
+                cursor.execute(f"EXPLAIN {sql}")
+                heads = [str(column[0]) for column in cursor.description or ()]
+                return table(heads, [[_text(v) for v in row] for row in cursor.fetchall()])
         except (pymysql.Error, OSError) as error:
             raise DynoError(
                 f"{self.family.kind} cannot explain the statement: {error}", cause=sql[:200]

@@ -253,7 +253,7 @@ def _isolation(level: str) -> Word:
     notes = {
         "read_uncommitted": "PostgreSQL treats it as read committed, which is stronger than asked",
         "repeatable_read": "a snapshot for all statements; a conflicting UPDATE fails with 40001",
-        "serializable": "serializable snapshot isolation: conflicts fail with 40001 and are retried",
+        "serializable": "serializable snapshot isolation: conflicts fail with 40001, to be retried",
     }
     name = words.isolation_sql(level)
     statement = f"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {name}"
