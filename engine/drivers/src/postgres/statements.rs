@@ -1,9 +1,10 @@
 //! A group's statements, encoded once: per request only parameters are written.
 //!
 //! Prepared: `Bind` (unnamed portal) + `Execute` + `Sync` behind a constant prefix; parameters in
-//! binary. Results come in text format, as they do for most clients of PostgreSQL: the columns
-//! that weigh in OLTP are character columns, whose two formats are the same bytes, and we skip
-//! rows unread either way. No `Describe`: nobody looks at columns.
+//! binary. Results come in text format, as for most clients: binary was no cheaper for the server
+//! in any statement of `oltp` (PostgreSQL 15, CPU of the backend, text against binary: point select
+//! 8.9 and 8.8 us, range of 100 rows 41.5 and 41.1, sum 31.0 and 30.6, 100 rows of two integers 36.9
+//! and 37.5; medians of seven alternating rounds). No `Describe`: nobody looks at columns.
 //!
 //! Text: one simple `Query` with literals.
 

@@ -322,6 +322,8 @@ fn errors_are_data_until_the_connection_ends() {
     assert_eq!(error.kind, ErrorKind::Connection);
     assert!(error.hint.contains("shut down"), "{error}");
     assert!(whole(&mut *wire, &[IDLE]).is_err(), "useless from then on");
+    let error = whole(&mut *ready(&target()), &[shutdown]).unwrap_err();
+    assert!(error.what.contains("57P01"), "also while nothing is in flight: {error}");
 }
 
 #[test]
