@@ -46,7 +46,7 @@ def test_an_estimate_of_few_values_has_no_interval() -> None:
 
 @pytest.mark.parametrize("bad", [[], [1.0], [1.0, math.nan], [1.0, math.inf]])
 def test_an_interval_refuses_what_it_cannot_use(bad: list[float]) -> None:
-    with pytest.raises(ValueError, match="at least 2|finite"):
+    with pytest.raises(ValueError, match=r"at least 2|finite"):
         t_interval(bad, 0.95)
 
 

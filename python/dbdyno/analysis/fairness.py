@@ -6,48 +6,15 @@ import re
 from collections.abc import Sequence
 
 from dbdyno.analysis import describe
+from dbdyno.plan import notes
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
-from dbdyno.systems.base import TargetPlan
-
-# Systems without a word's meaning are not accused of leaving it open.
-_NO_WORDS = frozenset({"null"})
 
 
 def caveat(plan: Plan) -> str:
-    """The sentence that an unfair comparison must begin with; empty for a fair one.
-
-    Defaults of different kinds of system are not comparable: a comparison across kinds that leaves
-    durability, isolation or memory open compares defaults, not systems.
-    """
-    kinds: list[str] = []
-    open_words: set[str] = set()
-    for cell in plan.cells:
-        for target in cell.targets:
-            if target.kind in _NO_WORDS:
-                continue
-            if target.kind not in kinds:
-                kinds.append(target.kind)
-            open_words |= _open(target)
-    per_cell = {tuple(sorted({t.kind for t in cell.targets})) for cell in plan.cells}
-    if len(per_cell) < 2 or len(kinds) < 2 or not open_words:
-        return ""
-    words = describe.listed(
-        [word for word in ("durability", "isolation", "memory") if word in open_words]
-    )
-    return (
-        f"Not a fair comparison: {words} {'is' if len(open_words) == 1 else 'are'} not fixed for"
-        f" {describe.listed(kinds)}, so each ran with its own defaults."
-    )
-
-
-def _open(target: TargetPlan) -> set[str]:
-    words = {
-        "durability": target.durability,
-        "isolation": target.isolation,
-        "memory": target.memory_bytes,
-    }
-    return {word for word, value in words.items() if value is None}
+    """What a comparison of kinds of server must begin with if it leaves durability, isolation or
+    memory open, or unequal; empty for a fair one."""
+    return " ".join(notes.comparability(plan.cells))
 
 
 def plan_changes(plan: Plan, records: Sequence[TrialRecord]) -> list[str]:

@@ -60,7 +60,7 @@ class Measured:
         }
 
     def blocks(self, cells: Iterable[int]) -> list[int]:
-        """Blocks in which all of `cells` were measured; only whole ones if they differ in `hard`."""
+        """Blocks in which all of `cells` were measured; whole ones only if `hard` differs."""
         wanted = list(dict.fromkeys(cells))
         common = set.intersection(*(set(self.cells[cell]) for cell in wanted))
         if len({self.cell(cell).hard for cell in wanted}) > 1:

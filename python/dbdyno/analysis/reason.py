@@ -28,10 +28,16 @@ _NO_WAIT = re.compile(
     r"|query$|execute$|none|cpu",
     re.IGNORECASE,
 )
-# Counters that follow from the workload or from the measuring, not from the server's trouble.
-_NO_REASON = re.compile(
-    r"(^|\.)(Com_|Uptime|Questions|Queries|Bytes_|Connections|Threads_|Max_|Feature_|Rows_|xact_)"
-    r"|_time$|_percent$|_avg$|_max$",
+# Counters a second that can explain something (what is read, written, synced, waited for), and
+# levels that only look like them.
+_COUNTS = re.compile(
+    r"sync|flush|wait|lock|read|writ|tmp|temp|sort|handler|scan|purge|prune|insert|hit|evict"
+    r"|deadlock|conflict|checkpoint|wal|log|blk|filesort|full_join",
+    re.IGNORECASE,
+)
+_LEVEL = re.compile(
+    r"current|pending|size|length|pages_(data|dirty|free|misc|total|latched)|_lsn|_time|_avg|_max"
+    r"|uptime|history|waiters|percent|ratio|cached$|running|connected|com_|(^|[._])open_",
     re.IGNORECASE,
 )
 
@@ -102,8 +108,9 @@ def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
     if not operations:
         return ""
     best, best_size = "", math.log(COUNTER_RATIO_MIN)
-    for name in [*_sampled(measured, lead, "status"), *_sampled(measured, lead, "disk")]:
-        if _NO_REASON.search(name.partition(".")[2]):
+    disk = [name for name in _sampled(measured, lead, "disk") if name.endswith("_per_s")]
+    for name in [*_sampled(measured, lead, "status"), *disk]:
+        if _LEVEL.search(name) or not _COUNTS.search(name):
             continue
         rows = [
             (left / ops[0], right / ops[1])
@@ -124,8 +131,8 @@ def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
         best_size = size
         more, less = _ordered(measured, lead, left, right)
         best = (
-            f"With {more}, {name} is {describe.number(larger)} per operation,"
-            f" against {describe.number(smaller)} with {less}."
+            f"With {more}, {name.removesuffix('_per_s')} is {describe.number(larger)}"
+            f" per operation, against {describe.number(smaller)} with {less}."
         )
     return best
 

@@ -33,6 +33,7 @@ from dbdyno.analysis.types import (
     ClaimResult,
     Ratio,
 )
+from dbdyno.plan.claims import scope
 from dbdyno.spec import claims as grammar
 from dbdyno.spec.claims import CELL, MissingCell, ResolvedPart, Side
 
@@ -83,11 +84,9 @@ def judge(measured: Measured) -> tuple[ClaimResult, ...]:
 
 
 def _resolve(measured: Measured, text: str) -> tuple[ResolvedPart, ...]:
-    plan = measured.plan
-    groups = tuple(dict.fromkeys(group.name for cell in plan.cells for group in cell.groups))
-    several = max((len(cell.targets) for cell in plan.cells), default=0) > 1
-    targets = dict.fromkeys(t.name for cell in plan.cells for t in cell.targets) if several else {}
-    return grammar.resolve(grammar.parse(text), plan.factors, plan.cells, groups, tuple(targets))
+    plan, names = measured.plan, scope(measured.plan)
+    claim = grammar.parse(text)
+    return grammar.resolve(claim, plan.factors, plan.cells, names.groups, names.targets)
 
 
 def _missing(measured: Measured, error: MissingCell) -> str:

@@ -105,7 +105,7 @@ class Run:
         """Opens a run for reading, also while another process works in it."""
         path = Path(path).absolute()
         manifest = _read_manifest(path)
-        return cls(path, _plan(manifest, path), manifest, None)
+        return cls(path, plan_json.from_json(manifest["plan"]), manifest, None)
 
     @classmethod
     def resume(cls, path: Path | str, environment: Mapping[str, Any] | None = None) -> Run:
@@ -120,7 +120,7 @@ class Run:
             lock = Lock(path)
         try:
             manifest = _read_manifest(path)
-            run = cls(path, _plan(manifest, path), manifest, lock)
+            run = cls(path, plan_json.from_json(manifest["plan"]), manifest, lock)
             with files.explained(path / "trials", path):
                 (path / "trials").mkdir(exist_ok=True)
                 for trial in run.plan.trials:
@@ -382,17 +382,6 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             fix="restore it from a copy, or run the experiment again into another directory",
         )
     return manifest
-
-
-def _plan(manifest: Mapping[str, Any], path: Path) -> Plan:
-    try:
-        return plan_json.from_json(manifest["plan"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise DynoError(
-            f"the plan in {path / 'manifest.json'} cannot be read: {error!r}",
-            cause="the file was edited or damaged, or another version of dbdyno wrote it",
-            fix="restore it from a copy, or run the experiment again into another directory",
-        ) from error
 
 
 def _session(environment: Mapping[str, Any], now: float) -> dict[str, Any]:

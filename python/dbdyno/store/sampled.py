@@ -2,9 +2,9 @@
 
 A sample is `{"t_s", "source", "values"}`: what happened since the source's previous sample (rates,
 shares) or how things stand (levels). Either way its value holds for the time since the previous
-sample, and a metric is the mean over the measured phase weighted by that time. Only samples with
-0 < t_s <= measured time count (half an interval of grace at the end, since the sampler's clock and
-the engine's are two).
+sample, and a metric is the mean over the measured phase weighted by that time. A sample counts if
+the middle of that time lies in the measured phase. A session state that a sample does not list has
+no sessions; any other value that is not listed is unknown.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 
 # Levels whose extreme matters more than their mean get a `<name>_max` beside it.
 PEAKS = frozenset({"memory.dirty_bytes", "memory.writeback_bytes", "server.rss_bytes"})
+INTERVAL_S = 1.0  # what the first sample of a source, which has none before it, stands for
+
+Line = Mapping[str, Any]
 
 
 class Sampled(NamedTuple):
@@ -26,42 +29,58 @@ class Sampled(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def sampled_metrics(samples: Sequence[Mapping[str, Any]], measured_s: float) -> Sampled:
-    """Time-weighted means over the measured phase of `measured_s` seconds."""
-    by_source: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+def sampled_metrics(samples: Sequence[Line], measured_s: float) -> Sampled:
+    """Time-weighted means over the measured phase of `measured_s` seconds.
+
+    CPU seconds of the servers are their mean use times the measured time, so that a missing sample
+    does not make a server look frugal.
+    """
+    by_source: dict[str, list[Line]] = defaultdict(list)
     for sample in samples:
         by_source[sample["source"]].append(sample)
     metrics: dict[str, float] = {}
-    for source, lines in by_source.items():
-        metrics.update(_source(source, lines, measured_s))
-    cores = [
-        value
-        for name, value in metrics.items()
-        if name == "server.cpu_cores" or name.endswith(".server.cpu_cores")
-    ]
-    return Sampled(metrics, sum(cores) * measured_s if cores else None, ())
+    warnings: list[str] = []
+    for source, unordered in by_source.items():
+        lines = sorted(unordered, key=lambda line: line["t_s"])
+        metrics.update(_means(source, lines, measured_s))
+        gaps = [line["gap"] for line in lines if "gap" in line and 0 <= line["t_s"] <= measured_s]
+        if gaps:
+            warnings.append(
+                f"{source}: {len(gaps)} sample{'s' * (len(gaps) > 1)} missing (first: {gaps[0]})"
+            )
+    cores = [value for name, value in metrics.items() if f".{name}".endswith(".server.cpu_cores")]
+    return Sampled(metrics, sum(cores) * measured_s if cores else None, tuple(warnings))
 
 
-def _source(source: str, lines: Sequence[Mapping[str, Any]], measured_s: float) -> dict[str, float]:
-    lines = sorted(lines, key=lambda line: line["t_s"])
+def _means(source: str, lines: Sequence[Line], measured_s: float) -> dict[str, float]:
+    counts_zero = f".{source}".endswith(".sessions")
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, float] = defaultdict(float)
     peaks: dict[str, float] = {}
+    total = 0.0
     before: float | None = None
     for line in lines:
         t_s = float(line["t_s"])
-        length = t_s - (before if before is not None else t_s - 1.0)
+        length = INTERVAL_S if before is None else t_s - before
         before = t_s
-        if not 0.0 < t_s <= measured_s + length / 2 or length <= 0:
+        if "gap" in line or length <= 0 or not 0.0 <= t_s - length / 2 <= measured_s:
             continue
+        total += length
         for key, value in line["values"].items():
-            name = f"{source}.{key}"
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             if not math.isfinite(value):
                 continue
+            name = f"{source}.{key}"
             sums[name] += value * length
             weights[name] += length
-            if name in PEAKS:
+            if _peaks(name):
                 peaks[f"{name}_max"] = max(value, peaks.get(f"{name}_max", -math.inf))
-    return {name: total / weights[name] for name, total in sums.items()} | peaks
+    return {
+        name: summed / (total if counts_zero else weights[name]) for name, summed in sums.items()
+    } | peaks
+
+
+def _peaks(name: str) -> bool:
+    """Whether `name`, with or without a target before it, is one of `PEAKS`."""
+    return name in PEAKS or name.partition(".")[2] in PEAKS

@@ -1,0 +1,405 @@
+"""Claims on made-up runs whose truth is known."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plans import plan as make_plan
+
+from dbdyno.analysis import analyse, to_json
+from dbdyno.analysis.types import (
+    NOT_TESTED,
+    PEAK,
+    PEAKS,
+    RATIO,
+    REFUTED,
+    SUPPORTED,
+    UNDECIDED,
+    VALUE,
+    Findings,
+)
+from dbdyno.plan.types import Plan
+from dbdyno.store.record import COMPLETE, VOID, TrialRecord
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[2] / "schemas" / "result.schema.json").read_text(encoding="utf-8")
+)
+SESSIONS = ("1", "4", "16")
+CACHE = {"cache": ("on", "off"), "sessions": SESSIONS}
+
+
+def records(
+    plan: Plan, truth: dict[tuple[str, ...], float], noise: float = 0.01, seed: int = 1, **more: Any
+) -> list[TrialRecord]:
+    """Trials with throughput `truth[levels]`, times the block's mood, times noise."""
+    rng = np.random.default_rng(seed)
+    mood = {block: math.exp(rng.normal(0, 0.2)) for block in range(1, plan.blocks + 1)}
+    found = []
+    for trial in plan.trials:
+        levels = tuple(plan.cells[trial.cell].levels.values())
+        rate = truth[levels] * mood[trial.block] * math.exp(rng.normal(0, noise))
+        metrics = {
+            "transactions_per_s": rate,
+            "operations_per_s": rate,
+            "service_ms_p95": 1e3 / rate,
+        }
+        found.append(TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, 0.0, metrics | more))
+    return found
+
+
+QUERY_CACHE = {
+    ("on", "1"): 1000.0,
+    ("on", "4"): 2500.0,
+    ("on", "16"): 1000.0,
+    ("off", "1"): 950.0,
+    ("off", "4"): 2600.0,
+    ("off", "16"): 2900.0,
+}
+
+
+def judged(*claims: str, blocks: int = 6, **changes: Any) -> Findings:
+    plan = make_plan(CACHE, blocks=blocks, claims=claims, **changes)
+    return checked(plan, records(plan, QUERY_CACHE))
+
+
+def checked(plan: Plan, trials: list[TrialRecord]) -> Findings:
+    """Findings whose JSON fits the schema and holds no number that JSON cannot."""
+    findings = analyse(plan, trials)
+    value = to_json(findings, plan, {"status": "complete", "versions": {"dbdyno": "0"}})
+    jsonschema.validate(value, SCHEMA)
+    json.dumps(value, allow_nan=False)
+    assert next(iter(value)) == "schema_version"
+    return findings
+
+
+def test_verdicts_on_a_clear_run() -> None:
+    found = judged(
+        "qps[off] / qps[on] >= 2.5 at sessions=16",
+        "qps[off] / qps[on] >= 3.5 at sessions=16",
+        "qps[off] / qps[on] >= 2.9 at sessions=16",
+        "tps[off] > tps[on] at each sessions",
+        "p95[on] < p95[off] at sessions=1",
+        "peak(qps, sessions)[on] <= 4",
+        "peak(qps, sessions)[off] <= 4",
+        "qps[cache=on] <= 5000 at sessions=1",
+    )
+    verdicts = [claim.verdict for claim in found.claims]
+    assert verdicts == [
+        SUPPORTED,
+        REFUTED,
+        UNDECIDED,
+        REFUTED,
+        SUPPORTED,
+        SUPPORTED,
+        REFUTED,
+        SUPPORTED,
+    ]
+    assert found.judged
+    ratio = found.claims[0].parts[0].estimate
+    assert ratio is not None
+    assert ratio.ratio == pytest.approx(2.9, rel=0.03)  # the block's mood has cancelled
+    assert ratio.n == 6
+    assert ratio.level > 0.95
+    kinds = [claim.parts[0].kind for claim in found.claims]
+    assert kinds == [RATIO, RATIO, RATIO, RATIO, RATIO, PEAK, PEAK, VALUE]
+    assert "highest at 4 in 6 of 6 blocks" in found.claims[5].why
+    each = found.claims[3]
+    assert [part.verdict for part in each.parts] == [REFUTED, SUPPORTED, SUPPORTED]
+    assert each.why.startswith("1 of 3 comparisons refuted; at 1 session: all of 0.9")
+
+
+def test_an_open_claim_says_what_it_would_take() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=4, claims=("tps[off] > tps[on]",))
+    found = checked(plan, records(plan, {("on",): 1000.0, ("off",): 1030.0}, noise=0.03, seed=3))
+    part = found.claims[0].parts[0]
+    assert part.verdict == UNDECIDED
+    assert part.blocks_needed is not None
+    assert f"about {part.blocks_needed} more block" in part.why
+    assert "would have been seen" in part.why
+
+
+def test_an_effect_below_what_matters_is_said_to_be_small() -> None:
+    plan = make_plan(
+        {"cache": ("on", "off")},
+        blocks=6,
+        claims=("tps[off] > tps[on]", "tps[off] >= 0.9 * tps[on]"),
+    )
+    found = checked(plan, records(plan, {("on",): 1000.0, ("off",): 1010.0}, noise=0.001))
+    assert [claim.verdict for claim in found.claims] == [SUPPORTED, SUPPORTED]
+    assert found.claims[0].parts[0].small
+    assert "real but too small to matter" in found.claims[0].why
+    assert "real but too small to matter" in found.answer
+    assert not found.claims[1].parts[0].small  # it asserts no effect, so none is too small
+    assert found.why == ""
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_fewer_than_three_blocks_are_never_judged(blocks: int) -> None:
+    found = judged("tps[off] > tps[on] at sessions=16", blocks=blocks)
+    assert found.claims[0].verdict == UNDECIDED
+    assert "too few to judge" in found.claims[0].why
+    assert not found.judged
+    ratio = found.claims[0].parts[0].estimate
+    assert ratio is not None
+    assert ratio.ratio == pytest.approx(2.9, rel=0.1)
+    assert ratio.ci_low is None
+
+
+def test_a_quick_run_is_never_judged() -> None:
+    found = judged("tps[off] > tps[on] at sessions=16", "qps[on] > 1 at sessions=1", quick=True)
+    assert {claim.verdict for claim in found.claims} == {UNDECIDED}
+    assert not found.judged
+    assert "nothing is judged" in found.answer
+
+
+def test_a_zero_is_not_estimable() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    trials[2] = trials[2].replace(metrics={"transactions_per_s": 0.0})
+    found = checked(plan, trials)
+    assert found.claims[0].verdict == UNDECIDED
+    why = found.claims[0].why
+    assert "not estimable: transactions_per_s is 0 in cache=on, block 2" in why
+    assert found.comparisons[0:1] == () or found.comparisons[0].metric != "transactions_per_s"
+
+
+def test_an_outage_is_not_estimable_unless_it_was_in_the_warm_up() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    warm = {"event": "outage", "start_s": -5.0, "end_s": -1.0}
+    trials[3] = trials[3].replace(outages=(warm,))
+    assert checked(plan, trials).claims[0].verdict == SUPPORTED
+    trials[3] = trials[3].replace(outages=(warm | {"end_s": None},))
+    found = checked(plan, trials)
+    assert found.claims[0].verdict == UNDECIDED
+    assert "not estimable: there was an outage in cache=off, block 2" in found.claims[0].why
+    assert any("outages in 1 trial" in warning for warning in found.warnings)
+
+
+def test_void_trials_are_not_used() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    spoilt = {"transactions_per_s": 1.0}
+    trials[0] = trials[0].replace(status=VOID, void_reason="temporary tables", metrics=spoilt)
+    found = checked(plan, trials)
+    part = found.claims[0].parts[0]
+    assert part.verdict == SUPPORTED
+    assert part.estimate is not None
+    assert part.estimate.n == 5
+    assert found.cells[0].trials == 5
+    assert any("1 trial void" in w and "temporary tables" in w for w in found.warnings)
+
+
+@pytest.mark.parametrize(("hard", "blocks"), [((), 4), (("cache",), 3)])
+def test_hard_contrasts_use_whole_blocks_only(hard: tuple[str, ...], blocks: int) -> None:
+    plan = make_plan(CACHE, blocks=4, hard=hard, claims=("tps[off] > tps[on] at sessions=4",))
+    trials = records(plan, QUERY_CACHE)
+    cut = trials[:-1]  # the last trial of the last block is missing: cache=off, sessions=16
+    part = checked(plan, cut).claims[0].parts[0]
+    assert part.estimate is not None
+    assert part.estimate.n == blocks
+
+
+def test_a_metric_that_is_sometimes_absent_says_so() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("p95[off] < p95[on]",))
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    trials[0] = trials[0].replace(metrics={"transactions_per_s": 5.0})
+    claim = checked(plan, trials).claims[0]
+    assert claim.verdict == SUPPORTED
+    assert "service_ms_p95 is absent in 1 of 6 blocks (too few operations for it)" in claim.why
+    nowhere = [record.replace(metrics={"transactions_per_s": 5.0}) for record in trials]
+    claim = checked(plan, nowhere).claims[0]
+    assert claim.verdict == UNDECIDED
+    assert "absent in 6 of 6 blocks" in claim.why
+
+
+def test_what_this_machine_lacks_is_not_tested() -> None:
+    claim = "tps[off] > tps[on] at sessions=16"
+    found = judged(claim, untested={claim: "it needs 16 cores, and this machine has 2"})
+    assert found.claims[0].verdict == NOT_TESTED
+    assert "16 cores" in found.claims[0].why
+    assert found.claims[0].parts == ()
+
+
+def test_peaks_without_both_sides_are_undecided() -> None:
+    found = judged("peak(qps, sessions)[on] <= 64", "peak(qps, sessions)[on] > 64")
+    assert [claim.verdict for claim in found.claims] == [UNDECIDED, UNDECIDED]
+    assert "only levels <= 64 were tested" in found.claims[0].why
+    assert "no levels > 64 were tested" in found.claims[1].why
+
+
+def test_peaks_are_compared_by_the_sign_test() -> None:
+    claim = "peak(qps, sessions)[off] > peak(qps, sessions)[on]"
+    found = judged(claim)
+    part = found.claims[0].parts[0]
+    assert (part.kind, part.verdict) == (PEAKS, SUPPORTED)
+    assert part.estimate is not None
+    assert (part.estimate.ratio, part.estimate.ci_low, part.estimate.ci_high) == (4.0, 4.0, 4.0)
+    few = judged(claim, blocks=5).claims[0]
+    assert few.verdict == UNDECIDED
+    assert few.parts[0].blocks_needed == 1
+
+
+def test_a_flat_top_leaves_a_peak_undecided() -> None:
+    plan = make_plan({"sessions": ("1", "4", "16")}, blocks=6, claims=("peak(qps, sessions) <= 4",))
+    flat = {("1",): 500.0, ("4",): 2000.0, ("16",): 2000.0}
+    assert checked(plan, records(plan, flat, noise=0.03)).claims[0].verdict == UNDECIDED
+
+
+def test_the_answer_is_made_of_numbers() -> None:
+    found = judged("qps[off] / qps[on] >= 2.5 at sessions=16")
+    first, second = found.answer.split(". ", 1)
+    assert first.startswith("Throughput with cache off is 2.9")
+    assert "x (" in first
+    assert ") that with cache on, at 16 sessions: " in first
+    assert first.endswith("operations a second")
+    assert second.startswith("Over the 3 levels of sessions the ratio lies between 0.9")
+    assert second.endswith("x at 16 sessions.")
+    assert found.headline_metric == "operations_per_s"
+
+
+def test_without_claims_the_largest_difference_leads() -> None:
+    found = judged()
+    assert found.answer.startswith("Throughput with cache off is 2.9")
+    assert found.claims == ()
+    rows = [row for row in found.comparisons if row.metric == "transactions_per_s"]
+    assert len(rows) == 3 + 2 * 2  # off against on at 3 sessions; 4 and 16 against 1, twice
+    assert {row.baseline for row in rows} == {"on", "1"}
+    assert all(row.ratio.level == 0.95 for row in rows)
+
+
+def test_no_difference_is_said_as_one() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    found = checked(plan, records(plan, {("on",): 1000.0, ("off",): 1000.0}, seed=5))
+    assert "cannot be told from that with cache on" in found.answer
+    assert found.answer.endswith("The claim is undecided.")
+
+
+def test_one_cell_and_nothing_measured() -> None:
+    plan = make_plan({"cache": ("on",)}, blocks=3)
+    found = checked(plan, records(plan, {("on",): 1234.0}))
+    assert found.answer.startswith("Throughput is 1,")
+    assert found.comparisons == ()
+    nothing = checked(plan, [])
+    assert nothing.answer.startswith("Nothing was measured")
+    assert "3 of 3 trials are missing" in nothing.warnings[0]
+
+
+def waiting(plan: Plan, state: str) -> list[TrialRecord]:
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    stuck = plan.cells[0].groups[0].sessions
+    return [
+        trial.replace(
+            metrics={
+                **trial.metrics,
+                f"sessions.{state}": stuck * (0.9 if trial.cell == 0 else 0.05),
+                "server_cpu_us_per_op": 90.0 if trial.cell == 0 else 30.0,
+                "status.Innodb_data_fsyncs": trial.metrics["operations_per_s"]
+                * (1.0 if trial.cell == 0 else 0.01),
+                "status.Handler_read_key": 7.0 * trial.metrics["operations_per_s"],
+            }
+        )
+        for trial in trials
+    ]
+
+
+def test_why_names_the_wait_then_the_counter_then_the_cpu() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    lock = checked(plan, waiting(plan, "Waiting for query cache lock"))
+    assert lock.why == (
+        "With cache on, 0.9 of 1 session on average are in state “Waiting for query cache lock”,"
+        " against 0.05 with cache off."
+    )
+    idle = waiting(plan, "Sleep")
+    assert checked(plan, idle).why == (
+        "With cache on, status.Innodb_data_fsyncs is 1 per operation, against 0.01 with cache off."
+    )
+    cpu = [
+        trial.replace(
+            metrics={n: v for n, v in trial.metrics.items() if not n.startswith("status.")}
+        )
+        for trial in idle
+    ]
+    assert checked(plan, cpu).why == (
+        "With cache on, an operation takes 90 µs of server CPU, against 30 with cache off."
+    )
+    assert checked(plan, records(plan, {("on",): 1000.0, ("off",): 3000.0})).why == ""
+
+
+def test_defaults_of_two_systems_are_not_a_fair_comparison() -> None:
+    import dataclasses
+
+    fair = make_plan({"engine": ("mariadb", "postgres")}, blocks=3)
+    truth = {("mariadb",): 1000.0, ("postgres",): 1500.0}
+    assert checked(fair, records(fair, truth)).caveat == ""  # one kind: nothing to confuse
+    other = dataclasses.replace(
+        fair.cells[1],
+        targets=(
+            dataclasses.replace(fair.cells[1].targets[0], kind="postgres", durability="full"),
+        ),
+    )
+    unfair = dataclasses.replace(fair, cells=(fair.cells[0], other))
+    found = checked(unfair, records(unfair, truth))
+    assert found.caveat == (
+        "This compares mariadb and postgres without fixing durability, isolation and memory: their"
+        " defaults differ, so a difference may be the defaults' and not the systems'."
+    )
+    assert "on postgres" in found.answer
+
+
+def test_a_plan_that_differs_between_cells_is_flagged() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=3)
+    trials = records(plan, {("on",): 1000.0, ("off",): 1000.0})
+    same = [
+        trial.replace(explain={"workload/point": f"const  rows={trial.cell + 1}"})
+        for trial in trials
+    ]
+    assert not any("EXPLAIN" in warning for warning in checked(plan, same).warnings)
+    same[1] = same[1].replace(explain={"workload/point": "ALL rows=100000"})
+    assert (
+        "the plan of workload/point on mariadb differs between cells (EXPLAIN):"
+        " [cache on] and [cache off]"
+    ) in checked(plan, same).warnings
+
+
+def test_warnings_are_counted_not_repeated() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    trials = [
+        trial.replace(warnings=(f"generator-bound: {80 + trial.block} %",))
+        for trial in records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    ]
+    found = checked(plan, trials)
+    assert found.claims[0].warnings == ("generator-bound: 81 % [12 of 12 trials]",)
+    assert found.cells[0].warnings == ("generator-bound: 81 % [6 of 6 trials]",)
+
+
+NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0.0, 1.0]))
+
+
+@given(st.lists(NUMBERS, min_size=12, max_size=12))
+@settings(deadline=None)
+def test_strange_numbers_give_strange_but_valid_results(values: list[float]) -> None:
+    plan = make_plan(
+        {"cache": ("on", "off")},
+        blocks=6,
+        claims=("tps[off] > 1.5 * tps[on]", "tps[on] <= 5", "errors[on] <= 0"),
+    )
+    trials = [
+        TrialRecord(
+            trial.id,
+            trial.block,
+            trial.cell,
+            COMPLETE,
+            0.0,
+            {"transactions_per_s": value, "errors_per_s": 0.0},
+        )
+        for trial, value in zip(plan.trials, values, strict=True)
+    ]
+    found = checked(plan, trials)
+    assert found.claims[2].verdict == SUPPORTED
