@@ -1,6 +1,6 @@
 """The guardian: a small process that outlives dyno and leaves nothing behind.
 
-It runs one server, holds the read end of a pipe from dyno on its standard input, and
+It runs one server (or none), holds the read end of a pipe from dyno on its standard input, and
 waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the server,
 removes what the server left (socket directory, System V and POSIX shared memory) and its directory.
 
@@ -48,7 +48,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Job:
     """What dyno asks for. Paths are absolute."""
 
-    command: list[str]
+    command: list[str] = field(default_factory=list)  # empty: no server, only directories
     environment: dict[str, str] = field(default_factory=dict)
     log: str = ""  # standard output and error of the server, appended
     uid: int | None = None  # None: stay who we are
@@ -142,7 +142,8 @@ class Guard:
 
     def run(self) -> None:
         """Returns when the server is gone and everything is cleaned up."""
-        self.pid = spawn(self.job)
+        if self.job.command:
+            self.pid = spawn(self.job)
         say(pid=self.pid)
         deadline: float | None = None  # set once a stop was asked for
         while not self.pipe.closed and not self.finished():
@@ -150,9 +151,9 @@ class Guard:
                 if order.get("do") == "stop" and deadline is None:
                     self.remove = False
                     deadline = self.ask(order.get("timeout_s", self.job.stop_timeout_s))
-            if deadline is None:
+            if deadline is None and self.pid:
                 self.shared.watch(self.pid)
-            else:
+            elif deadline is not None:
                 self.kill_after(deadline)
         if not self.finished():
             self.end()
@@ -177,7 +178,7 @@ class Guard:
 
     def finished(self) -> bool:
         """Whether the server is gone; reaps it and any orphan that it left us."""
-        while self.status is None:
+        while self.status is None and self.pid:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
@@ -191,12 +192,15 @@ class Guard:
 
     def ask(self, timeout_s: float) -> float:
         """Asks the server to stop; returns when patience ends."""
-        os.kill(self.pid, self.job.stop_signal)
+        if self.pid:
+            os.kill(self.pid, self.job.stop_signal)
+        else:
+            self.status = 0
         return time.monotonic() + timeout_s
 
     def kill_after(self, deadline: float) -> None:
         """Kills a server that does not want to stop."""
-        if not self.killed and time.monotonic() > deadline and not self.finished():
+        if self.pid and not self.killed and time.monotonic() > deadline and not self.finished():
             self.killed = True
             os.kill(self.pid, signal.SIGKILL)
 

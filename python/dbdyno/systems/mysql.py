@@ -1,7 +1,7 @@
 """MySQL server, 8.0 or newer; Debian has none, so `make servers` puts one in a private prefix.
 
 Sources: the reference manual on --initialize-insecure, caching_sha2_password,
-innodb_buffer_pool_size (multiples of chunk size times instances), innodb_dedicated_server, and the X plugin.
+innodb_buffer_pool_size (multiples of chunk size times instances) and the X plugin.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _version(server: Path) -> str:
     found = re.search(r"Ver (\d+\.\d+\.\d+)", done.stdout)
     if done.returncode != 0 or not found or "MariaDB" in done.stdout:
         raise DynoError(
-            f"{server} is not a MySQL server that runs: {(done.stderr + done.stdout)[-300:].strip()}",
+            f"{server} is not a MySQL that runs: {(done.stderr + done.stdout)[-300:].strip()}",
             cause="it is MariaDB, a library is missing, or the account mysql cannot reach it",
             fix="run `make servers`, or set `basedir:`",
         )

@@ -30,11 +30,11 @@ CLEAN_TIMEOUT_S = guardian.ORPHAN_TIMEOUT_S + 60.0
 
 
 class Guarded:
-    """A process under a guardian."""
+    """A process under a guardian, or (without a command) a directory under a guardian."""
 
     def __init__(
         self,
-        command: Sequence[str | Path],
+        command: Sequence[str | Path] = (),
         *,
         account: Account | None = None,
         environment: Mapping[str, str] | None = None,
@@ -84,10 +84,11 @@ class Guarded:
         self.pid: int = first["pid"]
         # Signals through a pidfd cannot hit another process that got the same number later.
         self._pidfd: int | None = None
-        try:
-            self._pidfd = os.pidfd_open(self.pid)
-        except ProcessLookupError:
-            self._exit = self._receive(CLEAN_TIMEOUT_S, until="exited") or {"exited": None}
+        if self.pid:
+            try:
+                self._pidfd = os.pidfd_open(self.pid)
+            except ProcessLookupError:
+                self._exit = self._receive(START_TIMEOUT_S, until="exited") or {"exited": None}
 
     @property
     def guardian_pid(self) -> int:
@@ -97,7 +98,7 @@ class Guarded:
     def alive(self) -> bool:
         """Whether the process runs."""
         if self._exit is not None or self._pidfd is None:
-            return False
+            return self._pidfd is None and self.pid == 0 and self._guardian.poll() is None
         return not select.select([self._pidfd], [], [], 0)[0]
 
     def status(self) -> int | None:

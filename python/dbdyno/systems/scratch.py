@@ -1,0 +1,82 @@
+"""A scratch directory that is gone when dyno is gone, also after `kill -9`.
+
+Data directories of servers live in it. It must be reachable for the unprivileged accounts that
+servers run under (root's home is not), and on real storage: a tmpfs would make every disk fast.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from dbdyno.errors import DynoError
+from dbdyno.systems.process import Guarded
+
+TMPFS = ("tmpfs", "ramfs")
+
+
+def scratch_root() -> Path:
+    """Where scratch directories are made: DYNO_SCRATCH, else /var/tmp, else the temp directory.
+
+    The first that exists, is on storage and (if we are root) can be reached by other accounts.
+    """
+    asked = os.environ.get("DYNO_SCRATCH")
+    if asked:
+        path = Path(asked)
+        if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
+            raise DynoError(
+                f"DYNO_SCRATCH={asked} is not a directory that we can write in",
+                cause="it is missing or belongs to someone else",
+                fix=f"mkdir -p {asked}, or unset DYNO_SCRATCH",
+            )
+        return path
+    candidates = [Path("/var/tmp"), Path(tempfile.gettempdir())]
+    usable = [path for path in candidates if os.access(path, os.W_OK | os.X_OK)]
+    on_disk = [path for path in usable if filesystem(path) not in TMPFS]
+    if not usable:
+        raise DynoError(
+            "there is no directory for data",
+            cause="neither /var/tmp nor the temp directory can be written",
+            fix="set DYNO_SCRATCH to a directory on the disk to be tested",
+        )
+    return (on_disk or usable)[0]
+
+
+def filesystem(path: Path) -> str:
+    """Type of the filesystem that holds `path` ("ext4"; "" if unknown): proc(5), mountinfo."""
+    best, kind = "", ""
+    real = os.path.realpath(path)
+    try:
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        fields, _, rest = line.partition(" - ")
+        mount = fields.split()[4].replace("\\040", " ")
+        inside = real == mount or real.startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= len(best):
+            best, kind = mount, rest.split()[0]
+    return kind
+
+
+class Scratch:
+    """A private directory with a guardian of its own; use as a context manager."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="dyno-", dir=root or scratch_root()))
+        # Others may pass but not list: each server's directory in it is private to its account.
+        self.path.chmod(0o711)
+        self._guard = Guarded(directory=self.path)
+
+    def close(self) -> None:
+        """Removes it. Servers in it must have been stopped."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._guard.stop(5.0)
+
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
