@@ -16,4 +16,4 @@ from dbdyno.store.run import Run
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def report(run: Path, strict: bool, as_json: bool) -> int:
     """Write result.json, report.html and report.md of RUN again, and print the answer."""
-    return conclude(Run.open(run), "complete", strict=strict, as_json=as_json)
+    return conclude(Run.open(run), strict=strict, as_json=as_json)

@@ -22,7 +22,7 @@ from dbdyno.execute.local import LocalExecution
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
-from dbdyno.store.run import Run
+from dbdyno.store.run import INTERRUPTED, Run
 from dbdyno.systems.base import TargetPlan
 
 
@@ -94,7 +94,11 @@ def _execute(run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbo
         with Control(live.say) as control:
             status = LocalExecution(run_, binary, control, live, scratch).execute()
     run_.set_status(status)
-    return conclude(run_, status, strict=strict, as_json=as_json)
+    code = conclude(run_, strict=strict, as_json=as_json)
+    if status == INTERRUPTED:
+        click.echo(f"interrupted; go on with: dyno run --resume {run_.path}", err=True)
+        return 3
+    return code
 
 
 def _opening(plan: Plan) -> list[str]:

@@ -1,0 +1,79 @@
+"""`--dry-run`: what would happen, and what it would cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+import click
+
+from dbdyno.cli.live import duration
+from dbdyno.plan import estimate
+from dbdyno.plan import json as plan_json
+from dbdyno.plan.estimate import Estimate, Touched
+from dbdyno.plan.types import Plan
+
+
+def show(plan: Plan, as_json: bool) -> int:
+    """Prints the resolved plan to stdout; returns the exit code."""
+    cost = estimate.of(plan)
+    if as_json:
+        json.dump({"estimate": asdict(cost), "plan": plan_json.to_json(plan)}, sys.stdout, indent=1)
+        click.echo()
+        return 0
+    click.echo(f"{plan.name}: {plan.question}")
+    for line in _lines(plan, cost):
+        click.echo(line)
+    return 0
+
+
+def _lines(plan: Plan, cost: Estimate) -> list[str]:
+    lines = [
+        f"{cost.cells} cells x {cost.blocks} blocks = {cost.trials} trials, seed {plan.seed}",
+        "factors: "
+        + "; ".join(
+            f"{f.name} ({'hard' if f.hard else 'easy'}): {', '.join(f.levels)}"
+            for f in plan.factors
+        ),
+        f"time: about {duration(cost.total_s)} (setting up {duration(cost.setup_s)}, "
+        f"each block {duration(cost.block_s)})",
+        f"servers started {cost.restarts} times, data loaded {cost.loads} times, "
+        f"restored {cost.restores} times",
+        f"disk: about {_size(cost.disk_bytes)}; memory: about {_size(cost.memory_bytes)}",
+    ]
+    lines += [_touched(touched) for touched in cost.touched]
+    if plan.generator_cpus:
+        lines.append(f"CPUs: generator {plan.generator_cpus}, servers {plan.server_cpus}")
+    else:
+        lines.append("CPUs: generator and servers share all of them")
+    lines += [f"left out: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
+    lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
+    lines += [f"note: {note}" for note in plan.notes]
+    lines.append("order (block: trials):")
+    for block in range(1, plan.blocks + 1):
+        order = [t for t in plan.trials if t.block == block]
+        shown = ["*" * t.fresh_servers + _levels(plan, t.cell) for t in order]
+        lines.append(f"  {block}: {', '.join(shown)}")
+    lines.append("(* servers started afresh)")
+    return lines
+
+
+def _levels(plan: Plan, cell: int) -> str:
+    return "/".join(plan.cells[cell].levels.values()) or "the only cell"
+
+
+def _touched(touched: Touched) -> str:
+    words = [f"{word} {value}" for word, value in touched.words.items()]
+    settings = [
+        f"{name} = {' | '.join(str(value) for value in values)}"
+        for name, values in touched.config.items()
+    ]
+    what = "; ".join(words + settings) or "defaults"
+    return f"target {touched.target}: a private {touched.kind}, schema {touched.schema}; {what}"
+
+
+def _size(size_bytes: float) -> str:
+    """1.5 GiB, 300 MiB."""
+    gib = size_bytes / 2**30
+    return f"{gib:.1f} GiB" if gib >= 1 else f"{size_bytes / 2**20:.0f} MiB"
