@@ -26,6 +26,7 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
+from dbdyno.store.run import Run
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "schemas" / "result.schema.json").read_text(encoding="utf-8")
@@ -377,6 +378,19 @@ def test_warnings_are_counted_not_repeated() -> None:
     found = checked(plan, trials)
     assert found.claims[0].warnings == ("generator-bound: 81 % [12 of 12 trials]",)
     assert found.cells[0].warnings == ("generator-bound: 81 % [6 of 6 trials]",)
+
+
+def test_a_run_can_be_given_as_it_is(tmp_path: Path) -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=3)
+    with Run.create(tmp_path / "run", plan, {"kernel": "6.1"}) as run:
+        for record in records(plan, {("on",): 1000.0, ("off",): 3000.0}):
+            run.begin(record.id)
+            run.complete(record)
+        value = to_json(analyse(plan, run.records()), plan, run)
+    jsonschema.validate(value, SCHEMA)
+    assert value["run"]["status"] == "running"
+    assert value["run"]["environment"] == {"kernel": "6.1"}
+    assert value["cells"][1]["metrics"]["transactions_per_s"]["mean"] > 2000
 
 
 NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0.0, 1.0]))

@@ -144,6 +144,21 @@ def test_void_attempts_are_kept_but_never_counted(tmp_path: Path) -> None:
     assert (tmp_path / "run/trials/b01-t001.void-5/events.ndjson").read_text() == "4\n"
 
 
+def test_a_break_becomes_the_boundary_of_a_block(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with Run.create(path, plan(), ENVIRONMENT) as run:
+        for trial in run.plan.trials[:3]:  # block 1 whole, block 2 half
+            run.begin(trial.id)
+            run.complete(finished(trial.id, trial.block, trial.cell))
+    with Run.resume(path) as run:
+        assert run.void_partial_blocks("another kernel") == 1
+        assert [record.id for record in run.records()] == ["b01-t001", "b01-t002"]
+        (aside,) = run.voided()
+        assert (aside.id, aside.status, aside.void_reason) == ("b02-t001", VOID, "another kernel")
+        run.begin("b02-t001")
+        assert run.void_partial_blocks("nothing is left to set aside") == 0
+
+
 def test_streams_tolerate_a_cut_off_last_line_only(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", plan(), ENVIRONMENT) as run:
         directory = run.begin("b01-t001")

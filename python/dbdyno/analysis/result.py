@@ -19,16 +19,18 @@ from dbdyno.analysis.types import (
     Ratio,
 )
 from dbdyno.plan.types import Plan
+from dbdyno.store.run import Run
 
 SCHEMA_VERSION = 1
 
 
-def to_json(findings: Findings, plan: Plan, run: Mapping[str, Any]) -> dict[str, Any]:
+def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dict[str, Any]:
     """The object that `result.json` holds; `schema_version` first.
 
-    `run` is what is known of the run (JSON-like): the keys `status`, `created_unix_s`, `versions`
-    and `environment` of a manifest are copied, where there.
+    `run` is a run, or a manifest: its `status`, `created_unix_s`, `versions` and `environment` are
+    copied, where there.
     """
+    facts = {**run.manifest, "status": run.status} if isinstance(run, Run) else run
     copied = ("status", "created_unix_s", "versions", "environment")
     return {
         "schema_version": SCHEMA_VERSION,
@@ -39,7 +41,7 @@ def to_json(findings: Findings, plan: Plan, run: Mapping[str, Any]) -> dict[str,
         "caveat": findings.caveat,
         "judged": findings.judged,
         "quick": plan.quick,
-        "run": {key: run[key] for key in copied if key in run},
+        "run": {key: facts[key] for key in copied if key in facts},
         "headline_metric": findings.headline_metric,
         "factors": [
             {"name": factor.name, "levels": list(factor.levels), "hard": factor.hard}

@@ -261,6 +261,19 @@ class Run:
             away = self._move(trial.id, "void", keep=_VOID_KEPT)
             files.write_atomically(away / TRIAL, files.dumps(scrub(record.to_json(trial))))
 
+    def void_partial_blocks(self, why: str) -> int:
+        """Sets aside, as void, the trials that are over of blocks that are not: they are measured
+        again. So what changed between then and now (`why`) falls between two blocks. Returns how
+        many trials that were.
+        """
+        self._must_write()
+        over = {one.id: one for one in self.records()}
+        broken = {trial.block for trial in self.plan.trials if trial.id not in over}
+        spoilt = [one for one in over.values() if one.block in broken]
+        for one in spoilt:
+            self.set_aside(one.replace(status=record.VOID, void_reason=why))
+        return len(spoilt)
+
     def voided(self) -> list[TrialRecord]:
         """Records of the void attempts that were set aside, in the order of the plan."""
         found = []
