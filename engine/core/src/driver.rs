@@ -113,7 +113,8 @@ pub trait Wire: Send {
     /// consumed: the caller keeps them and calls again with more behind them.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)>;
 
-    /// Starts a bulk load into `table` (`columns`), answered by `WantData`.
+    /// Starts a bulk load into `table` (`columns`), answered by `WantData`. PostgreSQL: rows are
+    /// frozen if the open transaction has run `TRUNCATE table` by [`Wire::query`].
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);
 
     /// Where rows are written, in the protocol's bulk format, framed and appended to `out` by

@@ -254,6 +254,32 @@ fn copy_loads_and_counts() {
 }
 
 #[test]
+fn a_table_emptied_in_the_same_transaction_is_filled_with_frozen_rows() {
+    let Some(cluster) = shared() else { return };
+    let mut admin = cluster.admin();
+    let mut client = Client::connect(&cluster.tcp("trust_user"), &[]).expect("connects");
+    client.run("CREATE TABLE cold (id integer)");
+    client.run("INSERT INTO cold VALUES (1)");
+    // Frozen rows are the only ones that an older snapshot sees.
+    admin.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    admin.run("SELECT 1");
+    client.run("BEGIN");
+    client.run("TRUNCATE cold");
+    assert_eq!(client.copy("cold", &["id"], b"7\n8\n", 64).error, None);
+    client.run("COMMIT");
+    assert_eq!(admin.value("SELECT count(*) FROM cold").as_deref(), Some("2"));
+    admin.run("COMMIT");
+    // Outside that transaction nothing may be frozen any more, and the server would refuse it.
+    client.run("TRUNCATE cold");
+    assert_eq!(client.copy("cold", &["id"], b"9\n", 64).affected, 1);
+    client.run("BEGIN");
+    client.run("TRUNCATE cold");
+    client.run("ROLLBACK");
+    assert_eq!(client.copy("cold", &["id"], b"9\n", 64).affected, 1);
+    assert_eq!(client.value("SELECT sum(id) FROM cold").as_deref(), Some("18"));
+}
+
+#[test]
 fn many_rows_of_many_sizes_are_counted() {
     let Some(cluster) = shared() else { return };
     let sql = "SELECT repeat('x', i * i % 100000) FROM generate_series(1, ?) AS i";

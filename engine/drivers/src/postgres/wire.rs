@@ -31,6 +31,8 @@ pub(super) struct PostgresWire {
     reply: Reply,
     /// The server has said how the statement in flight ended.
     answered: bool,
+    /// A table that the open transaction has emptied, hence may fill with frozen rows.
+    truncated: Option<String>,
     first_row: Vec<Option<String>>,
 }
 
@@ -84,6 +86,7 @@ impl PostgresWire {
             skip: 0,
             reply: Reply::default(),
             answered: false,
+            truncated: None,
             first_row: Vec::new(),
         }
     }
@@ -285,6 +288,9 @@ impl PostgresWire {
             // server waits for our ROLLBACK.
             error.rolled_back = status == b'I';
         }
+        if status != b'T' {
+            self.truncated = None;
+        }
         self.phase = Phase::Idle;
         Ok(Progress::Reply(reply))
     }
@@ -401,6 +407,9 @@ impl Wire for PostgresWire {
 
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
         self.first_row.clear();
+        if let Some(table) = bulk::truncated(sql) {
+            self.truncated = Some(table.to_owned());
+        }
         messages::query(sql.as_bytes(), out);
         self.begin(Busy::Query { row: false });
     }
@@ -414,7 +423,7 @@ impl Wire for PostgresWire {
     }
 
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
-        bulk::copy(table, columns, out);
+        bulk::copy(table, columns, self.truncated.as_deref() == Some(table), out);
         self.begin(Busy::CopyStart);
     }
 
