@@ -167,9 +167,10 @@ class _Parser:
         offset = self._skip()
         first = self._word(pattern)
         if not self._peeked("=", skip=True):
-            return Selector(None, first, offset)
+            return Selector(None, first, offset, offset)
         self.at += 1
-        return Selector(first, self._word(pattern), offset)
+        level_offset = self._skip()
+        return Selector(first, self._word(pattern), offset, level_offset)
 
     def _word(self, pattern: re.Pattern[str]) -> str:
         start = self._skip()

@@ -181,7 +181,7 @@ class _Resolver:
             level = _find_level(selector.level, factor)
             if level is None:
                 self._fail(
-                    selector.offset,
+                    selector.level_offset,
                     f"factor `{factor.name}` has no level `{selector.level}`",
                     did_you_mean(selector.level, factor.levels),
                 )

@@ -20,6 +20,7 @@ class Selector:
     factor: str | None
     level: str
     offset: int  # characters into the claim
+    level_offset: int  # the same, of the level alone
 
 
 @dataclass(frozen=True)

@@ -51,13 +51,13 @@ class RawFactor:
         return Factor(self.name, names, numbers if len(numbers) == len(names) else None)
 
     def paths(self) -> dict[Keys, Where]:
-        """Everything that any of its levels sets."""
-        return {
-            keys + inner: level.where
-            for level in self.levels
-            for keys, value in level.patches.items()
-            for inner, _ in leaves(value)
-        }
+        """Everything that any of its levels sets, and where it is first set."""
+        found: dict[Keys, Where] = {}
+        for level in self.levels:
+            for keys, value in level.patches.items():
+                for inner, _ in leaves(value):
+                    found.setdefault(keys + inner, level.where)
+        return found
 
 
 def read(node: Node | None, paths: Paths) -> tuple[RawFactor, ...]:
