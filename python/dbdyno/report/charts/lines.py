@@ -1,0 +1,161 @@
+"""A metric against a numeric factor: lines with intervals and direct labels.
+
+Each point is the mean over blocks with its 95 % interval; faint dots beside it are the single
+trials.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dbdyno.report.charts.scale import Scale, linear_ticks, wants_log
+from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
+from dbdyno.report.numbers import interval, sig3, tick
+
+
+@dataclass(frozen=True)
+class Point:
+    """A mean with its interval (None: too few blocks) and the single trials behind it."""
+
+    x: float
+    mean: float
+    low: float | None
+    high: float | None
+    values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line; `style` chooses colour and marker and is the same in every chart of a report."""
+
+    label: str
+    style: int
+    points: tuple[Point, ...]
+
+
+def line_chart(
+    series: list[Series],
+    *,
+    title: str,
+    unit: str,
+    x_label: str,
+    x_levels: list[float],
+    width: float,
+    height: float,
+    high: float | None = None,
+) -> Markup:
+    """Draws the chart; `high` fixes the end of the axis so that neighbouring panels compare."""
+    tall = height > 280
+    ticks = linear_ticks(high or axis_end(series), 5 if tall else 4)
+    top = ticks[-1]
+    labels = [plain(one.label) for one in series]
+    room = min(width * 0.36, max((text_width(label) for label in labels), default=0) + 16)
+    named = len(series) > 1
+    right = room if named else 18
+    left = max(text_width(tick(value)) for value in ticks) + 8
+    canvas = Canvas(width, height, title, summary(series, unit, x_label))
+    log = wants_log(x_levels)
+    x_low, x_high = min(x_levels), max(x_levels)
+    if not log:
+        x_low = min(0.0, x_low) if x_low <= (x_high - x_low) else x_low
+    x = Scale(x_low, x_high, left + 8, width - right - 8, log)
+    y = Scale(0, top, height - 38, 26)
+    _frame(canvas, x, y, ticks, x_levels, left, right, unit, x_label)
+    shift = _dodge(len(series))
+    for i, one in enumerate(series):
+        _draw(canvas, one, x, y, shift[i], unit, x_label)
+    if named:
+        _labels(canvas, series, labels, x, y, room)
+    return canvas.render()
+
+
+def axis_end(series: list[Series]) -> float:
+    """The largest number that the chart must show."""
+    tops = [
+        max(p.mean, p.high or 0.0, *p.values) if p.values else max(p.mean, p.high or 0.0)
+        for one in series
+        for p in one.points
+    ]
+    means = [p.mean for one in series for p in one.points]
+    # One wild interval must not flatten everything: it is cut at twice the largest mean.
+    return min(max(tops, default=1.0), 2 * max(means, default=1.0)) or 1.0
+
+
+def summary(series: list[Series], unit: str, x_label: str) -> str:
+    """The chart in words, for screen readers."""
+    said = []
+    for one in series:
+        ends = (one.points[0], one.points[-1]) if one.points else ()
+        said.append(
+            f"{one.label}: "
+            + ", ".join(f"{sig3(p.mean)} {unit} at {sig3(p.x)} {x_label}" for p in ends)
+        )
+    return "; ".join(said)
+
+
+def _frame(
+    canvas: Canvas,
+    x: Scale,
+    y: Scale,
+    ticks: list[float],
+    x_levels: list[float],
+    left: float,
+    right: float,
+    unit: str,
+    x_label: str,
+) -> None:
+    end = canvas.width - right
+    canvas.text(0, 12, unit, "axis")
+    for value in ticks:
+        canvas.line(left, y(value), end, y(value), "zero" if value == 0 else "grid")
+        canvas.text(left - 6, y(value) + 4, tick(value), "tick", "end")
+    free = -1e9
+    for level in sorted(x_levels):
+        wide = text_width(tick(level)) / 2
+        if x(level) - wide > free + 4:
+            canvas.text(x(level), y(0) + 17, tick(level), "tick", "middle")
+            free = x(level) + wide
+    canvas.text((left + end) / 2, canvas.height - 4, x_label, "axis", "middle")
+
+
+def _dodge(count: int) -> list[float]:
+    """Sideways shift of each series in pixels, so that intervals at one level do not hide each
+    other."""
+    step = 3.0 if count <= 4 else 2.0
+    return [(i - (count - 1) / 2) * step for i in range(count)]
+
+
+def _draw(
+    canvas: Canvas, one: Series, x: Scale, y: Scale, shift: float, unit: str, x_label: str
+) -> None:
+    css = f"s{one.style % SERIES}"
+    canvas.path([(x(p.x) + shift, y(p.mean)) for p in one.points], f"l {css}")
+    for p in one.points:
+        px = x(p.x) + shift
+        for value in p.values:
+            canvas.rect(px - 1.2, y(value) - 1.2, 2.4, 2.4, f"f {css} faint")
+        if p.low is not None and p.high is not None:
+            canvas.line(px, y(p.low), px, y(p.high), f"w {css}")
+            for end in (p.low, p.high):
+                canvas.line(px - 3, y(end), px + 3, y(end), f"w {css}")
+        tip = f"{one.label}, {x_label} {sig3(p.x)}: {sig3(p.mean)} {unit}"
+        if p.low is not None:
+            tip += f" (95 % interval {interval(p.low, p.high)})"
+        canvas.marker(px, y(p.mean), one.style, tip, size=3.4)
+
+
+def _labels(
+    canvas: Canvas, series: list[Series], labels: list[str], x: Scale, y: Scale, room: float
+) -> None:
+    ends = [(one.points[-1].x, one.points[-1].mean) if one.points else (0, 0) for one in series]
+    placed = spread([y(mean) + 4 for _, mean in ends], FONT + 2.5, y.end + 4, y.start + 4)
+    at = canvas.width - room + 6
+    for one, label, (end_x, mean), label_y in zip(series, labels, ends, placed, strict=True):
+        if not one.points:
+            continue
+        css = f"s{one.style % SERIES}"
+        if abs(label_y - 4 - y(mean)) > 5 or x(end_x) < x.end - 12:
+            canvas.line(x(end_x) + 12, y(mean), at - 3, label_y - 4, f"lead {css}")
+        canvas.text(at, label_y, shorten(label, room - 6), f"name {css}")

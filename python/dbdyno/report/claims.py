@@ -1,0 +1,192 @@
+"""Claims as the reader meets them: a verdict, a ratio in words, a dot against its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dbdyno.analysis.types import (
+    NOT_TESTED,
+    PEAK,
+    RATIO,
+    REFUTED,
+    SUPPORTED,
+    UNDECIDED,
+    VALUE,
+    ClaimPart,
+    ClaimResult,
+    Findings,
+)
+from dbdyno.plan.types import Plan
+from dbdyno.report import names
+from dbdyno.report.charts.dots import ratio_dot
+from dbdyno.report.charts.scale import ratio_range
+from dbdyno.report.layout import Layout
+from dbdyno.report.numbers import MISSING, count, percent, sig3
+
+# verdict -> (CSS class, mark that tells it without colour)
+MARKS: Mapping[str, tuple[str, str]] = {
+    SUPPORTED: ("supported", "✓"),
+    REFUTED: ("refuted", "✗"),
+    UNDECIDED: ("undecided", "?"),
+    NOT_TESTED: ("untested", "–"),
+}
+_RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
+# Parts of one claim that are listed before the rest is folded away.
+SHOWN = 4
+
+
+@dataclass(frozen=True)
+class PartView:
+    """One comparison of a claim."""
+
+    at: str
+    left: str
+    right: str
+    verdict: str
+    css: str
+    mark: str
+    ratio: str  # "2.61×"
+    interval: str  # "2.48× to 2.75×"
+    words: str  # the whole in one phrase
+    brief: str  # value and interval, for a list whose foot says the rest
+    why: str
+    dot: Markup
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """A claim, its verdict, and its parts."""
+
+    text: str
+    verdict: str
+    css: str
+    mark: str
+    small: bool
+    why: str
+    warnings: tuple[str, ...]
+    parts: tuple[PartView, ...]
+    foot: str  # of several parts: confidence of the intervals and what they are held against
+
+
+def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
+    """All claims in the order of the file; those that were not tested say why."""
+    groups = names.groups_of(plan)
+    shown = [_view(claim, layout, groups) for claim in findings.claims]
+    named = {claim.text for claim in findings.claims}
+    for text in plan.claims:
+        if text in plan.untested and text not in named:
+            css, mark = MARKS[NOT_TESTED]
+            shown.append(
+                ClaimView(text, NOT_TESTED, css, mark, False, plan.untested[text], (), (), "")
+            )
+    return shown
+
+
+def verdict_text(claim: ClaimView) -> str:
+    """The words on the chip."""
+    return f"{claim.verdict}, but too small to matter" if claim.small else claim.verdict
+
+
+def _view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimView:
+    css, mark = MARKS.get(claim.verdict, MARKS[UNDECIDED])
+    small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
+    span = _span(claim.parts)
+    last = len(claim.parts) - 1
+    parts = tuple(
+        _part(part, layout, groups, span, axis=i in (last, SHOWN - 1))
+        for i, part in enumerate(claim.parts)
+    )
+    return ClaimView(
+        claim.text, claim.verdict, css, mark, small, claim.why, claim.warnings, parts, _foot(claim)
+    )
+
+
+def _foot(claim: ClaimResult) -> str:
+    """What holds for all of several parts: "99.2 % intervals, against > 1"."""
+    levels = {percent(p.estimate.level) for p in claim.parts if p.estimate and p.estimate.ci_low}
+    held = {f"{_sign(p)} {p.threshold:g}" for p in claim.parts if p.kind != PEAK}
+    said = [f"{levels.pop()} intervals"] if len(levels) == 1 else []
+    said += [f"against {held.pop()}"] if len(held) == 1 else []
+    return ", ".join(said)
+
+
+def _sign(part: ClaimPart) -> str:
+    return {">=": "≥", "<=": "≤"}.get(part.operator, part.operator)
+
+
+def _span(parts: tuple[ClaimPart, ...]) -> tuple[float, float]:
+    """One axis for all parts of a claim; ratios keep 1 on it."""
+    values = [part.threshold for part in parts]
+    for part in parts:
+        if part.estimate:
+            e = part.estimate
+            values += [v for v in (e.ratio, e.ci_low, e.ci_high) if v is not None]
+    return ratio_range(values, unity=all(part.kind in _RATIOS for part in parts))
+
+
+def _part(
+    part: ClaimPart,
+    layout: Layout,
+    groups: Sequence[str],
+    span: tuple[float, float],
+    *,
+    axis: bool,
+) -> PartView:
+    css, mark = MARKS.get(part.verdict, MARKS[UNDECIDED])
+    at = ", ".join(f"{layout.short(name)} {level}" for name, level in part.at.items())
+    e = part.estimate
+    ratio, low, high = (e.ratio, e.ci_low, e.ci_high) if e else (None, None, None)
+    unit = _unit(part, groups)
+    words = _words(part, unit)
+    dot = ratio_dot(
+        ratio,
+        low,
+        high,
+        span=span,
+        threshold=part.threshold,
+        css=css,
+        title=words,
+        axis=axis,
+        unit="×" if part.kind in _RATIOS else "",
+    )
+    written = (
+        f"{sig3(low)}{unit} to {sig3(high)}{unit}" if low is not None and high is not None else ""
+    )
+    why = part.why
+    if part.verdict == UNDECIDED and part.blocks_needed and "block" not in why:
+        why = (
+            f"{why} About {count(part.blocks_needed, 'more block')} would probably decide.".strip()
+        )
+    brief = words if e is None else f"{sig3(ratio)}{unit}"
+    if low is not None and high is not None:
+        brief += f" ({sig3(low)} to {sig3(high)})"
+    value = MISSING if ratio is None else f"{sig3(ratio)}{unit}"
+    return PartView(
+        at, part.left, part.right, part.verdict, css, mark, value, written, words, brief, why, dot
+    )
+
+
+def _unit(part: ClaimPart, groups: Sequence[str]) -> str:
+    """What stands behind the claim's numbers: × for ratios, the metric's unit for values."""
+    if part.kind in _RATIOS:
+        return "×"
+    if part.kind == VALUE and part.metric:
+        unit = names.describe(part.metric, groups).unit
+        return f" {unit}" if unit else ""
+    return ""
+
+
+def _words(part: ClaimPart, unit: str) -> str:
+    """The estimate in a phrase: "2.61 times (98.3 % interval 2.48 to 2.75), against ≥ 2.5"."""
+    e = part.estimate
+    if e is None:
+        return "nothing could be estimated"
+    text = f"{sig3(e.ratio)} times" if unit == "×" else f"{sig3(e.ratio)}{unit}"
+    if e.ci_low is not None and e.ci_high is not None:
+        text += f" ({percent(e.level)} interval {sig3(e.ci_low)} to {sig3(e.ci_high)})"
+    if part.kind == PEAK:
+        return f"{text}: best level that the claim allows over the best that it rules out"
+    return f"{text}, against {_sign(part)} {part.threshold:g}"

@@ -1,0 +1,116 @@
+"""From findings to charts: which cells become which lines, rows and panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dbdyno.analysis.types import CellResult, Estimate
+from dbdyno.report.charts.dots import Row, dot_chart
+from dbdyno.report.charts.lines import Point, Series, axis_end, line_chart
+from dbdyno.report.layout import Layout
+from dbdyno.report.names import Metric
+
+WIDE, NARROW, SMALL = 680.0, 350.0, 352.0  # px: page, phone, one of two columns
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart in the two widths it is shown in, its title, and a file name for the download."""
+
+    title: str
+    note: str
+    name: str
+    wide: Markup
+    narrow: Markup
+
+
+def metric_figures(
+    cells: tuple[CellResult, ...], layout: Layout, metric: Metric, *, width: float = WIDE
+) -> list[Figure]:
+    """Charts of a metric over all cells: one, or one a panel on a common axis."""
+    panels: dict[tuple[str, ...], list[CellResult]] = {}
+    for cell in cells:
+        if metric.name in cell.metrics:
+            panels.setdefault(layout.panel_key(cell.levels), []).append(cell)
+    if not panels:
+        return []
+    high = None
+    if layout.x is not None and len(panels) > 1:
+        every = [s for members in panels.values() for s in _lines(members, layout, metric.name)]
+        high = axis_end(every)
+    figures = []
+    for members in panels.values():
+        where = layout.label(members[0].levels, layout.panels)
+        title = f"{metric.heading}{f', {where}' if where else ''}"
+        draw = _drawing(members, layout, metric, title, high)
+        name = f"{metric.name}-{where}" if where else metric.name
+        figures.append(Figure(title, metric.unit, name, draw(width), draw(NARROW)))
+    return figures
+
+
+def _drawing(
+    members: list[CellResult], layout: Layout, metric: Metric, title: str, high: float | None
+) -> Callable[[float], Markup]:
+    if layout.x is None:
+        rows = _rows(members, layout, metric.name)
+        return lambda width: dot_chart(rows, title=title, unit=metric.unit, width=width)
+    series = _lines(members, layout, metric.name)
+    levels = [*(layout.x.values or ())]
+    return lambda width: line_chart(
+        series,
+        title=title,
+        unit=metric.unit,
+        x_label=layout.x_label,
+        x_levels=levels,
+        width=width,
+        height=340 if width > 400 else 250,
+        high=high,
+    )
+
+
+def _lines(members: list[CellResult], layout: Layout, name: str) -> list[Series]:
+    found: dict[tuple[str, ...], list[Point]] = {}
+    label: dict[tuple[str, ...], str] = {}
+    for cell in members:
+        key = layout.series_key(cell.levels)
+        label[key] = layout.label(cell.levels, layout.series)
+        found.setdefault(key, []).append(_point(layout.x_value(cell.levels), cell.metrics[name]))
+    return [
+        Series(label[key], layout.styles[key], tuple(sorted(found[key], key=lambda p: p.x)))
+        for key in sorted(found, key=lambda key: layout.styles[key])
+    ]
+
+
+def _point(x: float, estimate: Estimate) -> Point:
+    return Point(x, estimate.mean, estimate.ci_low, estimate.ci_high, estimate.values)
+
+
+def _rows(members: list[CellResult], layout: Layout, name: str) -> list[Row]:
+    """Rows with the main factor innermost, since its levels are what is compared."""
+    main = layout.main
+    others = tuple(f for f in layout.factors if f is not main and f not in layout.panels)
+
+    def key(cell: CellResult) -> list[int]:
+        order = [*others, main] if main else []
+        return [f.levels.index(cell.levels[f.name]) for f in order if f]
+
+    rows = []
+    for cell in sorted(members, key=key):
+        estimate = cell.metrics[name]
+        style = main.levels.index(cell.levels[main.name]) if main else 0
+        inner = layout.level(main.name, cell.levels[main.name]) if main else "all trials"
+        rows.append(
+            Row(
+                layout.label(cell.levels, others),
+                inner,
+                style,
+                estimate.mean,
+                estimate.ci_low,
+                estimate.ci_high,
+                estimate.values,
+            )
+        )
+    return rows

@@ -1,0 +1,144 @@
+"""Latency distributions and heat maps of each cell, from the trials' histograms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbdyno.plan.types import Cell
+from dbdyno.report.charts.heat import COLUMNS_MAX, ROWS, Heat, heat_map
+from dbdyno.report.charts.percentiles import Distribution, latency_span, percentile_chart
+from dbdyno.report.figures import NARROW, SMALL, WIDE, Figure
+from dbdyno.report.layout import Layout
+from dbdyno.store.histogram import Histogram, Tagged, bounds, by_tag, merge
+
+POINTS = 110  # of a line: enough for a smooth one, small enough for a page of many
+HEAT_MAX = 48  # maps in one report
+
+
+@dataclass(frozen=True)
+class CellLatency:
+    """What a cell's transactions took, merged over its trials: by group, and by class."""
+
+    cell: int
+    groups: Mapping[str, Histogram]
+    classes: Mapping[str, Histogram]
+    heat: Mapping[str, Heat]
+
+
+def collect(cell: Cell, trials: Iterable[Sequence[Tagged]]) -> CellLatency:
+    """Merges the histograms of a cell's complete trials; warm-up intervals do not count."""
+    groups = [group.name for group in cell.groups]
+    merged: dict[str, list[Histogram]] = {}
+    intervals: dict[str, list[Tagged]] = {name: [] for name in groups}
+    for lines in trials:
+        measured = [line for line in lines if line.start_s >= -0.5 * cell.interval_s]
+        for tag, histogram in by_tag(measured).items():
+            merged.setdefault(tag, []).append(histogram)
+        for line in measured:
+            if line.tag in intervals:
+                intervals[line.tag].append(line)
+    together = {tag: merge(parts) for tag, parts in merged.items()}
+    return CellLatency(
+        cell.index,
+        {name: together[name] for name in groups if name in together and together[name].count},
+        {
+            tag: histogram
+            for tag, histogram in together.items()
+            if "/" in tag and not tag.endswith("/!errors") and histogram.count
+        },
+        {name: heat for name in groups if (heat := _heat(intervals[name], cell.duration_s))},
+    )
+
+
+def _heat(lines: list[Tagged], duration_s: float) -> Heat | None:
+    """Counts by latency band and time, over all trials of a cell."""
+    lines = [line for line in lines if line.histogram.count]
+    if not lines:
+        return None
+    total = merge(line.histogram for line in lines)
+    low, high = total.quantile_ns(0.001), total.quantile_ns(1.0)
+    assert low is not None
+    assert high is not None
+    low_ms = max(low, 1000) / 1e6 / 1.15
+    high_ms = max(high / 1e6 * 1.15, low_ms * 4)
+    lengths = sorted(line.length_s for line in lines)
+    step = max(lengths[len(lengths) // 2], duration_s / COLUMNS_MAX, 1e-3)
+    columns = max(1, min(COLUMNS_MAX, round(duration_s / step)))
+    middle_ms = (bounds()[0] + bounds()[1]) / 2e6
+    share = np.log(np.maximum(middle_ms, low_ms) / low_ms) / math.log(high_ms / low_ms)
+    band = np.clip((share * ROWS).astype(int), 0, ROWS - 1)
+    counts = np.zeros((ROWS, columns))
+    for line in lines:
+        column = int((line.start_s + line.length_s / 2) / duration_s * columns)
+        if 0 <= column < columns:
+            counts[:, column] += np.bincount(
+                band, weights=line.histogram.counts.astype(float), minlength=ROWS
+            )
+    return Heat(counts, low_ms, high_ms, duration_s)
+
+
+def distribution(histogram: Histogram, label: str, style: int) -> Distribution:
+    """A histogram as a line of a percentile chart."""
+    values, shares = histogram.ecdf(POINTS)
+    points = tuple((float(v) / 1e6, float(s)) for v, s in zip(values, shares, strict=True))
+    return Distribution(label, style, points, histogram.count)
+
+
+def distribution_figures(
+    cells: Sequence[CellLatency], plan_cells: Sequence[Cell], layout: Layout
+) -> list[Figure]:
+    """Percentile charts: a panel for each level of the axis (and panel factors), a line a
+    series."""
+    panels: dict[tuple[str, ...], list[tuple[str, Distribution]]] = {}
+    groups = {name for cell in cells for name in cell.groups}
+    for cell in sorted(
+        cells, key=lambda c: layout.styles[layout.series_key(plan_cells[c.cell].levels)]
+    ):
+        levels = plan_cells[cell.cell].levels
+        over = (layout.x,) if layout.x else ()
+        where = layout.label(levels, (*layout.panels, *over))
+        key = layout.series_key(levels)
+        for name, histogram in cell.groups.items():
+            label = layout.label(levels, layout.series) or name
+            title = f"{name}{f', {where}' if where else ''}" if len(groups) > 1 else where
+            order = [f.levels.index(levels[f.name]) for f in (*layout.panels, *over)]
+            panels.setdefault((name, *(f"{i:04d}" for i in order), title), []).append(
+                (title, distribution(histogram, label, layout.styles[key]))
+            )
+    span = latency_span([d for members in panels.values() for _, d in members])
+    small = len(panels) > 1
+    figures = []
+    for key in sorted(panels):
+        members = panels[key]
+        title = members[0][0] or "All cells"
+        lines = [d for _, d in members]
+        wide = percentile_chart(
+            lines,
+            title=f"Latency by percentile, {title}",
+            width=SMALL if small else WIDE,
+            height=270 if small else 360,
+            span=span,
+        )
+        narrow = percentile_chart(
+            lines, title=f"Latency by percentile, {title}", width=NARROW, height=270, span=span
+        )
+        figures.append(Figure(title, "ms", f"latency-{title}", wide, narrow))
+    return figures
+
+
+def heat_figures(
+    cells: Sequence[CellLatency], plan_cells: Sequence[Cell], layout: Layout
+) -> list[Figure]:
+    """A heat map a cell and group, at most HEAT_MAX."""
+    figures = []
+    for cell in cells:
+        for name, heat in cell.heat.items():
+            where = layout.cell(plan_cells[cell.cell].levels)
+            title = f"{name}, {where}" if len(cell.heat) > 1 else where
+            drawn = heat_map(heat, title=f"Latency over time, {title}", width=SMALL, height=190)
+            figures.append(Figure(title, "ms", f"heat-{title}", drawn, drawn))
+    return figures[:HEAT_MAX]

@@ -1,0 +1,119 @@
+"""Decides how cells become a picture: which factor is the axis, which are lines, which are panels.
+
+The choice is made once a run, so that every chart of a report shows the same thing in the same
+place and colour. A numeric factor (sessions) makes the horizontal axis; the others make lines; what
+would be more than six lines is split into panels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbdyno.plan.types import Factor, Plan
+
+LINES_MAX = 6
+
+# Level names that say nothing without their factor.
+_BARE = frozenset(
+    ("on", "off", "yes", "no", "true", "false", "none", "full", "low", "high", "default")
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Roles of the factors. `styles` gives each line its colour: key of `series_key`."""
+
+    factors: tuple[Factor, ...]
+    x: Factor | None
+    series: tuple[Factor, ...]
+    panels: tuple[Factor, ...]
+    styles: Mapping[tuple[str, ...], int]
+
+    def series_key(self, levels: Mapping[str, str]) -> tuple[str, ...]:
+        """Levels that make a line."""
+        return tuple(levels[f.name] for f in self.series)
+
+    def panel_key(self, levels: Mapping[str, str]) -> tuple[str, ...]:
+        """Levels that make a panel."""
+        return tuple(levels[f.name] for f in self.panels)
+
+    def x_value(self, levels: Mapping[str, str]) -> float:
+        """The cell's place on the axis; only with an axis."""
+        assert self.x is not None
+        assert self.x.values is not None
+        return self.x.values[self.x.levels.index(levels[self.x.name])]
+
+    def short(self, name: str) -> str:
+        """A factor's name for people: its last path component where that is unique."""
+        last = name.rpartition(".")[2]
+        same = [f for f in self.factors if f.name.rpartition(".")[2] == last]
+        return last.replace("_", " ") if len(same) == 1 else name
+
+    def level(self, name: str, level: str) -> str:
+        """A level for people: with its factor where the name alone would say nothing."""
+        homes = [f for f in self.factors if level in f.levels]
+        if level.lower() in _BARE or len(homes) != 1 or _numeric(level):
+            return f"{self.short(name)} {level}"
+        return level
+
+    def label(self, levels: Mapping[str, str], only: tuple[Factor, ...] | None = None) -> str:
+        """Levels for people, joined: "mariadb · cache off"."""
+        chosen = self.factors if only is None else only
+        return " · ".join(self.level(f.name, levels[f.name]) for f in chosen if f.name in levels)
+
+    def cell(self, levels: Mapping[str, str]) -> str:
+        """A cell's full label; a run without factors has one cell."""
+        return self.label(levels) or "the only cell"
+
+    @property
+    def x_label(self) -> str:
+        """Title of the axis; sessions are threads to a DBA."""
+        name = self.short(self.x.name) if self.x else ""
+        return "sessions (threads)" if name == "sessions" else name
+
+    @property
+    def main(self) -> Factor | None:
+        """The factor whose levels are compared: the first that is not the axis."""
+        rest = [f for f in self.factors if f is not self.x]
+        return rest[0] if rest else self.x
+
+
+def choose(plan: Plan) -> Layout:
+    """The layout for a plan."""
+    factors = tuple(f for f in plan.factors if len(f.levels) > 1)
+    x = _axis(factors)
+    rest = [f for f in factors if f is not x]
+    panels: list[Factor] = []
+    while len(rest) > 1 and math.prod(len(f.levels) for f in rest) > LINES_MAX:
+        # The factor with the fewest levels goes, never the first, which the experiment is about.
+        gone = min(rest[1:], key=lambda f: len(f.levels))
+        rest.remove(gone)
+        panels.append(gone)
+    layout = Layout(factors, x, tuple(rest), tuple(panels), {})
+    keys: dict[tuple[str, ...], int] = {}
+    for cell in plan.cells:
+        keys.setdefault(layout.series_key(cell.levels), len(keys))
+    ordered = sorted(
+        keys, key=lambda key: [f.levels.index(v) for f, v in zip(rest, key, strict=True)]
+    )
+    styles = {key: i for i, key in enumerate(ordered)}
+    return Layout(factors, x, tuple(rest), tuple(panels), styles)
+
+
+def _axis(factors: tuple[Factor, ...]) -> Factor | None:
+    numeric = [f for f in factors if f.values is not None]
+    sessions = [f for f in numeric if f.name.rpartition(".")[2] == "sessions"]
+    if sessions:
+        return max(sessions, key=lambda f: len(f.levels))
+    many = [f for f in numeric if len(f.levels) >= 3]
+    return max(many, key=lambda f: len(f.levels)) if many else None
+
+
+def _numeric(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,127 @@
+"""What a metric is called, in which unit, and which way is better.
+
+Canonical names (`readers.transactions_per_s`) are what claims and `result.json` use; here they get
+the words of a DBA and of a chart. A name that stands in no list still gets a readable label:
+nothing that was measured is hidden because nobody described it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dbdyno.plan.types import Plan
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric as shown. `better` is +1 where more is better, -1 where less is, 0 where neither."""
+
+    name: str  # canonical, with its group
+    group: str  # "" when the run has one group, or the metric belongs to none
+    short: str  # tps, p95, server CPU/op: a table's column
+    label: str  # "Transactions committed": a chart's title
+    unit: str  # "transactions/s", "ms", "µs"
+    better: int
+
+    @property
+    def heading(self) -> str:
+        """Label with the group in front, where there are several."""
+        return (
+            f"{self.group}: {self.label[0].lower()}{self.label[1:]}" if self.group else self.label
+        )
+
+    @property
+    def column(self) -> str:
+        """Short form with the group in front, where there are several."""
+        return f"{self.group} {self.short}" if self.group else self.short
+
+
+# base name -> (short, label, unit, better)
+KNOWN: Mapping[str, tuple[str, str, str, int]] = {
+    "transactions_per_s": ("tps", "Transactions committed", "transactions/s", 1),
+    "operations_per_s": ("qps", "Operations of committed transactions", "operations/s", 1),
+    "service_ms_mean": ("mean ms", "Mean latency", "ms", -1),
+    "service_ms_p50": ("p50 ms", "Median latency", "ms", -1),
+    "service_ms_p95": ("p95 ms", "95th percentile latency", "ms", -1),
+    "service_ms_p99": ("p99 ms", "99th percentile latency", "ms", -1),
+    "service_ms_p999": ("p99.9 ms", "99.9th percentile latency", "ms", -1),
+    "errors_per_s": ("errors/s", "Failed attempts", "errors/s", -1),
+    "retries_per_s": ("retries/s", "Transactions begun again", "retries/s", -1),
+    "server_cpu_us_per_op": ("server CPU µs/op", "Server CPU per operation", "µs", -1),
+    "generator_cpu_us_per_op": ("generator CPU µs/op", "Generator CPU per operation", "µs", -1),
+}
+
+# Columns of the table of cells, in this order, where measured.
+TABLE = (
+    "transactions_per_s",
+    "operations_per_s",
+    "service_ms_p50",
+    "service_ms_p95",
+    "service_ms_p99",
+    "errors_per_s",
+    "server_cpu_us_per_op",
+    "generator_cpu_us_per_op",
+)
+
+
+def base_name(name: str, groups: Iterable[str]) -> tuple[str, str]:
+    """Splits a canonical name into its group (or "") and the rest."""
+    head, dot, rest = name.partition(".")
+    if dot and head in groups and rest in KNOWN:
+        return head, rest
+    return "", name
+
+
+def describe(name: str, groups: Iterable[str] = ()) -> Metric:
+    """The words for a canonical metric name."""
+    group, base = base_name(name, groups)
+    if base in KNOWN:
+        return Metric(name, group, *KNOWN[base])
+    if ".status." in f".{base}":
+        counter = base.split("status.", 1)[1]
+        return Metric(name, "", counter, counter, "per second, or level", 0)
+    return Metric(name, "", base, base, unit_of(base), 0)
+
+
+def unit_of(name: str) -> str:
+    """The unit that ends a name (house rule), for samplers' metrics."""
+    for suffix, unit in (
+        ("bytes_per_s", "bytes/s"),
+        ("_per_s", "per second"),
+        ("_bytes", "bytes"),
+        ("_kb", "kB"),
+        ("_cores", "cores"),
+        ("_pct", "%"),
+        ("_percent", "%"),
+        ("_us_per_op", "µs"),
+        ("_ms", "ms"),
+        ("_us", "µs"),
+        ("_ns", "ns"),
+        ("_s", "s"),
+    ):
+        if name.endswith(suffix):
+            return unit
+    return ""
+
+
+def groups_of(plan: Plan) -> tuple[str, ...]:
+    """Names of the groups, in the order of the first cell that has each."""
+    seen: dict[str, None] = {}
+    for cell in plan.cells:
+        for group in cell.groups:
+            seen[group.name] = None
+    return tuple(seen)
+
+
+def order(names: Iterable[str], groups: Iterable[str], first: str = "") -> list[str]:
+    """Canonical order: the headline, then group metrics as in KNOWN, then the rest by name."""
+    rank = {base: i for i, base in enumerate(KNOWN)}
+    group_rank = {group: i for i, group in enumerate(groups)}
+
+    def key(name: str) -> tuple[int, int, int, str]:
+        group, base = base_name(name, group_rank)
+        known = rank.get(base, len(rank))
+        return (name != first, known, group_rank.get(group, 0), name)
+
+    return sorted(set(names), key=key)

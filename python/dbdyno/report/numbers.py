@@ -1,0 +1,98 @@
+"""Numbers as people read them: three significant digits, comma thousands, a unit.
+
+Every figure in a report passes through here, so that a table, a sentence and a chart never show the
+same value in two ways.
+"""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "–"
+
+
+def sig3(value: float | None) -> str:
+    """A number with three significant digits: 12,300; 4.57; 0.00123. None and NaN give a dash."""
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    rounded = round(value, 2 - magnitude)
+    # Rounding may carry into the next decade: 9.996 becomes 10.0, not 10.00.
+    magnitude = math.floor(math.log10(abs(rounded)))
+    if magnitude < -6 or magnitude > 14:
+        text = f"{rounded:.2e}"
+    else:
+        text = f"{rounded:,.{max(0, 2 - magnitude)}f}"
+    return text.replace("-", "−")
+
+
+def tick(value: float) -> str:
+    """A number on an axis: short, no trailing zeros, k and M above ten thousand."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if size >= limit:
+            scale = 1e3 if unit == "k" else limit
+            return f"{value / scale:g}{unit}".replace("-", "−")
+    if size >= 1000:
+        return f"{value:,.0f}".replace("-", "−")
+    return f"{value:.4g}".replace("-", "−")
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval as "4.1 to 4.9"; a dash where it cannot be given."""
+    if low is None or high is None:
+        return MISSING
+    return f"{sig3(low)} to {sig3(high)}"
+
+
+def times(ratio: float | None) -> str:
+    """A ratio as a factor: 2.61×."""
+    if ratio is None:
+        return MISSING
+    return f"{sig3(ratio)}×"
+
+
+def change(ratio: float) -> str:
+    """A ratio in words: "2.6 times", "42 % higher", "20 % lower", "about the same"."""
+    if ratio >= 2:
+        return f"{sig3(ratio)} times as high"
+    percent = abs(ratio - 1) * 100
+    if percent < 0.05:
+        return "the same"
+    digits = 1 if percent < 10 else 0
+    return f"{percent:.{digits}f} % {'higher' if ratio > 1 else 'lower'}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage: 98.3 %; the confidence level of an interval."""
+    return f"{share * 100:.3g} %"
+
+
+def seconds(value: float) -> str:
+    """A duration: 30 s, 4 min, 1 h 05 min."""
+    if value < 120:
+        return f"{value:g} s"
+    minutes = round(value / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def size(value: float) -> str:
+    """Bytes in binary units: 1 GiB, 23.5 GiB."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            return f"{sig3(value)} {unit}" if value % 1 or value >= 1000 else f"{value:g} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable: the last unit always returns")
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A counted noun: 1 trial, 36 trials."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,190 @@
+"""Puts a run and its findings together into what the templates show: plain values and drawings."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dbdyno import __version__
+from dbdyno.analysis.types import Findings
+from dbdyno.report import claims, latency, layout, names, series, servers, tables, tested, waits
+from dbdyno.report.figures import SMALL, WIDE, Figure, metric_figures
+from dbdyno.report.layout import Layout
+from dbdyno.report.numbers import count
+from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.store.run import Run
+
+QUICK = (
+    "Smoke test, not judged: too short and too few trials for any conclusion."
+    " Run it in full before believing a number."
+)
+TOO_FEW = "Not judged: fewer than 3 blocks were measured, so no interval or verdict can be given."
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What was read from the trials' files for the page."""
+
+    cells: list[latency.CellLatency]
+    series: dict[str, Any]
+    waits: Figure | None
+
+
+def context(run: Run, findings: Findings) -> dict[str, Any]:
+    """Everything that the HTML and the Markdown template need."""
+    plan, records = run.plan, run.records()
+    complete = sorted((r for r in records if r.status == COMPLETE), key=lambda r: r.cell)
+    roles = layout.choose(plan)
+    groups = names.groups_of(plan)
+    raw = _read(run, records, roles)
+    headline = metric_figures(
+        findings.cells, roles, names.describe(findings.headline_metric, groups), width=WIDE
+    )
+    return {
+        "version": __version__,
+        "name": plan.name,
+        "question": plan.question or plan.name,
+        "loud": QUICK if plan.quick else "" if findings.judged else TOO_FEW,
+        "answer": findings.answer,
+        "caveat": findings.caveat,
+        "why": findings.why,
+        "started": tested.moment(min((r.started_unix_s for r in records), default=0.0)),
+        "claims": claims.views(plan, findings, roles),
+        "parts_shown": claims.SHOWN,
+        "verdict_text": claims.verdict_text,
+        "headline": headline[:1],
+        "headline_rest": headline[1:],
+        "headline_metric": names.describe(findings.headline_metric, groups),
+        "tested": tested.sentence(plan, complete, run.environment),
+        "not_tested": tested.not_tested(plan, records, roles),
+        "warnings": tested.warning_rows(findings.warnings, records, plan, roles),
+        "notes": plan.notes,
+        "cell_table": tables.cell_table(findings, roles, groups),
+        "ratio_tables": tables.ratio_tables(findings, roles, groups),
+        "multiples": _multiples(findings, roles, groups),
+        "series": raw.series,
+        "distributions": latency.distribution_figures(raw.cells, plan.cells, roles),
+        "heat": latency.heat_figures(raw.cells, plan.cells, roles),
+        "waits": raw.waits,
+        "words": servers.words(complete, plan.cells, roles),
+        "different": servers.different_settings(complete, plan.cells, roles),
+        "plans": servers.plans(complete, plan, roles),
+        "environment": tested.environment_rows(run.environment),
+        "split": tested.split(plan),
+        "design": _design(run),
+        "spec": plan.spec_text,
+        "command": command(run),
+        "trials_csv": tables.trials_csv(records, plan, roles),
+        "cells_csv": tables.cells_csv(findings.cells, roles),
+        "count": count,
+        "data_link": tables.data_link,
+    }
+
+
+def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> list[Figure]:
+    """Small charts of every known metric but the headline; one that was always zero is left out."""
+    moving = {
+        name
+        for cell in findings.cells
+        for name, estimate in cell.metrics.items()
+        if any(estimate.values) and names.base_name(name, groups)[1] in names.KNOWN
+    }
+    moving.discard(findings.headline_metric)
+    figures: list[Figure] = []
+    for name in names.order(moving, groups):
+        figures += metric_figures(findings.cells, roles, names.describe(name, groups), width=SMALL)
+    return figures
+
+
+def _read(run: Run, records: list[TrialRecord], roles: Layout) -> Raw:
+    """Reads each trial's files once, one cell after the other, keeping only what is drawn."""
+    plan = run.plan
+    chosen = series.choose_samples([r.metrics for r in records])
+    cells, trials, states = [], {}, {}
+    for cell in plan.cells:
+        own = [r for r in records if r.cell == cell.index]
+        logs = [run.histograms(r.id) for r in own if r.status == COMPLETE]
+        cells.append(latency.collect(cell, logs))
+        total: dict[str, float] = {}
+        times = 0
+        for r in own:
+            samples = run.samples(r.id)
+            trials[r.id] = series.read_trial(run.events(r.id), samples, chosen)
+            if r.status == COMPLETE:
+                sums, n = waits.states_of(samples)
+                times += n
+                for state, value in sums.items():
+                    total[state] = total.get(state, 0.0) + value
+        states[cell.index] = (total, times)
+    drawn = waits.figure(states, plan.cells, roles)
+    return Raw(cells, _series_json(run, records, trials, chosen, roles), drawn)
+
+
+def _series_json(
+    run: Run,
+    records: list[TrialRecord],
+    trials: Mapping[str, series.Trial],
+    chosen: list[tuple[str, str]],
+    roles: Layout,
+) -> dict[str, Any]:
+    """The data of the page's time series: cells with their trials, and one entry a trial."""
+    groups = names.groups_of(run.plan)
+    points = series.points_for(len(trials), len(chosen) + 3 * len(groups))
+    cells = []
+    for cell in run.plan.cells:
+        own = [r for r in records if r.cell == cell.index]
+        if own:
+            cells.append({"label": roles.cell(cell.levels), "trials": [r.id for r in own]})
+    entries = {}
+    for r in records:
+        entry = series.compact(trials[r.id], chosen, points)
+        entry["block"] = r.block
+        entry["void"] = r.status != COMPLETE
+        entry["outages"] = [
+            [o["start_s"], o.get("end_s"), str(o.get("cause", ""))] for o in r.outages
+        ][:50]
+        entry["warnings"] = list(r.warnings)[:10]
+        entries[r.id] = entry
+    units = {
+        f"{s}.{n}": "share" if s == "cpu" and "_" not in n else names.unit_of(n) for s, n in chosen
+    }
+    return {"cells": cells, "trials": entries, "units": units}
+
+
+def _design(run: Run) -> list[tuple[str, str]]:
+    """How the run was laid out, for those who check."""
+    plan = run.plan
+    rows = [
+        (
+            "Factors",
+            "; ".join(
+                f"{f.name}: {', '.join(f.levels)} ({'hard' if f.hard else 'easy'})"
+                for f in plan.factors
+            )
+            or "none",
+        )
+    ]
+    states = {cell.state for cell in plan.cells}
+    rows.append(("State", "; ".join(f"data {s.data}, cache {s.cache}" for s in states)))
+    for group in names.groups_of(plan):
+        found = [g for cell in plan.cells for g in cell.groups if g.name == group]
+        sessions = sorted({g.sessions for g in found})
+        rates = sorted({g.rate_per_s for g in found if g.rate_per_s})
+        text = f"{found[0].workload} on {found[0].target}, sessions {', '.join(map(str, sessions))}"
+        text += f", at {', '.join(f'{r:g}/s' for r in rates)}" if rates else ", closed loop"
+        rows.append((f"Group {group}", text))
+    rows.append(("Seed", str(plan.seed)))
+    rows.append(("Smallest effect that matters", f"{plan.matters * 100:g} %"))
+    if plan.require:
+        rows.append(("Required of each trial", "; ".join(plan.require)))
+    return rows
+
+
+def command(run: Run) -> str:
+    """The command line that repeats the run, as recorded or as it would be typed."""
+    recorded = run.manifest.get("command")
+    if isinstance(recorded, list) and recorded:
+        return shlex.join(map(str, recorded))
+    return f"dyno run {run.plan.name}.yaml{' --quick' if run.plan.quick else ''}"

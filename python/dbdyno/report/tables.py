@@ -1,0 +1,213 @@
+"""The tables of a report, and the same as CSV."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dbdyno.analysis.types import CellResult, Comparison, Estimate, Findings
+from dbdyno.plan.types import Plan
+from dbdyno.report import names
+from dbdyno.report.charts.dots import ratio_axis, ratio_dot
+from dbdyno.report.charts.scale import ratio_range
+from dbdyno.report.layout import Layout
+from dbdyno.report.names import Metric
+from dbdyno.report.numbers import MISSING, change, interval, percent, sig3, times
+from dbdyno.store.record import TrialRecord
+
+FIRST_METRICS = 3  # tables of ratios that are open; the others are folded
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number and its interval, as written."""
+
+    mean: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """A line of the table of cells."""
+
+    levels: tuple[str, ...]
+    trials: int
+    values: tuple[Value, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """All cells, with the metrics that DBAs ask for first."""
+
+    factors: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    rows: tuple[CellRow, ...]
+
+
+def cell_table(findings: Findings, layout: Layout, groups: Sequence[str]) -> CellTable:
+    """The main table. A metric that was zero everywhere (errors) stays: that zero is a result."""
+    measured = {name for cell in findings.cells for name in cell.metrics}
+    wanted = [
+        name
+        for name in names.order(measured, groups, findings.headline_metric)
+        if names.base_name(name, groups)[1] in names.TABLE or name == findings.headline_metric
+    ]
+    metrics = tuple(names.describe(name, groups) for name in wanted)
+    rows = tuple(
+        CellRow(
+            tuple(cell.levels[f.name] for f in layout.factors),
+            cell.trials,
+            tuple(_value(cell.metrics.get(m.name)) for m in metrics),
+            cell.warnings,
+        )
+        for cell in findings.cells
+    )
+    return CellTable(tuple(layout.short(f.name) for f in layout.factors), metrics, rows)
+
+
+def _value(estimate: Estimate | None) -> Value:
+    if estimate is None:
+        return Value(MISSING, "")
+    if estimate.ci_low is None or (estimate.ci_low == estimate.ci_high):
+        return Value(sig3(estimate.mean), "")
+    return Value(sig3(estimate.mean), interval(estimate.ci_low, estimate.ci_high))
+
+
+@dataclass(frozen=True)
+class RatioRow:
+    """A cell against its baseline."""
+
+    level: str
+    baseline: str
+    at: str
+    ratio: str
+    interval: str
+    words: str
+    blocks: int
+    clear: bool  # the interval excludes 1
+    dot: Markup
+
+
+@dataclass(frozen=True)
+class RatioTable:
+    """Ratios of one metric over the levels of one factor, on one axis."""
+
+    metric: Metric
+    factor: str
+    confidence: str
+    axis: Markup
+    rows: tuple[RatioRow, ...]
+    open: bool
+
+
+def ratio_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> list[RatioTable]:
+    """A table for each metric and factor, the headline and the main factor first."""
+    found: dict[str, dict[str, list[Comparison]]] = {}
+    for row in findings.comparisons:
+        found.setdefault(row.metric, {}).setdefault(row.factor, []).append(row)
+    main = [layout.main.name] if layout.main else []
+    tables = []
+    for i, name in enumerate(names.order(found, groups, findings.headline_metric)):
+        metric = names.describe(name, groups)
+        for factor in sorted(found[name], key=lambda factor: factor not in main):
+            rows = found[name][factor]
+            tables.append(_ratio_table(metric, rows, layout, i < FIRST_METRICS))
+    return tables
+
+
+def _ratio_table(
+    metric: Metric, rows: list[Comparison], layout: Layout, is_open: bool
+) -> RatioTable:
+    values = [
+        v
+        for row in rows
+        for v in (row.ratio.ratio, row.ratio.ci_low, row.ratio.ci_high)
+        if v is not None and v > 0
+    ]
+    span = ratio_range(values)
+    shown = tuple(_ratio_row(row, layout, span) for row in rows)
+    confidence = percent(rows[0].ratio.level)
+    return RatioTable(
+        metric, layout.short(rows[0].factor), confidence, ratio_axis(span), shown, is_open
+    )
+
+
+def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> RatioRow:
+    r = row.ratio
+    clear = r.ci_low is not None and r.ci_high is not None and not r.ci_low <= 1 <= r.ci_high
+    level = layout.level(row.factor, row.level)
+    baseline = layout.level(row.factor, row.baseline)
+    at = ", ".join(layout.level(name, value) for name, value in row.at.items())
+    return RatioRow(
+        level,
+        baseline,
+        at,
+        times(r.ratio),
+        f"{times(r.ci_low)} to {times(r.ci_high)}" if r.ci_low is not None else MISSING,
+        change(r.ratio)
+        if clear
+        else "no clear difference"
+        if r.ci_low is not None
+        else "not judged",
+        r.n,
+        clear,
+        ratio_dot(
+            r.ratio,
+            r.ci_low,
+            r.ci_high,
+            span=span,
+            css="clear" if clear else "undecided",
+            width=200,
+            title=f"{level} against {baseline}: {times(r.ratio)}",
+        ),
+    )
+
+
+def cells_csv(cells: Sequence[CellResult], layout: Layout) -> str:
+    """Cells x metrics, long form: one line a cell and metric."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    factors = [f.name for f in layout.factors]
+    writer.writerow([*factors, "metric", "mean", "ci_low", "ci_high", "blocks"])
+    for cell in cells:
+        levels = [_safe(cell.levels[name]) for name in factors]
+        for name, e in sorted(cell.metrics.items()):
+            row = [_number(e.mean), _number(e.ci_low), _number(e.ci_high), len(e.values)]
+            writer.writerow([*levels, _safe(name), *row])
+    return out.getvalue()
+
+
+def trials_csv(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> str:
+    """Trials x metrics, wide form: one line a trial; metrics that are zero everywhere are left
+    out."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    factors = [f.name for f in layout.factors]
+    columns = sorted({name for r in records for name, v in r.metrics.items() if v != 0})
+    writer.writerow(["trial", "block", "status", "started_unix_s", *factors, *map(_safe, columns)])
+    for r in records:
+        levels = [_safe(plan.cells[r.cell].levels[name]) for name in factors]
+        values = [_number(r.metrics.get(name)) for name in columns]
+        writer.writerow([r.id, r.block, r.status, f"{r.started_unix_s:.3f}", *levels, *values])
+    return out.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _safe(text: str) -> str:
+    """A cell that a spreadsheet will not take for a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+def data_link(text: str, kind: str) -> str:
+    """A data: URL of a file."""
+    encoded = base64.b64encode(text.encode()).decode("ascii")
+    return f"data:{kind};charset=utf-8;base64,{encoded}"

@@ -1,0 +1,169 @@
+"""What was tested, on what, and what was not: the sentences and tables that say so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dbdyno.plan.types import Plan
+from dbdyno.report.layout import Layout
+from dbdyno.report.numbers import count, seconds, size
+from dbdyno.report.servers import versions
+from dbdyno.store.record import COMPLETE, TrialRecord
+
+_LABELS = {
+    "os": "Operating system",
+    "kernel": "Kernel",
+    "architecture": "Architecture",
+    "cpu_model": "Processor",
+    "cores": "CPUs",
+    "cpu_set": "CPUs allowed",
+    "memory_bytes": "Memory",
+    "generator_cpus": "CPUs of the load generator",
+    "server_cpus": "CPUs of the servers",
+    "clocksource": "Clock source",
+    "governor": "Frequency governor",
+    "dbdyno": "dbdyno",
+    "python": "Python",
+    "systems": "Systems",
+    "started_unix_s": "Started",
+    "boot_id": "Boot",
+}
+_ORDER = {key: i for i, key in enumerate(_LABELS)}
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Something asked for that was not done."""
+
+    what: str
+    why: str
+    fix: str
+
+
+def sentence(plan: Plan, records: Sequence[TrialRecord], environment: Mapping[str, Any]) -> str:
+    """One line: systems, design, durations, machine."""
+    parts = [", ".join(versions(records))]
+    done = sum(r.status == COMPLETE for r in records)
+    planned = len(plan.trials)
+    design = f"{count(len(plan.cells), 'cell')} × {count(plan.blocks, 'block')}"
+    trials = count(done, "trial") if done == planned else f"{done:,} of {count(planned, 'trial')}"
+    parts.append(f"{design}, {trials} measured")
+    lengths = {(cell.warmup_s, cell.duration_s) for cell in plan.cells}
+    if len(lengths) == 1:
+        warmup_s, duration_s = lengths.pop()
+        parts.append(f"{seconds(duration_s)} each after {seconds(warmup_s)} of warm-up")
+    parts.append(machine(environment))
+    return " · ".join(part for part in parts if part)
+
+
+def machine(environment: Mapping[str, Any]) -> str:
+    """The machine in a phrase: "2 CPUs (Xeon ...), 23.5 GiB, Linux 6.18"."""
+    parts = []
+    if cores := environment.get("cores"):
+        model = environment.get("cpu_model")
+        parts.append(f"{count(int(cores), 'CPU')}{f' ({model})' if model else ''}")
+    if memory := environment.get("memory_bytes"):
+        parts.append(size(float(memory)))
+    if kernel := environment.get("kernel"):
+        parts.append(f"Linux {kernel}")
+    return ", ".join(parts)
+
+
+def split(plan: Plan) -> str:
+    """How CPUs were divided between load generator and servers."""
+    if not plan.generator_cpus and not plan.server_cpus:
+        return "Load generator and servers shared all CPUs; each takes from the other what it uses."
+    return (
+        f"The load generator ran on CPU {_cpus(plan.generator_cpus)}, the servers on CPU"
+        f" {_cpus(plan.server_cpus)}."
+    )
+
+
+def _cpus(cpus: Sequence[int]) -> str:
+    """CPU numbers as ranges: 0-1, 4."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges) or "any"
+
+
+def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> list[Missing]:
+    """Skipped levels, claims this machine cannot test, blocks and trials that are missing."""
+    found = [Missing(s.what, s.why, s.fix) for s in plan.skipped]
+    found += [Missing(claim, why, "") for claim, why in plan.untested.items()]
+    done = {r.id for r in records}
+    absent = [t for t in plan.trials if t.id not in done]
+    if absent:
+        blocks = sorted({t.block for t in absent})
+        found.append(
+            Missing(
+                count(len(absent), "planned trial"),
+                f"the run ended before {'it was' if len(absent) == 1 else 'they were'} measured"
+                f" (block {', '.join(map(str, blocks))})",
+                "dyno run --resume goes on where it stopped",
+            )
+        )
+    for r in records:
+        if r.status != COMPLETE:
+            where = layout.cell(plan.cells[r.cell].levels)
+            found.append(Missing(f"trial {r.id} ({where})", f"void: {r.void_reason}", ""))
+    return found
+
+
+def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The environment as label and text, the known facts first."""
+    rows = []
+    for key in sorted(environment, key=lambda k: (_ORDER.get(k, len(_ORDER)), k)):
+        value = environment[key]
+        if value in ("", None, [], {}):
+            continue
+        rows.append((_LABELS.get(key, key.replace("_", " ")), _fact(key, value)))
+    return rows
+
+
+def _fact(key: str, value: Any) -> str:
+    if key.endswith("_bytes") and isinstance(value, int | float):
+        return size(float(value))
+    if key.endswith("unix_s") and isinstance(value, int | float):
+        return moment(float(value))
+    if key.endswith(("cpus", "cpu_set")) and isinstance(value, list | tuple):
+        return _cpus(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def moment(unix_s: float) -> str:
+    """A date and time in UTC."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def warning_rows(
+    findings_warnings: Sequence[str], records: Sequence[TrialRecord], plan: Plan, layout: Layout
+) -> list[tuple[str, str]]:
+    """(warning, where it holds), each text once; those of the whole run first."""
+    rows = [(text, "") for text in dict.fromkeys(findings_warnings)]
+    said = set(findings_warnings)
+    where: dict[str, dict[str, list[str]]] = {}
+    for record in records:
+        for text in record.warnings:
+            if text not in said:
+                cell = layout.cell(plan.cells[record.cell].levels)
+                where.setdefault(text, {}).setdefault(cell, []).append(record.id)
+    for text, cells in where.items():
+        total = sum(len(trials) for trials in cells.values())
+        places = "; ".join(
+            f"{cell} ({count(len(t), 'trial')})" for cell, t in list(cells.items())[:4]
+        )
+        more = f"; {len(cells) - 4} more cells" if len(cells) > 4 else ""
+        rows.append((text, f"{count(total, 'trial')}: {places}{more}"))
+    return rows
