@@ -151,21 +151,27 @@ def _is_set_form(root: Node, keys: Keys) -> bool:
 
 def _write(data: Any, keys: Keys, value: Any) -> None:
     for key in keys[:-1]:
-        if not isinstance(data.get(key), dict):
-            data[key] = {}
-        data = data[key]
+        known = _known(data, key)
+        if not isinstance(data.get(known), dict):
+            data[known] = {}
+        data = data[known]
     _merge(data, keys[-1], value)
 
 
-def _merge(data: Any, key: str, value: Any) -> None:
-    """Lays `value` over `data[key]` as `document.overlay` does. Keys of the text may be numbers or
-    booleans to the YAML library where they are names to us (`true:`, `16:`)."""
-    key = next((known for known in data if _spelt(known) == _spelt(key)), key)
-    if isinstance(value, dict) and isinstance(data.get(key), dict):
+def _merge(data: Any, key: Any, value: Any) -> None:
+    """Lays `value` over `data[key]` as `document.overlay` does."""
+    known = _known(data, key)
+    if isinstance(value, dict) and isinstance(data.get(known), dict):
         for inner, child in value.items():
-            _merge(data[key], inner, child)
+            _merge(data[known], inner, child)
     else:
-        data[key] = value
+        data[known] = value
+
+
+def _known(data: Any, key: Any) -> Any:
+    """The key of `data` that is spelt like `key`: to the YAML library some of them are numbers or
+    booleans (`16:`, `true:`) that are names to us."""
+    return next((known for known in data if _spelt(known) == _spelt(key)), key)
 
 
 def _spelt(key: Any) -> str:

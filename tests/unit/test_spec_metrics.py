@@ -1,0 +1,83 @@
+"""Names of metrics: short forms, prefixes, families."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbdyno.errors import DynoError
+from dbdyno.spec import metrics
+from dbdyno.spec.metrics import Scope, canonical
+
+ONE = Scope(("workload",))
+TWO = Scope(("readers", "writer"))
+TARGETS = Scope(("readers", "writer"), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("scope", "written", "name"),
+    [
+        (ONE, "tps", "transactions_per_s"),
+        (ONE, "qps", "operations_per_s"),
+        (ONE, "p50", "service_ms_p50"),
+        (ONE, "median", "service_ms_p50"),
+        (ONE, "p95 ms", "service_ms_p95"),
+        (ONE, "p99.9", "service_ms_p999"),
+        (ONE, "p999", "service_ms_p999"),
+        (ONE, "mean", "service_ms_mean"),
+        (ONE, "service_ms_p99", "service_ms_p99"),
+        (ONE, "workload.tps", "transactions_per_s"),
+        (ONE, "status.Com_select", "status.Com_select"),
+        (ONE, "cpu.steal_percent", "cpu.steal_percent"),
+        (ONE, "sessions.Sending data", "sessions.Sending data"),
+        (TWO, "readers.tps", "readers.transactions_per_s"),
+        (TWO, "writer.p95 ms", "writer.service_ms_p95"),
+        (TWO, "server_cpu_us_per_op", "server_cpu_us_per_op"),
+        (TARGETS, "a.status.Com_select", "a.status.Com_select"),
+        (TARGETS, "b.server.rss_bytes", "b.server.rss_bytes"),
+        (TARGETS, "disk.sda.write_bytes_per_s", "disk.sda.write_bytes_per_s"),
+    ],
+)
+def test_canonical_names(scope: Scope, written: str, name: str) -> None:
+    assert canonical(written, scope) == name
+    assert canonical(name, scope) == name
+
+
+@pytest.mark.parametrize(
+    ("scope", "written", "what", "fix"),
+    [
+        (ONE, "tpss", "no metric `tpss`", "`tps`"),
+        (ONE, "service_ms_p98", "no metric", "service_ms_p99"),
+        (ONE, "status.", "no metric", "status.NAME"),
+        (ONE, "response_ms_p95", "closed loop", "service_ms_p95"),
+        (TWO, "tps", "which group", "`readers.tps` or `writer.tps`"),
+        (TWO, "readers.response_ms_p95", "closed loop", "service_ms_p95"),
+        (TWO, "readers.server_cpu_us_per_op", "all groups together", "server_cpu_us_per_op"),
+        (TWO, "readrs.tps", "no metric", "`readers.tps`"),
+        (TARGETS, "status.Com_select", "which target", "`a.status.Com_select`"),
+    ],
+)
+def test_wrong_names_list_the_right_ones(scope: Scope, written: str, what: str, fix: str) -> None:
+    with pytest.raises(DynoError) as caught:
+        canonical(written, scope)
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+
+
+def test_a_target_needs_no_prefix_where_it_is_alone() -> None:
+    assert canonical("db.status.X", Scope(("g",), ("db",))) == "status.X"
+
+
+def test_names_are_unique_and_canonical() -> None:
+    spellings = [s for m in metrics.METRICS for s in (m.name, *m.aliases)]
+    assert len(spellings) == len(set(spellings))
+    for metric in metrics.METRICS:
+        assert canonical(metric.name, ONE) == metric.name
+        assert metric.direction in (metrics.HIGHER, metrics.LOWER)
+
+
+def test_headings() -> None:
+    assert metrics.short("transactions_per_s") == "tps"
+    assert metrics.short("readers.service_ms_p95") == "readers p95 ms"
+    assert metrics.short("status.Com_select") == "status.Com_select"
+    assert metrics.info("readers.operations_per_s").unit == "1/s"
+    assert metrics.info("cpu.user").direction == metrics.NEITHER

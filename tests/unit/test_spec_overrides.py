@@ -1,0 +1,105 @@
+"""`--set path=value`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno import spec
+from dbdyno.errors import DynoError
+
+CACHE = Path(__file__).parent / "experiments" / "query-cache.yaml"
+TEXT = """\
+# a comment that must stay
+experiment: demo
+targets:
+  db: {kind: mariadb, config: {a: 1}}   # beside the target
+workload: {kind: oltp, preset: point_select}
+factors:
+  mode: {on: {db.config.x: 1}, off: {db.config.x: 0}}
+  16: {true: {workload.rows: 5000}, false: {}}
+  range: {set: workload.id_range, levels: [10, 100]}
+blocks: 6
+claims:
+  - tps[on] > tps[off] at range=10, true
+"""
+
+
+def test_every_kind_of_path() -> None:
+    changes = [
+        "blocks=2",
+        "state.data=reuse",
+        "needs.cores=4",
+        "db.config.b=on",
+        "db.durability=full",
+        "workload.tables=3",
+        "sessions=7",
+        "warmup=1s",
+        "matters=5%",
+        "factors.range=[20, 30, 40]",
+        "factors.mode.off.db.config.x=7",
+        "factors.16.true.workload.rows=6000",
+        "claims=['tps[on] < 3 at 20, true']",
+    ]
+    s = spec.load(TEXT, changes)
+    assert (s.blocks, s.data, s.needs.cores, s.matters) == (2, "reuse", 4, 0.05)
+    cell = s.cells[-1]
+    assert cell.warmup_s == 1.0
+    assert cell.targets[0].config == {"a": 1, "b": "on", "x": 7}
+    assert cell.targets[0].durability == "full"
+    assert (cell.groups[0].sessions, cell.groups[0].options["tables"]) == (7, 3)
+    assert {c.groups[0].options.get("rows") for c in s.cells} == {6000, None}
+    assert s.factors[2].levels == ("20", "30", "40")
+    assert s.claims[0].text == "tps[on] < 3 at 20, true"
+
+    again = spec.load(s.text)
+    assert again.cells == s.cells
+    assert again.factors == s.factors
+    assert (again.blocks, again.data, again.needs) == (s.blocks, s.data, s.needs)
+    assert "# a comment that must stay" in s.text
+    assert "# beside the target" in s.text
+
+
+def test_without_overrides_the_text_is_untouched() -> None:
+    assert spec.load(TEXT).text == TEXT
+    assert spec.load(CACHE).text == CACHE.read_text()
+
+
+def test_overrides_of_a_real_file_reproduce() -> None:
+    s = spec.load(CACHE, ["readers.rows=2000000", "updater.rows=2000000", "budget=null"])
+    again = spec.load(s.text)
+    assert again.cells == s.cells
+    assert again.budget_s is None
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "fix"),
+    [
+        ("blocks", "not `path=value`", ""),
+        ("=3", "not `path=value`", ""),
+        ("blocks=", "gives no value", "null"),
+        ("blokcs=3", "`blokcs` leads nowhere", "`blocks`"),
+        ("state.dta=reuse", "leads nowhere", "`state.data`"),
+        ("blocks.x=3", "leads nowhere", "`blocks`"),
+        ("db.confg.x=3", "no `confg`", "`config`"),
+        ("workload.sesions=3", "no `sesions`", "`sessions`"),
+        ("factors.mod=[1]", "no factor `mod`", "`mode`"),
+        ("factors.mode.onn=3", "no level `onn`", "`on`"),
+        ("blocks=[", "not YAML", ""),
+        ("workload.id_range=5", "would change nothing", "factors.range"),
+        ("blocks=many", "a whole number, not `many`", ""),
+        ("factors.range=[1]", "has 1 level", ""),
+    ],
+)
+def test_wrong_overrides(change: str, what: str, fix: str) -> None:
+    with pytest.raises(DynoError) as caught:
+        spec.load(TEXT, [change])
+    assert what in caught.value.what, str(caught.value)
+    assert fix in caught.value.fix, str(caught.value)
+
+
+def test_a_wrong_value_points_at_the_option() -> None:
+    with pytest.raises(DynoError) as caught:
+        spec.load(TEXT, ["blocks=0"])
+    assert str(caught.value).startswith("--set blocks=0:1:1: ")
