@@ -1,5 +1,30 @@
 //! Drives load: transports, workers, pacing, recording, reporting, loading.
 
+pub mod blocking;
+pub mod cancel;
+pub mod check;
+pub mod client;
+pub mod connecting;
+pub mod control;
 pub mod endpoint;
+pub mod example;
+pub mod hlog;
+mod load_blocking;
+mod load_wire;
+pub mod loader;
+pub mod machine;
+pub mod notice;
+mod pieces;
+pub mod poller;
+mod progress;
+pub mod recorder;
+pub mod report;
+pub mod run;
+pub mod seat;
+pub mod session;
+pub mod timers;
 pub mod tls;
+pub mod totals;
 pub mod transport;
+pub mod tsv;
+pub mod worker;

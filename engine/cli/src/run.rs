@@ -1,0 +1,95 @@
+//! `dyno-engine run`: a plan on standard input, carried out.
+
+use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::event::Event;
+use dyno_core::plan::{Job, Plan};
+use dyno_drivers::DRIVERS;
+use dyno_workloads::WORKLOADS;
+use std::io::Read;
+use std::sync::atomic::Ordering;
+
+/// Largest plan, far above any real one.
+const PLAN_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Runs the command; returns the exit code.
+pub fn main() -> i32 {
+    signals::install();
+    let emit = |event: Event| output::event(&event, &signals::STOP);
+    match carry_out(&emit) {
+        Ok(false) => DONE,
+        Ok(true) => INTERRUPTED,
+        Err(error) => {
+            emit(output::failed(&error));
+            REFUSED
+        }
+    }
+}
+
+/// Whether it was interrupted.
+fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
+    let plan = read_plan()?;
+    match plan.job {
+        Job::Run => dyno_load::run::run(&plan, DRIVERS, WORKLOADS, &signals::STOP, emit),
+        Job::Load => {
+            signals::end_at_once();
+            dyno_load::check::common(&plan)?;
+            dyno_load::machine::pin(&plan.cpus)?;
+            dyno_load::loader::load(&plan, DRIVERS, WORKLOADS, emit)?;
+            Ok(signals::STOP.load(Ordering::Relaxed))
+        }
+    }
+}
+
+fn read_plan() -> Result<Plan> {
+    let mut text = String::new();
+    std::io::stdin().lock().take(PLAN_BYTES_MAX).read_to_string(&mut text).map_err(|error| {
+        Error::new(Kind::Plan, format!("the plan on standard input cannot be read: {error}"))
+            .hint("it must be JSON in UTF-8")
+    })?;
+    if text.trim().is_empty() {
+        return Err(Error::new(Kind::Plan, "there is no plan on standard input")
+            .hint("dyno writes it; by hand: dyno-engine run < plan.json"));
+    }
+    parse_plan(&text)
+}
+
+/// Errors name the place twice: by path for who wrote the plan, by line for who looks at it.
+fn parse_plan(text: &str) -> Result<Plan> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let plan: Plan = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        Error::new(Kind::Plan, format!("plan: {path}: {}", error.inner()))
+            .hint("see schemas/engine-plan.schema.json")
+    })?;
+    json.end().map_err(|error| {
+        Error::new(Kind::Plan, format!("plan: more than one JSON value: {error}"))
+            .hint("give one plan a call")
+    })?;
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_field_is_named_with_path_and_line() {
+        let text = "{\"schema_version\": 1, \"job\": \"run\", \"trial\": \"t\", \"directory\": \".\", \"seed\": 1,\n\
+                    \"targets\": {\"db\": {\"driver\": \"null\", \"address\": \"none\", \"pasword\": \"x\"}}, \"groups\": []}";
+        let error = parse_plan(text).unwrap_err();
+        assert!(error.what.contains("targets.db.pasword"), "{error}");
+        assert!(error.what.contains("line 2"), "{error}");
+        assert_eq!(error.kind, Kind::Plan);
+    }
+
+    #[test]
+    fn rubbish_and_surplus_are_errors() {
+        assert!(parse_plan("select 1").is_err());
+        let plan = "{\"schema_version\": 1, \"job\": \"run\", \"trial\": \"t\", \"directory\": \".\", \"seed\": 1, \
+                    \"targets\": {}, \"groups\": []}";
+        assert!(parse_plan(plan).is_ok());
+        let error = parse_plan(&format!("{plan} {plan}")).unwrap_err();
+        assert!(error.what.contains("more than one"), "{error}");
+    }
+}

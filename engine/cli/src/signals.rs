@@ -1,0 +1,51 @@
+//! Signals: SIGINT and SIGTERM ask for a clean stop, SIGHUP is ignored (a run survives a lost
+//! terminal), and the death of the parent counts as SIGTERM, so that nothing runs on unobserved.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set when the job must end; also by whoever finds that nobody reads the events.
+pub static STOP: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_signal(_signal: libc::c_int) {
+    // An atomic store is all that is allowed and all that is needed here.
+    STOP.store(true, Ordering::Relaxed);
+}
+
+/// Installs the handlers.
+pub fn install() {
+    // SAFETY: getppid has no preconditions.
+    let parent = unsafe { libc::getppid() };
+    // SAFETY: PR_SET_PDEATHSIG takes a signal number.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as usize, 0_usize, 0_usize, 0_usize)
+    };
+    // SAFETY: getppid has no preconditions.
+    if unsafe { libc::getppid() } != parent {
+        // The parent died before the request was in place.
+        STOP.store(true, Ordering::Relaxed);
+    }
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        handle(signal, on_signal as *const () as libc::sighandler_t);
+    }
+    handle(libc::SIGHUP, libc::SIG_IGN);
+}
+
+/// Gives SIGINT and SIGTERM their usual effect: a load has nothing worth keeping when cut short.
+pub fn end_at_once() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        handle(signal, libc::SIG_DFL);
+    }
+    if STOP.load(Ordering::Relaxed) {
+        std::process::exit(crate::INTERRUPTED);
+    }
+}
+
+fn handle(signal: libc::c_int, handler: libc::sighandler_t) {
+    // SAFETY: an all-zero sigaction is valid; the handler only stores to an atomic.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+    }
+}

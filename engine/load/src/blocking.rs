@@ -1,0 +1,186 @@
+//! A load thread with one session whose calls block (a library in this process).
+
+use crate::control::{Control, Lane};
+use crate::notice::{Notice, Notices};
+use crate::recorder::Recorder;
+use crate::seat::{START_ATTEMPTS, reconnect_wait_ns};
+use crate::session::{Books, Session, Step};
+use dyno_core::clock::Clock;
+use dyno_core::driver::{Blocking, Reply, Session as Connection};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::rng::Rng;
+use std::time::Duration;
+
+/// Longest sleep: bounds how late the end is noticed.
+const SLEEP_MAX: Duration = Duration::from_millis(20);
+/// Longest sleep before the load begins: bounds how late it begins.
+const START_SLEEP_MAX: Duration = Duration::from_micros(500);
+
+/// How long after the planned end a call may still wait: by then the totals are taken.
+const END_GRACE_NS: u64 = 1_000_000_000;
+
+/// One session and its thread.
+pub struct BlockingWorker<'a, C> {
+    /// The time.
+    pub clock: &'a C,
+    /// When to begin and to end.
+    pub control: &'a Control,
+    /// The session's group.
+    pub lane: &'a Lane<'a>,
+    /// The thread's numbers.
+    pub recorder: &'a Recorder,
+    /// The way to the reporter.
+    pub notices: &'a Notices,
+    /// Number within the group.
+    pub number: u32,
+}
+
+impl<C: Clock> BlockingWorker<'_, C> {
+    /// Works until told to stop.
+    pub fn run(&self) {
+        let group = self.lane.shape.group;
+        let books = Books { group, recorder: &self.recorder.groups[group], notices: self.notices };
+        let mut session = Session::new(self.number);
+        let mut has_begun = false;
+        // Since when and why there is no connection.
+        let mut down: Option<(u64, String)> = None;
+        while !self.control.is_stopped() {
+            let Some(mut connection) = self.connect(&mut down, books) else { break };
+            let Some((origin_ns, _)) = self.wait_for_start() else { break };
+            let now_ns = self.clock.now_ns();
+            if let Some((start_ns, cause)) = down.take() {
+                books.recorder.lost.sub(1);
+                self.tell_outage(start_ns, Some(now_ns), cause);
+            }
+            let step = if has_begun {
+                session.reconnected(now_ns, &self.lane.shape)
+            } else {
+                has_begun = true;
+                session.start(now_ns, origin_ns, &self.lane.shape)
+            };
+            if let Err(error) = self.work(&mut *connection, &mut session, step, books) {
+                let now_ns = self.clock.now_ns();
+                session.lost(now_ns, &error.to_string(), books);
+                books.recorder.lost.add(1);
+                down = Some((now_ns, error.to_string()));
+            }
+        }
+        let now_ns = self.clock.now_ns();
+        if let Some((start_ns, cause)) = down {
+            self.tell_outage(start_ns, None, cause);
+        }
+        let age_ns = session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
+        books.recorder.in_flight_oldest_ns.raise(age_ns);
+    }
+
+    /// Opens the session, as often as it takes; `None` when the load ends first.
+    fn connect(
+        &self,
+        down: &mut Option<(u64, String)>,
+        books: Books<'_>,
+    ) -> Option<Box<dyn Blocking>> {
+        let gate = &self.control.gates[self.lane.shape.group];
+        let mut is_settled = self.control.origin().is_some();
+        let mut failures = 0;
+        while !self.control.is_stopped() {
+            let error = match self.lane.driver.session(self.number) {
+                Ok(Connection::Blocking(connection)) => {
+                    if !is_settled {
+                        gate.connected();
+                    }
+                    return Some(connection);
+                }
+                Ok(_) => Error::new(Kind::Plan, "a network session reached a blocking worker"),
+                Err(error) => error,
+            };
+            failures += 1;
+            if !is_settled && (failures >= START_ATTEMPTS || error.kind == Kind::Plan) {
+                is_settled = true;
+                gate.failed(error.clone());
+            }
+            let now_ns = self.clock.now_ns();
+            if is_settled && down.is_none() {
+                *down = Some((now_ns, error.to_string()));
+                books.recorder.lost.add(1);
+            }
+            let seed = self.lane.shape.seed;
+            let random = Rng::for_transaction(seed, self.number, now_ns).u64();
+            self.sleep_until(now_ns + reconnect_wait_ns(failures, random));
+        }
+        None
+    }
+
+    fn wait_for_start(&self) -> Option<(u64, u64)> {
+        loop {
+            if self.control.is_stopped() {
+                return None;
+            }
+            if let Some(origin) = self.control.origin() {
+                return Some(origin);
+            }
+            std::thread::sleep(START_SLEEP_MAX);
+        }
+    }
+
+    /// Carries out steps until the connection breaks (an error) or the load ends.
+    fn work(
+        &self,
+        connection: &mut dyn Blocking,
+        session: &mut Session,
+        mut step: Step,
+        books: Books<'_>,
+    ) -> Result<()> {
+        let shape = &self.lane.shape;
+        let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
+        while !self.control.is_stopped() {
+            step = match step {
+                Step::Send => {
+                    let now_ns = self.clock.now_ns();
+                    session.sent(now_ns);
+                    let since_ns = session.under_way_since_ns().unwrap_or(now_ns);
+                    // A call must not hold up the end of the trial for its whole deadline.
+                    let until_ns = (since_ns + shape.deadline_ns).min(end_ns);
+                    let left_ns = until_ns.saturating_sub(now_ns);
+                    let (op, transaction) = session.op();
+                    let reply =
+                        connection.execute(op, transaction, Duration::from_nanos(left_ns))?;
+                    session.answered(self.clock.now_ns(), reply, books, shape)
+                }
+                Step::Rollback => {
+                    session.sent(self.clock.now_ns());
+                    connection.rollback()?;
+                    session.answered(self.clock.now_ns(), Reply::default(), books, shape)
+                }
+                Step::Wait(until_ns) => {
+                    self.sleep_until(until_ns);
+                    if self.control.is_stopped() {
+                        return Ok(());
+                    }
+                    session.woken(self.clock.now_ns(), books, shape)
+                }
+                Step::Reconnect(cause) => return Err(Error::new(Kind::Server, cause)),
+            };
+        }
+        Ok(())
+    }
+
+    fn sleep_until(&self, until_ns: u64) {
+        while !self.control.is_stopped() {
+            let left = Duration::from_nanos(until_ns.saturating_sub(self.clock.now_ns()));
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(SLEEP_MAX));
+        }
+    }
+
+    fn tell_outage(&self, start_ns: u64, end_ns: Option<u64>, cause: String) {
+        self.notices.tell(Notice::Outage {
+            group: self.lane.shape.group,
+            session: self.number,
+            start_ns,
+            end_ns,
+            cause,
+        });
+    }
+}

@@ -1,0 +1,265 @@
+//! How a worker connects its sessions, at the start and again after each loss. Cold paths: errors
+//! here are values with sentences.
+//!
+//! Bounded everywhere: so many at a time, so long each, and ever longer pauses between attempts, so
+//! that a server that is down, hangs or talks rubbish costs its sessions and never the run.
+
+use crate::notice::Notice;
+use crate::poller::Poller;
+use crate::seat::{CONNECT_TIMEOUT_NS, Down, Line, START_ATTEMPTS, Seat, Stage, reconnect_wait_ns};
+use crate::timers::Cause;
+use crate::transport::Link;
+use crate::worker::Worker;
+use dyno_core::clock::Clock;
+use dyno_core::driver::Session as Connection;
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::rng::Rng;
+use std::collections::VecDeque;
+
+/// Seats that want a connection, and how many are on their way to one.
+#[derive(Debug)]
+pub struct Queue {
+    waiting: VecDeque<u32>,
+    under_way: usize,
+    under_way_max: usize,
+    has_sockets: bool,
+}
+
+impl Queue {
+    /// All of `seats` wait; at most `under_way_max` are connected at the same time.
+    pub fn new(under_way_max: usize, seats: u32) -> Self {
+        let waiting = (0..seats).collect();
+        Self { waiting, under_way: 0, under_way_max: under_way_max.max(1), has_sockets: false }
+    }
+
+    /// A seat wants a connection.
+    pub fn push(&mut self, seat: u32) {
+        self.waiting.push_back(seat);
+    }
+
+    /// Whether the worker has had any socket at all.
+    pub fn has_sockets(&self) -> bool {
+        self.has_sockets
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        if self.under_way >= self.under_way_max {
+            return None;
+        }
+        let seat = self.waiting.pop_front()?;
+        self.under_way += 1;
+        Some(seat)
+    }
+}
+
+impl<C: Clock, P: Poller> Worker<'_, C, P> {
+    /// Starts as many connections as may be under way.
+    pub(crate) fn connect_waiting(&mut self) {
+        while let Some(index) = self.queue.pop() {
+            if let Err(error) = self.open(index) {
+                self.connect_failed(index, error);
+            }
+        }
+    }
+
+    fn open(&mut self, index: u32) -> Result<()> {
+        let seat = &mut self.seats[index as usize];
+        let lane = &self.lanes[seat.group];
+        match lane.driver.session(seat.session.number())? {
+            Connection::Timed(timed) => {
+                seat.line = Line::Timed(timed, None);
+                self.logged_in(index);
+            }
+            Connection::Wire(wire) => {
+                let endpoint = lane.endpoint.ok_or_else(|| {
+                    Error::new(Kind::Plan, "this driver needs a tcp or unix address")
+                })?;
+                self.queue.has_sockets = true;
+                let (link, connected) = Link::open(endpoint, seat.address)?;
+                let fd = link.fd();
+                seat.line = Line::Wire(wire, link);
+                seat.stage = Stage::Connecting;
+                seat.is_watched_for_writing = !connected;
+                self.poller.watch(fd, seat.token(index), !connected, false).map_err(|error| {
+                    Error::new(Kind::System, format!("cannot watch a socket: {error}"))
+                        .hint("raise fs.epoll.max_user_watches")
+                })?;
+                self.add_timer(index, self.now_ns + CONNECT_TIMEOUT_NS, Cause::ConnectTimeout);
+                if connected {
+                    self.greet(index);
+                }
+            }
+            Connection::Blocking(_) => {
+                return Err(Error::new(Kind::Plan, "a blocking session reached a network worker"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The socket of a connecting seat reports something: the outcome.
+    pub(crate) fn transport_connected(&mut self, index: u32) {
+        let Line::Wire(_, link) = &self.seats[index as usize].line else { return };
+        match link.connected() {
+            Ok(()) => self.greet(index),
+            Err(error) => self.connection_lost(index, Some(error)),
+        }
+    }
+
+    /// The transport is there: the protocol speaks, or waits for the server to.
+    fn greet(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        let Line::Wire(wire, _) = &mut seat.line else { return };
+        let Some(endpoint) = self.lanes[seat.group].endpoint else { return };
+        endpoint.succeeded(seat.address);
+        seat.address = 0;
+        seat.stage = Stage::LoggingIn;
+        self.out.clear();
+        wire.connected(endpoint.is_unix(), &mut self.out);
+        // Also when there is nothing to send: it ends the watch for writability.
+        self.send_out(index);
+    }
+
+    pub(crate) fn encrypt(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        let Line::Wire(_, link) = &mut seat.line else { return };
+        let Some(endpoint) = self.lanes[seat.group].endpoint else { return };
+        seat.stage = Stage::Encrypting;
+        if let Err(error) = link.start_tls(endpoint) {
+            self.connection_lost(index, Some(error));
+        }
+    }
+
+    pub(crate) fn encrypted(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        let Line::Wire(wire, _) = &mut seat.line else { return };
+        seat.stage = Stage::LoggingIn;
+        self.out.clear();
+        wire.tls_established(&mut self.out);
+        self.send_out(index);
+    }
+
+    /// Login and preparation are done: an outage ends, work begins.
+    pub(crate) fn logged_in(&mut self, index: u32) {
+        let now_ns = self.clock.now_ns();
+        self.queue.under_way -= 1;
+        let seat = &mut self.seats[index as usize];
+        seat.stage = Stage::Up;
+        seat.failures = 0;
+        if !seat.is_settled {
+            seat.is_settled = true;
+            self.control.gates[seat.group].connected();
+        }
+        if let Some(down) = seat.down.take() {
+            self.recorder.groups[seat.group].lost.sub(1);
+            self.notices.tell(Notice::Outage {
+                group: seat.group,
+                session: seat.session.number(),
+                start_ns: down.since_ns,
+                end_ns: Some(now_ns),
+                cause: down.cause,
+            });
+        }
+        self.begin(index);
+    }
+
+    pub(crate) fn connect_timed_out(&mut self, index: u32) {
+        let seat = &self.seats[index as usize];
+        if seat.stage != Stage::Up {
+            let label = self.lanes[seat.group].endpoint.map_or("", |e| &**e.label());
+            let what = format!(
+                "{label}: no end of the login within {} s",
+                CONNECT_TIMEOUT_NS / 1_000_000_000
+            );
+            let error = Error::new(Kind::Connection, what)
+                .hint("the server hangs, is overloaded, or does not speak this protocol");
+            self.connection_lost(index, Some(error));
+        }
+    }
+
+    /// The connection is of no more use, whether it was at work or on its way.
+    pub(crate) fn connection_lost(&mut self, index: u32, error: Option<Error>) {
+        let error = error.unwrap_or_else(|| Error::new(Kind::Connection, "connection lost"));
+        match self.seats[index as usize].stage {
+            Stage::Down => {}
+            Stage::Up => {
+                let now_ns = self.clock.now_ns();
+                let books = self.books(self.seats[index as usize].group);
+                let seat = &mut self.seats[index as usize];
+                seat.session.lost(now_ns, &error.to_string(), books);
+                if self.origin_ns.is_some() {
+                    seat.down = Some(Down { since_ns: now_ns, cause: error.to_string() });
+                    books.recorder.lost.add(1);
+                }
+                self.close_and_connect(index);
+            }
+            Stage::Connecting | Stage::Encrypting | Stage::LoggingIn => {
+                self.connect_failed(index, error);
+            }
+        }
+    }
+
+    /// Closes, and asks for a new connection at once.
+    pub(crate) fn close_and_connect(&mut self, index: u32) {
+        let now_ns = self.clock.now_ns();
+        let seat = &mut self.seats[index as usize];
+        seat.close();
+        seat.closed_ns = now_ns;
+        self.queue.push(index);
+    }
+
+    fn connect_failed(&mut self, index: u32, error: Error) {
+        self.queue.under_way -= 1;
+        let now_ns = self.clock.now_ns();
+        let seat = &mut self.seats[index as usize];
+        let lane = &self.lanes[seat.group];
+        let was_connecting = matches!(seat.stage, Stage::Connecting | Stage::Down);
+        seat.close();
+        seat.address += 1;
+        if was_connecting && seat.address < lane.endpoint.map_or(1, |e| e.candidates()) {
+            // The name has another address: that is part of the same attempt.
+            return self.queue.push(index);
+        }
+        seat.address = 0;
+        seat.failures += 1;
+        if !seat.is_settled && (seat.failures >= START_ATTEMPTS || is_final(&error)) {
+            seat.is_settled = true;
+            self.control.gates[seat.group].failed(error.clone());
+        }
+        let random = Rng::for_transaction(
+            lane.shape.seed ^ lane.shape.group as u64,
+            seat.session.number(),
+            now_ns,
+        )
+        .u64();
+        let wait_ns = reconnect_wait_ns(seat.failures, random);
+        let since_ns = if seat.has_begun { seat.closed_ns } else { now_ns };
+        if self.origin_ns.is_some() {
+            self.mark_down(index, since_ns, &error.to_string());
+        } else {
+            self.seats[index as usize].closed_ns = now_ns;
+        }
+        self.add_timer(index, now_ns + wait_ns, Cause::Connect);
+    }
+
+    /// The load begins and the seat has no connection.
+    pub(crate) fn count_as_lost(&mut self, index: u32, origin_ns: u64) {
+        let group = self.seats[index as usize].group;
+        let cause = self.control.gates[group]
+            .failure()
+            .map_or_else(|| "not connected at the start".to_owned(), |error| error.to_string());
+        self.mark_down(index, origin_ns, &cause);
+    }
+
+    fn mark_down(&mut self, index: u32, since_ns: u64, cause: &str) {
+        let seat: &mut Seat = &mut self.seats[index as usize];
+        if seat.down.is_none() {
+            seat.down = Some(Down { since_ns, cause: cause.to_owned() });
+            self.recorder.groups[seat.group].lost.add(1);
+        }
+    }
+}
+
+/// Whether another attempt at the start would only fail in the same way.
+fn is_final(error: &Error) -> bool {
+    matches!(error.kind, Kind::Authentication | Kind::Plan | Kind::System | Kind::Protocol)
+}

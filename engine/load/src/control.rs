@@ -1,0 +1,123 @@
+//! What the reporter tells the load threads, and how they say that their sessions are connected.
+
+use crate::endpoint::Endpoint;
+use crate::session::Shape;
+use dyno_core::driver::{Cancel, Driver};
+use dyno_core::error::Error;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+/// Cancellations that may wait for the thread that carries them out; more are dropped: closing the
+/// connection must do then.
+const CANCELS: usize = 256;
+
+/// A group with what its sessions need to work.
+pub struct Lane<'a> {
+    /// What they send, and by which rules.
+    pub shape: Shape<'a>,
+    /// How they send it.
+    pub driver: &'a dyn Driver,
+    /// Where to; none for blocking and timed drivers.
+    pub endpoint: Option<&'a Endpoint>,
+}
+
+/// Progress of connecting one group.
+#[derive(Debug, Default)]
+pub struct Gate {
+    connected: AtomicU32,
+    settled: AtomicU32,
+    failure: Mutex<Option<Error>>,
+}
+
+impl Gate {
+    /// A session is connected, for the first time.
+    pub fn connected(&self) {
+        self.connected.fetch_add(1, Relaxed);
+        self.settled.fetch_add(1, Release);
+    }
+
+    /// A session will not be waited for any longer; the first reason is kept.
+    pub fn failed(&self, error: Error) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.settled.fetch_add(1, Release);
+    }
+
+    /// Sessions connected, and sessions that need not be waited for (connected or failed).
+    pub fn progress(&self) -> (u32, u32) {
+        let settled = self.settled.load(Acquire);
+        (self.connected.load(Relaxed), settled)
+    }
+
+    /// Why the first session failed.
+    pub fn failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Shared by the reporter and all load threads; written a few times a run.
+#[derive(Debug)]
+pub struct Control {
+    stop: AtomicBool,
+    origin_ns: AtomicU64,
+    measure_ns: AtomicU64,
+    end_ns: AtomicU64,
+    /// By group.
+    pub gates: Box<[Gate]>,
+    cancels: SyncSender<(usize, Cancel)>,
+}
+
+impl Control {
+    /// For this many groups; the second value gets the cancellations to carry out.
+    pub fn new(groups: usize) -> (Self, Receiver<(usize, Cancel)>) {
+        let (cancels, receiver) = sync_channel(CANCELS);
+        let control = Self {
+            stop: AtomicBool::new(false),
+            origin_ns: AtomicU64::new(0),
+            measure_ns: AtomicU64::new(0),
+            end_ns: AtomicU64::new(u64::MAX),
+            gates: (0..groups).map(|_| Gate::default()).collect(),
+            cancels,
+        };
+        (control, receiver)
+    }
+
+    /// Starts the load: it counts as begun at `origin_ns`, is measured from `measure_ns` on and will
+    /// be stopped about `end_ns`.
+    pub fn go(&self, origin_ns: u64, measure_ns: u64, end_ns: u64) {
+        self.end_ns.store(end_ns, Relaxed);
+        self.measure_ns.store(measure_ns, Relaxed);
+        self.origin_ns.store(origin_ns.max(1), Release);
+    }
+
+    /// When the load began and when it is measured, once it has begun.
+    #[inline]
+    pub fn origin(&self) -> Option<(u64, u64)> {
+        let origin_ns = self.origin_ns.load(Acquire);
+        (origin_ns > 0).then(|| (origin_ns, self.measure_ns.load(Relaxed)))
+    }
+
+    /// When the load will be stopped, unless a signal does it before.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns.load(Relaxed)
+    }
+
+    /// Ends the load.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Whether the load threads must end.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Asks for a running statement of a group to be stopped at its server. Never waits.
+    pub fn cancel(&self, group: usize, cancel: Cancel) {
+        if cancel != Cancel::Close {
+            let _ = self.cancels.try_send((group, cancel));
+        }
+    }
+}

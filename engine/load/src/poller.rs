@@ -1,0 +1,151 @@
+//! Waiting for sockets or for a moment: `epoll`, or simulated time.
+//!
+//! Edge-triggered, so that a socket is registered once a connection and never touched again in the
+//! steady state. Sources: epoll(7), epoll_pwait2(2).
+
+use dyno_core::clock::{Clock, SimulatedClock};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::rc::Rc;
+
+/// Sockets reported by one wait.
+pub const EVENTS: usize = 256;
+
+/// A socket that is ready. `token` is what it was registered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// The owner's mark.
+    pub token: u64,
+    /// Bytes, the end of the stream or an error can be read.
+    pub readable: bool,
+    /// It can be written, or connecting has ended.
+    pub writable: bool,
+    /// The peer has closed its side, or the connection broke.
+    pub is_closing: bool,
+}
+
+/// Waits for sockets or for a moment.
+pub trait Poller {
+    /// Waits until a socket is ready or until `until_ns` on the clock whose present is `now_ns`;
+    /// replaces `ready`.
+    ///
+    /// # Errors
+    /// The system's.
+    fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()>;
+
+    /// Reports `fd` when readable and, if wanted, when writable.
+    ///
+    /// # Errors
+    /// The system's: out of watches or memory.
+    fn watch(&mut self, fd: RawFd, token: u64, writable: bool, known: bool) -> io::Result<()>;
+}
+
+/// Linux `epoll`.
+#[derive(Debug)]
+pub struct Epoll {
+    fd: OwnedFd,
+    events: Box<[libc::epoll_event]>,
+    /// `epoll_pwait2` (Linux 5.11) waits in nanoseconds, `epoll_wait` in milliseconds.
+    has_pwait2: bool,
+}
+
+impl Epoll {
+    /// A new instance.
+    ///
+    /// # Errors
+    /// The system's: out of descriptors.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: no pointers; the result is checked.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just created and belongs to nobody else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let events = vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS].into_boxed_slice();
+        Ok(Self { fd, events, has_pwait2: true })
+    }
+
+    fn call(&mut self, wait_ns: u64) -> i32 {
+        let (fd, events) = (self.fd.as_raw_fd(), self.events.as_mut_ptr());
+        if self.has_pwait2 {
+            let timeout = libc::timespec {
+                tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
+                tv_nsec: (wait_ns % 1_000_000_000) as libc::c_long,
+            };
+            // SAFETY: `events` has EVENTS places, `timeout` outlives the call, no signal mask.
+            let n = unsafe {
+                libc::syscall(
+                    libc::SYS_epoll_pwait2,
+                    fd,
+                    events,
+                    EVENTS as i32,
+                    &raw const timeout,
+                    std::ptr::null::<libc::sigset_t>(),
+                    0_usize,
+                )
+            };
+            if n >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS) {
+                return n as i32;
+            }
+            self.has_pwait2 = false;
+        }
+        let timeout_ms = wait_ns.div_ceil(1_000_000).min(i32::MAX as u64) as i32;
+        // SAFETY: `events` has EVENTS places.
+        unsafe { libc::epoll_wait(fd, events, EVENTS as i32, timeout_ms) }
+    }
+}
+
+impl Poller for Epoll {
+    #[inline]
+    fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        let n = self.call(until_ns.saturating_sub(now_ns));
+        if n < 0 {
+            let error = io::Error::last_os_error();
+            // A signal: the caller looks at its flags and comes back.
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        ready.extend(self.events[..n as usize].iter().map(|event| {
+            let flags = event.events as i32;
+            let broken = flags & (libc::EPOLLERR | libc::EPOLLHUP) != 0;
+            Ready {
+                token: event.u64,
+                readable: broken || flags & (libc::EPOLLIN | libc::EPOLLRDHUP) != 0,
+                writable: broken || flags & libc::EPOLLOUT != 0,
+                is_closing: broken || flags & libc::EPOLLRDHUP != 0,
+            }
+        }));
+        Ok(())
+    }
+
+    fn watch(&mut self, fd: RawFd, token: u64, writable: bool, known: bool) -> io::Result<()> {
+        // Writability only while it is waited for: a Unix socket reports it after each message that
+        // the peer reads, which would double the wake-ups.
+        let out = if writable { libc::EPOLLOUT } else { 0 };
+        let flags = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET | out;
+        let mut event = libc::epoll_event { events: flags as u32, u64: token };
+        let operation = if known { libc::EPOLL_CTL_MOD } else { libc::EPOLL_CTL_ADD };
+        // SAFETY: `event` is valid for the call.
+        if unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), operation, fd, &raw mut event) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+}
+
+/// No sockets: each wait moves simulated time to its end.
+#[derive(Debug)]
+pub struct SimulatedPoller(pub Rc<SimulatedClock>);
+
+impl Poller for SimulatedPoller {
+    fn wait(&mut self, _now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        self.0.set_ns(until_ns.max(self.0.now_ns()));
+        Ok(())
+    }
+
+    fn watch(&mut self, _fd: RawFd, _token: u64, _writable: bool, _known: bool) -> io::Result<()> {
+        Err(io::Error::other("simulated time has no sockets"))
+    }
+}

@@ -1,0 +1,382 @@
+//! The reporter: reads what the load threads have counted, and says so: a line an interval, a
+//! histogram an interval and group, the totals at the end.
+
+use crate::hlog::Hlog;
+use crate::machine;
+use crate::notice::Notice;
+use crate::recorder::{CODES_MAX, OTHER, Recorder};
+use crate::totals::{Details, GroupTotals, Totals, committed, cpu_ns};
+use dyno_core::event::{Event, Generator, GeneratorTotal, GroupInterval, GroupTotal, Phase};
+use dyno_core::histogram::Histogram;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::sync::mpsc::Receiver;
+
+/// Length of a tick, in which commits are counted to find stalls.
+pub const TICK_NS: u64 = 100_000_000;
+/// Load threads listed in an interval: the busiest.
+const BUSY_LISTED: usize = 64;
+/// Outages listed in a trial; a flapping server with thousands of sessions must not fill the disk.
+const OUTAGES_MAX: u64 = 10_000;
+/// A load thread busier than this for a second may have shaped the results.
+const BUSY_BOUND: f64 = 0.8;
+/// So may a lag p99 above this share of the fastest group's median.
+const LAG_BOUND: f64 = 0.1;
+
+/// A group's names, as they appear in results.
+#[derive(Debug, Clone)]
+pub struct Names {
+    /// The group.
+    pub group: String,
+    /// Its classes, by place.
+    pub classes: Vec<String>,
+}
+
+/// See the module.
+pub struct Reporter<'a, W: Write> {
+    names: &'a [Names],
+    recorders: &'a [Recorder],
+    notices: &'a Receiver<Notice>,
+    emit: &'a dyn Fn(Event),
+    hlog: Option<Hlog<W>>,
+    origin_ns: u64,
+    measure_ns: u64,
+    last: Totals,
+    /// Details as of the last edge of a phase.
+    edge: Vec<Details>,
+    /// Where the measured phase began.
+    base: Option<(Totals, Vec<Details>)>,
+    /// Commits in the ticks of the present interval, by group, and all commits they were told from.
+    ticks: Vec<(Vec<u32>, u64)>,
+    busy_at: (u64, Vec<u64>),
+    busy_max: f64,
+    codes_seen: BTreeSet<(usize, String)>,
+    outages: u64,
+}
+
+impl<'a, W: Write> Reporter<'a, W> {
+    /// Begins with the load, at `origin_ns`.
+    pub fn new(
+        names: &'a [Names],
+        recorders: &'a [Recorder],
+        notices: &'a Receiver<Notice>,
+        emit: &'a dyn Fn(Event),
+        (origin_ns, measure_ns): (u64, u64),
+    ) -> Self {
+        let last = Totals::read(recorders, names.len(), origin_ns, &[]);
+        Self {
+            names,
+            recorders,
+            notices,
+            emit,
+            hlog: None,
+            origin_ns,
+            measure_ns,
+            ticks: last.groups.iter().map(|group| (Vec::new(), group.latency.count())).collect(),
+            edge: Vec::new(),
+            base: None,
+            busy_at: (origin_ns, last.cpu_ns.clone()),
+            last,
+            busy_max: 0.0,
+            codes_seen: BTreeSet::new(),
+            outages: 0,
+        }
+    }
+
+    /// Histograms go here too. A log that cannot be written is a warning, not the end.
+    pub fn log_to(&mut self, hlog: io::Result<Hlog<W>>) {
+        match hlog {
+            Ok(hlog) => self.hlog = Some(hlog),
+            Err(error) => self.log_failed(&error),
+        }
+    }
+
+    fn log_failed(&mut self, error: &io::Error) {
+        self.hlog = None;
+        let message = format!(
+            "latency.hlog is incomplete ({error}): the run goes on without it; is the disk full?"
+        );
+        (self.emit)(Event::Warning { message });
+    }
+
+    fn log(&mut self, tag: &str, start_s: f64, length_s: f64, histogram: &Histogram) {
+        if let Some(hlog) = &mut self.hlog
+            && let Err(error) = hlog.line(tag, start_s, length_s, histogram)
+        {
+            self.log_failed(&error);
+        }
+    }
+
+    fn t_s(&self, at_ns: u64) -> f64 {
+        (at_ns as f64 - self.measure_ns as f64) / 1e9
+    }
+
+    /// A tick has passed within an interval.
+    pub fn tick(&mut self, now_ns: u64) {
+        for group in 0..self.names.len() {
+            self.push_tick(group, committed(self.recorders, group));
+        }
+        self.look_at_cpu(now_ns);
+        self.tell_notices();
+    }
+
+    fn push_tick(&mut self, group: usize, committed: u64) {
+        let (ticks, ticked) = &mut self.ticks[group];
+        ticks.push(u32::try_from(committed - *ticked).unwrap_or(u32::MAX));
+        *ticked = committed;
+    }
+
+    /// Keeps the highest busy share of any whole second of the measured phase.
+    fn look_at_cpu(&mut self, now_ns: u64) {
+        let elapsed_ns = now_ns.saturating_sub(self.busy_at.0);
+        if elapsed_ns < 1_000_000_000 {
+            return;
+        }
+        let now = cpu_ns(self.recorders, &self.busy_at.1);
+        if self.base.is_some() {
+            for (place, recorder) in self.recorders.iter().enumerate() {
+                if !recorder.in_process {
+                    let share = (now[place] - self.busy_at.1[place]) as f64 / elapsed_ns as f64;
+                    self.busy_max = self.busy_max.max(share);
+                }
+            }
+        }
+        self.busy_at = (now_ns, now);
+    }
+
+    /// An interval ends now. `is_edge`: so does the warm-up, or the measured phase.
+    pub fn interval(&mut self, now_ns: u64, is_edge: bool) {
+        let phase = if self.base.is_some() { Phase::Measure } else { Phase::Warmup };
+        let now = Totals::read(self.recorders, self.names.len(), now_ns, &self.last.cpu_ns);
+        if is_edge {
+            // At once: operations answered between the two readings count in one of them only.
+            self.edge = self.details();
+        }
+        let last = std::mem::replace(&mut self.last, now.clone());
+        let length_s = now_ns.saturating_sub(last.at_ns).max(1) as f64 / 1e9;
+        let start_s = (last.at_ns - self.origin_ns) as f64 / 1e9;
+        let mut groups = BTreeMap::new();
+        for (place, names) in self.names.iter().enumerate() {
+            // The last tick is told from the histogram, as the interval is: they add up.
+            self.push_tick(place, now.groups[place].latency.count());
+            let ticks = std::mem::take(&mut self.ticks[place].0);
+            let latency = now.groups[place].latency.since(&last.groups[place].latency);
+            let tag = match phase {
+                Phase::Warmup => format!("{}/!warmup", names.group),
+                Phase::Measure => names.group.clone(),
+            };
+            self.log(&tag, start_s, length_s, &latency);
+            let interval = interval_of(&now.groups[place], &last.groups[place], &latency, ticks);
+            groups.insert(names.group.clone(), interval);
+        }
+        if let Some(Err(error)) = self.hlog.as_mut().map(Hlog::flush) {
+            self.log_failed(&error);
+        }
+        let generator = Generator {
+            busy: busy(&now.cpu_ns, &last.cpu_ns, length_s),
+            lag_p99_ns: now.lag.since(&last.lag).latency().and_then(|lag| lag.p99_ns),
+        };
+        (self.emit)(Event::Interval { t_s: self.t_s(now_ns), length_s, phase, groups, generator });
+        self.look_at_cpu(now_ns);
+        self.tell_notices();
+    }
+
+    /// The measured phase begins where the last interval ended.
+    pub fn begin_measuring(&mut self) {
+        if self.edge.is_empty() {
+            // No warm-up: nothing has happened yet.
+            self.edge = self.details();
+        }
+        self.base = Some((self.last.clone(), self.edge.clone()));
+        self.busy_at = (self.last.at_ns, self.last.cpu_ns.clone());
+    }
+
+    fn details(&self) -> Vec<Details> {
+        let of = |(group, names): (usize, &Names)| {
+            Details::read(self.recorders, group, names.classes.len())
+        };
+        self.names.iter().enumerate().map(of).collect()
+    }
+
+    /// Passes on what the load threads have told: each code of a group once, so many outages.
+    pub fn tell_notices(&mut self) {
+        while let Ok(notice) = self.notices.try_recv() {
+            match notice {
+                Notice::Error { at_ns, group, code, message } => {
+                    let is_new = self.codes_seen.len() < CODES_MAX * self.names.len()
+                        && self.codes_seen.insert((group, code.clone()));
+                    if is_new {
+                        let (t_s, group) = (self.t_s(at_ns), self.names[group].group.clone());
+                        (self.emit)(Event::Error { t_s, group, code, message });
+                    }
+                }
+                Notice::Outage { group, session, start_ns, end_ns, cause } => {
+                    self.outages += 1;
+                    if self.outages > OUTAGES_MAX {
+                        continue;
+                    }
+                    (self.emit)(Event::Outage {
+                        group: self.names[group].group.clone(),
+                        session,
+                        start_s: self.t_s(start_ns),
+                        end_s: end_ns.map(|at_ns| self.t_s(at_ns)),
+                        cause,
+                    });
+                }
+            }
+        }
+    }
+
+    /// What was measured up to the last interval. Call before the load threads end: what they do
+    /// afterwards counts nowhere.
+    pub fn close(&mut self) -> Closing {
+        if self.edge.is_empty() {
+            self.edge = self.details();
+        }
+        let end = (self.last.clone(), std::mem::take(&mut self.edge));
+        let base = self.base.take().unwrap_or_else(|| end.clone());
+        Closing { base, end, busy_max: self.busy_max }
+    }
+
+    /// The last lines: totals and the histograms of classes, errors and lag. Call after the load
+    /// threads have ended and told what was still going on.
+    pub fn finish(&mut self, closing: &Closing, dropped: u64, interrupted: bool) {
+        self.tell_notices();
+        let unlisted = dropped + self.outages.saturating_sub(OUTAGES_MAX);
+        if unlisted > 0 {
+            let message = format!("{unlisted} more errors and outages happened than are listed");
+            (self.emit)(Event::Warning { message });
+        }
+        let ((base, base_details), (end, end_details)) = (&closing.base, &closing.end);
+        let measured_s = (end.at_ns - base.at_ns) as f64 / 1e9;
+        let start_s = (base.at_ns - self.origin_ns) as f64 / 1e9;
+        let mut groups = BTreeMap::new();
+        for (place, names) in self.names.iter().enumerate() {
+            let details = end_details[place].since(&base_details[place]);
+            for (class, histogram) in names.classes.iter().zip(&details.classes) {
+                self.log(&format!("{}/{class}", names.group), start_s, measured_s, histogram);
+            }
+            let tag = format!("{}/!errors", names.group);
+            self.log(&tag, start_s, measured_s, &details.error_latency);
+            let oldest = |recorder: &Recorder| recorder.groups[place].in_flight_oldest_ns.get();
+            let oldest_ns = self.recorders.iter().map(oldest).max().unwrap_or(0);
+            let (now, last) = (&end.groups[place], &base.groups[place]);
+            groups.insert(names.group.clone(), total_of(now, last, names, details, oldest_ns));
+        }
+        let lag = end.lag.since(&base.lag);
+        self.log("!lag", start_s, measured_s, &lag);
+        if let Some(Err(error)) = self.hlog.as_mut().map(Hlog::flush) {
+            self.log_failed(&error);
+        }
+        let generator = closing.generator(&lag);
+        (self.emit)(Event::End { measured_s, interrupted, groups, generator });
+    }
+}
+
+/// The measured phase between two readings.
+pub struct Closing {
+    base: (Totals, Vec<Details>),
+    end: (Totals, Vec<Details>),
+    busy_max: f64,
+}
+
+impl Closing {
+    fn generator(&self, lag: &Histogram) -> GeneratorTotal {
+        let (base, end) = (&self.base.0, &self.end.0);
+        let cpu_ns: u64 = end.cpu_ns.iter().zip(&base.cpu_ns).map(|(now, then)| now - then).sum();
+        let medians = end.groups.iter().zip(&base.groups).filter_map(|(now, then)| {
+            let latency = now.latency.since(&then.latency);
+            (latency.count() > 0).then(|| latency.quantile_ns(0.5))
+        });
+        let fastest_ns = medians.min().unwrap_or(u64::MAX);
+        let lag_bound =
+            lag.count() > 0 && lag.quantile_ns(0.99) as f64 > LAG_BOUND * fastest_ns as f64;
+        GeneratorTotal {
+            cpu_s: cpu_ns as f64 / 1e9,
+            busy_max: self.busy_max,
+            lag: lag.latency(),
+            polls: end.polls - base.polls,
+            syscalls: end.syscalls - base.syscalls,
+            generator_bound: self.busy_max > BUSY_BOUND || lag_bound,
+            rss_max_bytes: machine::rss_max_bytes(),
+        }
+    }
+}
+
+impl Details {
+    fn since(&self, earlier: &Self) -> Self {
+        let classes = self.classes.iter().zip(&earlier.classes);
+        let codes = self.codes.iter().map(|(code, count)| {
+            (code.clone(), count - earlier.codes.get(code).copied().unwrap_or(0))
+        });
+        Self {
+            error_latency: self.error_latency.since(&earlier.error_latency),
+            classes: classes.map(|(now, then)| now.since(then)).collect(),
+            codes: codes.filter(|(_, count)| *count > 0).collect(),
+        }
+    }
+}
+
+fn interval_of(
+    now: &GroupTotals,
+    last: &GroupTotals,
+    latency: &Histogram,
+    ticks: Vec<u32>,
+) -> GroupInterval {
+    GroupInterval {
+        transactions: latency.count(),
+        operations: now.operations - last.operations,
+        errors: now.errors - last.errors,
+        retries: now.retries - last.retries,
+        lost: now.lost,
+        ticks,
+        latency: latency.latency(),
+    }
+}
+
+fn total_of(
+    now: &GroupTotals,
+    last: &GroupTotals,
+    names: &Names,
+    details: Details,
+    in_flight_oldest_ns: u64,
+) -> GroupTotal {
+    let latency = now.latency.since(&last.latency);
+    let classes = names.classes.iter().zip(&details.classes);
+    GroupTotal {
+        transactions: latency.count(),
+        operations: now.operations - last.operations,
+        rows: now.rows - last.rows,
+        errors: bounded(details.codes),
+        retries: now.retries - last.retries,
+        failed: now.failed - last.failed,
+        in_flight_oldest_ns,
+        latency: latency.latency(),
+        error_latency: details.error_latency.latency(),
+        classes: classes.map(|(name, class)| (name.clone(), class.latency())).collect(),
+    }
+}
+
+/// At most [`CODES_MAX`] codes, the most frequent ones; the rest as `other`.
+fn bounded(mut codes: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    if codes.len() <= CODES_MAX {
+        return codes;
+    }
+    let mut counts: Vec<(String, u64)> = std::mem::take(&mut codes).into_iter().collect();
+    counts.sort_by_key(|(code, count)| (code == OTHER, std::cmp::Reverse(*count)));
+    for (place, (code, count)) in counts.into_iter().enumerate() {
+        let code = if place < CODES_MAX - 1 { code } else { OTHER.to_owned() };
+        *codes.entry(code).or_default() += count;
+    }
+    codes
+}
+
+fn busy(now: &[u64], last: &[u64], length_s: f64) -> Vec<f64> {
+    let share = |(now, last): (&u64, &u64)| ((now - last) as f64 / 1e9 / length_s).min(1.0);
+    let mut busy: Vec<f64> = now.iter().zip(last).map(share).collect();
+    if busy.len() > BUSY_LISTED {
+        busy.sort_by(|a, b| b.total_cmp(a));
+        busy.truncate(BUSY_LISTED);
+    }
+    busy
+}

@@ -1,0 +1,367 @@
+//! What a session does next, as a pure state machine: it opens nothing, waits for nothing and asks
+//! no clock. Workers tell it what happened and when, and carry out the [`Step`] it answers.
+//!
+//! Counting rules: only committed transactions enter throughput and latency, from the first
+//! attempt's start to the answer to the last operation. A failed attempt is counted under its code.
+
+use crate::notice::{Notice, Notices};
+use crate::recorder::GroupRecorder;
+use dyno_core::driver::{Reply, ServerError};
+use dyno_core::rng::Rng;
+use dyno_core::workload::{Kind, Op, Transaction, Workload};
+
+/// First wait before a retry; doubles with each one.
+pub const BACKOFF_FIRST_NS: u64 = 1_000_000;
+/// Longest wait before a retry.
+pub const BACKOFF_MAX_NS: u64 = 64_000_000;
+/// Code of a transaction that outlived its deadline.
+pub const CODE_DEADLINE: &str = "deadline";
+/// Code of a transaction whose connection broke.
+pub const CODE_LOST: &str = "lost";
+/// Keeps the jitter apart from the workload's draws.
+const JITTER: u64 = 0x6a69_7474_6572;
+
+/// What all sessions of a group share. Nothing here changes while load runs.
+pub struct Shape<'a> {
+    /// Number of the group in the plan.
+    pub group: usize,
+    /// Sessions of the group.
+    pub sessions: u32,
+    /// Nanoseconds from one arrival of the group to the next; none: as fast as answers come.
+    pub period_ns: Option<f64>,
+    /// Oldest age of a transaction.
+    pub deadline_ns: u64,
+    /// Attempts after the first.
+    pub retries: u32,
+    /// Seed of the plan.
+    pub seed: u64,
+    /// What is sent.
+    pub workload: &'a dyn Workload,
+    /// Kind of each statement.
+    pub kinds: Vec<Kind>,
+    /// Histogram of each statement, an index into [`GroupRecorder::classes`].
+    pub class_of: Vec<u8>,
+}
+
+/// Where a session's numbers and news go.
+#[derive(Clone, Copy)]
+pub struct Books<'a> {
+    /// Number of the group.
+    pub group: usize,
+    /// The group's numbers on this thread.
+    pub recorder: &'a GroupRecorder,
+    /// The way to the reporter.
+    pub notices: &'a Notices,
+}
+
+/// What the worker must do for a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Send [`Session::op`], calling [`Session::sent`] right before.
+    Send,
+    /// Send `ROLLBACK`.
+    Rollback,
+    /// Call [`Session::woken`] at this time.
+    Wait(u64),
+    /// The connection is of no more use: close it and connect again.
+    Reconnect(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No transaction; not started, or without a connection.
+    Idle,
+    /// Waiting for the due time of the next arrival.
+    Pacing,
+    /// An operation is at the server.
+    InFlight,
+    /// A `ROLLBACK` is at the server; afterwards the same transaction again, or the next.
+    RollingBack { again: bool },
+    /// Waiting to try again.
+    BackingOff,
+}
+
+/// One session of a group.
+pub struct Session {
+    number: u32,
+    state: State,
+    attempt: u32,
+    op: u32,
+    /// Transactions composed so far: the number of the next one.
+    composed: u64,
+    arrivals: u64,
+    origin_ns: u64,
+    first_ns: u64,
+    attempt_ns: u64,
+    op_ns: u64,
+    rows: u64,
+    /// Service time of each operation answered in this attempt, recorded when it commits.
+    answered_ns: Vec<u64>,
+    transaction: Transaction,
+}
+
+impl Session {
+    /// Session `number` of its group.
+    pub fn new(number: u32) -> Self {
+        Self {
+            number,
+            state: State::Idle,
+            attempt: 0,
+            op: 0,
+            composed: 0,
+            arrivals: 0,
+            origin_ns: 0,
+            first_ns: 0,
+            attempt_ns: 0,
+            op_ns: 0,
+            rows: 0,
+            answered_ns: Vec::new(),
+            transaction: Transaction::default(),
+        }
+    }
+
+    /// Number within the group.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The operation to send.
+    #[inline]
+    pub fn op(&self) -> (&Op, &Transaction) {
+        (&self.transaction.ops[self.op as usize], &self.transaction)
+    }
+
+    /// Whether an answer is awaited.
+    pub fn is_in_flight(&self) -> bool {
+        matches!(self.state, State::InFlight | State::RollingBack { .. })
+    }
+
+    /// Start of the first attempt of the transaction under way.
+    pub fn under_way_since_ns(&self) -> Option<u64> {
+        match self.state {
+            State::Idle | State::Pacing => None,
+            State::InFlight | State::BackingOff => Some(self.first_ns),
+            // The transaction is over when it will not be tried again; its ROLLBACK counts anew.
+            State::RollingBack { again } => Some(if again { self.first_ns } else { self.op_ns }),
+        }
+    }
+
+    /// The load begins, with the session connected; arrivals count from `origin_ns`.
+    pub fn start(&mut self, now_ns: u64, origin_ns: u64, shape: &Shape<'_>) -> Step {
+        self.origin_ns = origin_ns;
+        self.next(now_ns, shape)
+    }
+
+    /// The connection was made again.
+    pub fn reconnected(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+        self.next(now_ns, shape)
+    }
+
+    /// The next transaction: composed now, due now or later.
+    #[inline]
+    fn next(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+        self.transaction.clear();
+        // Each group draws its own transactions, also from the same workload and seed.
+        let session = (shape.group as u32) << 24 | self.number;
+        shape.workload.fill(session, self.composed, &mut self.transaction);
+        assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
+        self.composed += 1;
+        self.attempt = 0;
+        if let Some(period_ns) = shape.period_ns {
+            let arrival = u64::from(self.number) + self.arrivals * u64::from(shape.sessions);
+            self.arrivals += 1;
+            let due_ns = self.origin_ns + (arrival as f64 * period_ns) as u64;
+            if due_ns > now_ns {
+                self.state = State::Pacing;
+                return Step::Wait(due_ns);
+            }
+        }
+        self.begin_attempt()
+    }
+
+    #[inline]
+    fn begin_attempt(&mut self) -> Step {
+        self.op = 0;
+        self.rows = 0;
+        self.answered_ns.clear();
+        self.state = State::InFlight;
+        Step::Send
+    }
+
+    /// The operation (or `ROLLBACK`) leaves now.
+    #[inline]
+    pub fn sent(&mut self, now_ns: u64) {
+        self.op_ns = now_ns;
+        if self.op == 0 && self.state == State::InFlight {
+            self.attempt_ns = now_ns;
+            if self.attempt == 0 {
+                self.first_ns = now_ns;
+            }
+        }
+    }
+
+    /// The time that [`Step::Wait`] named has come.
+    pub fn woken(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
+        match self.state {
+            State::Pacing => self.begin_attempt(),
+            State::BackingOff if now_ns >= self.first_ns + shape.deadline_ns => {
+                self.give_up_late(now_ns, books);
+                self.next(now_ns, shape)
+            }
+            State::BackingOff => {
+                books.recorder.retries.add(1);
+                self.begin_attempt()
+            }
+            State::Idle | State::InFlight | State::RollingBack { .. } => {
+                unreachable!("woken without having asked for it")
+            }
+        }
+    }
+
+    /// The server answered at `now_ns`.
+    #[inline]
+    pub fn answered(
+        &mut self,
+        now_ns: u64,
+        reply: Reply,
+        books: Books<'_>,
+        shape: &Shape<'_>,
+    ) -> Step {
+        if let State::RollingBack { again } = self.state {
+            return self.rolled_back(now_ns, again, reply, books, shape);
+        }
+        if let Some(error) = reply.error {
+            return self.refused(now_ns, &error, books, shape);
+        }
+        self.rows += reply.rows;
+        let operations = self.transaction.ops.len();
+        self.answered_ns.push(now_ns.saturating_sub(self.op_ns));
+        self.op += 1;
+        if (self.op as usize) < operations {
+            return Step::Send;
+        }
+        for (op, &service_ns) in self.transaction.ops.iter().zip(&self.answered_ns) {
+            let class = shape.class_of[usize::from(op.statement)];
+            books.recorder.classes[usize::from(class)].record(service_ns);
+        }
+        let latency_ns = now_ns.saturating_sub(self.first_ns);
+        books.recorder.commit(latency_ns, operations as u64, self.rows);
+        self.next(now_ns, shape)
+    }
+
+    fn rolled_back(
+        &mut self,
+        now_ns: u64,
+        again: bool,
+        reply: Reply,
+        books: Books<'_>,
+        shape: &Shape<'_>,
+    ) -> Step {
+        if let Some(error) = reply.error {
+            books.recorder.failed.add(u64::from(again));
+            self.state = State::Idle;
+            return Step::Reconnect(format!("ROLLBACK refused: {} {}", error.code, error.message));
+        }
+        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, shape) }
+    }
+
+    /// The server refused an operation: this attempt failed.
+    fn refused(
+        &mut self,
+        now_ns: u64,
+        error: &ServerError,
+        books: Books<'_>,
+        shape: &Shape<'_>,
+    ) -> Step {
+        let late = error.code == CODE_DEADLINE;
+        let age_ns = now_ns.saturating_sub(if late { self.first_ns } else { self.attempt_ns });
+        self.count_failure(now_ns, &error.code, &error.message, age_ns, books);
+        let again = error.retryable && self.attempt < shape.retries;
+        if again {
+            self.attempt += 1;
+        } else {
+            books.recorder.failed.add(1);
+        }
+        if !error.rolled_back && self.has_begin(shape) {
+            self.state = State::RollingBack { again };
+            return Step::Rollback;
+        }
+        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, shape) }
+    }
+
+    fn has_begin(&self, shape: &Shape<'_>) -> bool {
+        self.transaction.ops.first().is_some_and(|op| {
+            matches!(shape.kinds[usize::from(op.statement)], Kind::BeginRead | Kind::BeginWrite)
+        })
+    }
+
+    /// Waits 1 ms before the first retry, twice as long before each further one up to 64 ms, less a
+    /// random part of up to half, so that rivals do not meet again.
+    fn back_off(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+        let doublings = (self.attempt - 1).min(16);
+        let full_ns = (BACKOFF_FIRST_NS << doublings).min(BACKOFF_MAX_NS);
+        let index = self.composed << 8 | u64::from(self.attempt & 255);
+        let session = (shape.group as u32) << 24 | self.number;
+        let jitter_ns =
+            Rng::for_transaction(shape.seed ^ JITTER, session, index).below(full_ns / 2);
+        self.state = State::BackingOff;
+        // Never sleeps past the deadline: it is noticed when it comes.
+        let deadline_ns = self.first_ns + shape.deadline_ns;
+        Step::Wait((now_ns + full_ns - jitter_ns).min(deadline_ns.max(now_ns)))
+    }
+
+    /// Whether the transaction's deadline has passed while the server owes an answer: the worker
+    /// then cancels, closes, and connects again. Counts it as an error of at least its age.
+    pub fn expire(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> bool {
+        let late = |since_ns: u64| now_ns >= since_ns + shape.deadline_ns;
+        match self.state {
+            State::InFlight | State::RollingBack { again: true } if late(self.first_ns) => {
+                self.give_up_late(now_ns, books);
+                self.state = State::Idle;
+                true
+            }
+            // Its failure is counted already: only the connection is given up.
+            State::RollingBack { again: false } if late(self.op_ns) => {
+                self.state = State::Idle;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn give_up_late(&mut self, now_ns: u64, books: Books<'_>) {
+        let age_ns = now_ns.saturating_sub(self.first_ns);
+        let message = format!("no commit within the deadline ({:.3} s)", age_ns as f64 / 1e9);
+        self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, books);
+        books.recorder.failed.add(1);
+    }
+
+    /// The connection broke. A transaction under way failed.
+    pub fn lost(&mut self, now_ns: u64, cause: &str, books: Books<'_>) {
+        if matches!(
+            self.state,
+            State::InFlight | State::BackingOff | State::RollingBack { again: true }
+        ) {
+            let age_ns = now_ns.saturating_sub(self.attempt_ns);
+            self.count_failure(now_ns, CODE_LOST, cause, age_ns, books);
+            books.recorder.failed.add(1);
+        }
+        if self.state == State::Pacing {
+            // It has not begun: the same arrival waits for the next connection.
+            self.composed -= 1;
+            self.arrivals -= 1;
+        }
+        self.state = State::Idle;
+    }
+
+    fn count_failure(&self, now_ns: u64, code: &str, message: &str, age_ns: u64, to: Books<'_>) {
+        if to.recorder.fail(code, age_ns) {
+            to.notices.tell(Notice::Error {
+                at_ns: now_ns,
+                group: to.group,
+                code: code.to_owned(),
+                message: message.chars().take(500).collect(),
+            });
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Everything counted up to a moment, over all load threads: two of them give an interval.
+
+use crate::machine;
+use crate::recorder::{GroupRecorder, LiveHistogram, Recorder};
+use dyno_core::histogram::Histogram;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+/// Running totals at a moment.
+#[derive(Debug, Clone)]
+pub struct Totals {
+    /// When they were read.
+    pub at_ns: u64,
+    /// By group of the plan.
+    pub groups: Vec<GroupTotals>,
+    /// Lag of all answers.
+    pub lag: Histogram,
+    /// Returns of the poll call.
+    pub polls: u64,
+    /// Calls that read from or wrote to a socket.
+    pub syscalls: u64,
+    /// CPU time of each load thread.
+    pub cpu_ns: Vec<u64>,
+}
+
+/// One group's part.
+#[derive(Debug, Clone)]
+pub struct GroupTotals {
+    /// Committed transactions.
+    pub latency: Histogram,
+    /// Operations of them.
+    pub operations: u64,
+    /// Rows that they returned.
+    pub rows: u64,
+    /// Failed attempts.
+    pub errors: u64,
+    /// Attempts begun again.
+    pub retries: u64,
+    /// Transactions given up.
+    pub failed: u64,
+    /// Sessions without a connection.
+    pub lost: u32,
+}
+
+/// One group's parts that only count where the measured phase begins and ends.
+#[derive(Debug, Clone)]
+pub struct Details {
+    /// Failed attempts.
+    pub error_latency: Histogram,
+    /// Operations by class.
+    pub classes: Vec<Histogram>,
+    /// Failed attempts by code.
+    pub codes: BTreeMap<String, u64>,
+}
+
+impl Totals {
+    /// Reads all recorders. A thread that has ended keeps the CPU time of `earlier`.
+    pub fn read(recorders: &[Recorder], groups: usize, at_ns: u64, earlier: &[u64]) -> Self {
+        Self {
+            at_ns,
+            groups: (0..groups).map(|group| GroupTotals::read(recorders, group)).collect(),
+            lag: histogram(recorders, |recorder| Some(&recorder.lag)),
+            polls: recorders.iter().map(|recorder| recorder.polls.get()).sum(),
+            syscalls: recorders.iter().map(|recorder| recorder.syscalls.get()).sum(),
+            cpu_ns: cpu_ns(recorders, earlier),
+        }
+    }
+}
+
+impl GroupTotals {
+    fn read(recorders: &[Recorder], group: usize) -> Self {
+        let sum = |counter: fn(&GroupRecorder) -> u64| {
+            recorders.iter().map(|recorder| counter(&recorder.groups[group])).sum()
+        };
+        Self {
+            operations: sum(|group| group.operations.get()),
+            rows: sum(|group| group.rows.get()),
+            errors: sum(|group| group.errors.get()),
+            retries: sum(|group| group.retries.get()),
+            failed: sum(|group| group.failed.get()),
+            lost: u32::try_from(sum(|group| group.lost.get())).unwrap_or(u32::MAX),
+            latency: histogram(recorders, |recorder| Some(&recorder.groups[group].latency)),
+        }
+    }
+}
+
+impl Details {
+    /// Reads all recorders, for one group of `classes` classes.
+    pub fn read(recorders: &[Recorder], group: usize, classes: usize) -> Self {
+        let mut codes = BTreeMap::new();
+        for recorder in recorders {
+            recorder.groups[group].add_codes_to(&mut codes);
+        }
+        Self {
+            error_latency: histogram(recorders, |r| Some(&r.groups[group].error_latency)),
+            classes: (0..classes)
+                .map(|class| histogram(recorders, |r| r.groups[group].classes.get(class)))
+                .collect(),
+            codes,
+        }
+    }
+}
+
+/// Commits of a group so far.
+pub fn committed(recorders: &[Recorder], group: usize) -> u64 {
+    recorders.iter().map(|recorder| recorder.groups[group].committed()).sum()
+}
+
+/// CPU time of each load thread; of one that has ended, what `earlier` says.
+pub fn cpu_ns(recorders: &[Recorder], earlier: &[u64]) -> Vec<u64> {
+    let clocks = recorders.iter().map(|recorder| recorder.cpu_clock.load(Ordering::Relaxed));
+    clocks
+        .enumerate()
+        .map(|(place, clock)| {
+            let before = earlier.get(place).copied().unwrap_or(0);
+            machine::cpu_time_ns(clock).unwrap_or(before).max(before)
+        })
+        .collect()
+}
+
+fn histogram<'a>(
+    recorders: &'a [Recorder],
+    of: impl Fn(&'a Recorder) -> Option<&'a LiveHistogram>,
+) -> Histogram {
+    let mut total = Histogram::default();
+    recorders.iter().filter_map(of).for_each(|live| live.add_to(&mut total));
+    total
+}

@@ -1,0 +1,592 @@
+//! A load thread that drives many sessions: one poll loop, no runtime.
+//!
+//! A turn of the loop: wait; receive from *all* ready sockets into one arena, with a time stamp
+//! after each; only then look at the answers, record them, and send the next requests. So an answer
+//! never waits for the handling of another before it is stamped, and what it did wait (*lag*, stamp
+//! minus return of the poll) is measured beside the latency.
+//!
+//! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
+//! allocation.
+
+use crate::connecting::Queue;
+use crate::control::{Control, Lane};
+use crate::notice::{Notice, Notices};
+use crate::poller::{EVENTS, Poller, Ready};
+use crate::recorder::Recorder;
+use crate::seat::{Line, Seat, Stage};
+use crate::session::{Books, Step};
+use crate::timers::{Cause, Timer, Timers};
+use crate::transport::Link;
+use dyno_core::clock::Clock;
+use dyno_core::driver::{Progress, Reply};
+use dyno_core::error::{Error, Kind, Result};
+use std::collections::VecDeque;
+use std::io;
+
+/// Most bytes of one `recv`: more than an answer usually has, so that one call empties the socket.
+const SLOT: usize = 64 * 1024;
+/// Bytes received in one turn before they are looked at. Packed, so that small answers stay in
+/// cache.
+const ARENA: usize = 1024 * 1024;
+/// Longest wait: bounds how late a worker notices the end.
+const WAIT_MAX_NS: u64 = 20_000_000;
+/// Longest wait before the load begins: bounds how late it begins.
+const START_WAIT_MAX_NS: u64 = 1_000_000;
+/// Buffers above this size are given back once empty.
+const KEEP_BYTES: usize = 4096;
+/// At the end, statements older than this are cancelled at the server: closing alone might leave
+/// them running.
+const CANCEL_AGE_NS: u64 = 1_000_000_000;
+
+/// Bytes received from one socket.
+struct Received {
+    seat: u32,
+    start: u32,
+    outcome: io::Result<u32>,
+    /// The peer has closed its side: the end of the stream stands behind the bytes.
+    is_closing: bool,
+    stamp_ns: u64,
+}
+
+/// One load thread and its sessions.
+pub struct Worker<'a, C, P> {
+    pub(crate) clock: &'a C,
+    pub(crate) poller: P,
+    pub(crate) control: &'a Control,
+    pub(crate) lanes: &'a [Lane<'a>],
+    pub(crate) recorder: &'a Recorder,
+    pub(crate) notices: &'a Notices,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) timers: Timers,
+    pub(crate) queue: Queue,
+    /// Seats whose timed answer is due at once.
+    instant: VecDeque<u32>,
+    arena: Box<[u8]>,
+    received: Vec<Received>,
+    ready: Vec<Ready>,
+    /// Bytes to send, built here and sent at once.
+    pub(crate) out: Vec<u8>,
+    plain: Vec<u8>,
+    /// Where the rest of an answer goes that fills its slot.
+    spill: Vec<u8>,
+    /// The last time seen: good enough for the length of a wait, and saves a read of the clock.
+    pub(crate) now_ns: u64,
+    pub(crate) origin_ns: Option<u64>,
+    measure_ns: u64,
+}
+
+impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
+    /// A worker for these seats (group, number), none connected yet. `connects_max`: how many it
+    /// may be connecting at the same time.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call; a struct would only repeat the fields"
+    )]
+    pub fn new(
+        clock: &'a C,
+        poller: P,
+        control: &'a Control,
+        lanes: &'a [Lane<'a>],
+        recorder: &'a Recorder,
+        notices: &'a Notices,
+        seats: &[(usize, u32)],
+        connects_max: usize,
+    ) -> Self {
+        Self {
+            clock,
+            poller,
+            control,
+            lanes,
+            recorder,
+            notices,
+            seats: seats.iter().map(|&(group, number)| Seat::new(group, number)).collect(),
+            timers: Timers::default(),
+            queue: Queue::new(connects_max, seats.len() as u32),
+            instant: VecDeque::new(),
+            arena: vec![0; ARENA].into_boxed_slice(),
+            received: Vec::with_capacity(EVENTS),
+            ready: Vec::with_capacity(EVENTS),
+            out: Vec::with_capacity(SLOT),
+            plain: Vec::new(),
+            spill: Vec::new(),
+            now_ns: clock.now_ns(),
+            origin_ns: None,
+            measure_ns: 0,
+        }
+    }
+
+    /// Works until told to stop.
+    ///
+    /// # Errors
+    /// [`Kind::System`] when the system refuses to poll.
+    pub fn run(&mut self) -> Result<()> {
+        while !self.control.is_stopped() {
+            if self.origin_ns.is_none() {
+                self.begin_if_told();
+            }
+            self.connect_waiting();
+            self.turn()?;
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Begins the load once all threads' sessions are connected.
+    fn begin_if_told(&mut self) {
+        let Some((origin_ns, measure_ns)) = self.control.origin() else { return };
+        self.origin_ns = Some(origin_ns);
+        self.measure_ns = measure_ns;
+        for seat in 0..self.seats.len() as u32 {
+            if self.seats[seat as usize].stage == Stage::Up {
+                self.begin(seat);
+            } else {
+                self.count_as_lost(seat, origin_ns);
+            }
+        }
+    }
+
+    /// The session, connected, starts or goes on.
+    pub(crate) fn begin(&mut self, index: u32) {
+        let Some(origin_ns) = self.origin_ns else { return };
+        let now_ns = self.clock.now_ns();
+        let seat = &mut self.seats[index as usize];
+        let shape = &self.lanes[seat.group].shape;
+        let step = if seat.has_begun {
+            seat.session.reconnected(now_ns, shape)
+        } else {
+            seat.has_begun = true;
+            seat.session.start(now_ns, origin_ns, shape)
+        };
+        self.perform(index, step);
+    }
+
+    fn turn(&mut self) -> Result<()> {
+        // Timed sessions alone need no poll while answers are due at once.
+        if self.instant.is_empty() || self.queue.has_sockets() {
+            self.poll()?;
+        }
+        for _ in 0..self.instant.len() {
+            if let Some(seat) = self.instant.pop_front() {
+                self.timed_answer(seat);
+            }
+        }
+        while let Some(timer) = self.timers.take_due(self.now_ns) {
+            if self.seats[timer.seat as usize].era == timer.era {
+                self.on_timer(timer);
+            }
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<()> {
+        let longest = if self.origin_ns.is_some() { WAIT_MAX_NS } else { START_WAIT_MAX_NS };
+        let until_ns = if self.instant.is_empty() {
+            self.timers.first_ns().unwrap_or(u64::MAX).min(self.now_ns + longest)
+        } else {
+            self.now_ns
+        };
+        self.poller.wait(self.now_ns, until_ns, &mut self.ready).map_err(|error| {
+            Error::new(Kind::System, format!("the system refuses to wait for sockets: {error}"))
+        })?;
+        let polled_ns = self.clock.now_ns();
+        self.now_ns = polled_ns;
+        self.recorder.polls.add(1);
+        // Taken out for the turn: what is received is read while the worker sends.
+        let mut arena = std::mem::take(&mut self.arena);
+        let ready = std::mem::take(&mut self.ready);
+        let mut used = 0;
+        for event in &ready {
+            if arena.len() - used < SLOT {
+                self.handle_received(&mut arena);
+                used = 0;
+            }
+            used += self.receive(*event, &mut arena[used..used + SLOT], used, polled_ns);
+        }
+        self.handle_received(&mut arena);
+        self.arena = arena;
+        self.ready = ready;
+        Ok(())
+    }
+
+    /// Reads from one ready socket, and stamps. Returns the bytes used.
+    fn receive(&mut self, event: Ready, slot: &mut [u8], start: usize, polled_ns: u64) -> usize {
+        let index = event.token as u32;
+        let seat = &mut self.seats[index as usize];
+        if seat.era != (event.token >> 32) as u32 {
+            return 0;
+        }
+        if seat.stage == Stage::Connecting {
+            self.transport_connected(index);
+            return 0;
+        }
+        let Line::Wire(_, link) = &mut seat.line else { return 0 };
+        let mut used = 0;
+        if event.readable {
+            let outcome = link.receive_raw(slot);
+            let stamp_ns = self.clock.now_ns();
+            self.now_ns = stamp_ns;
+            self.recorder.syscalls.add(1);
+            if let Some(outcome) = outcome.transpose() {
+                if seat.stage == Stage::Up && self.origin_ns.is_some() {
+                    self.recorder.lag.record(stamp_ns - polled_ns);
+                }
+                used = *outcome.as_ref().unwrap_or(&0);
+                let outcome = outcome.map(|bytes| bytes as u32);
+                self.received.push(Received {
+                    seat: index,
+                    start: start as u32,
+                    outcome,
+                    is_closing: event.is_closing,
+                    stamp_ns,
+                });
+            }
+        }
+        if event.writable && link.has_unsent() {
+            let flushed = link.flush();
+            self.after_send(index, flushed);
+        }
+        used
+    }
+
+    fn handle_received(&mut self, arena: &mut [u8]) {
+        let mut received = std::mem::take(&mut self.received);
+        for one in received.drain(..) {
+            match one.outcome {
+                Ok(0) => self.stream_ended(one.seat),
+                Err(error) => self.stream_broke(one.seat, &error),
+                Ok(bytes) => {
+                    let (start, bytes) = (one.start as usize, bytes as usize);
+                    let era = self.seats[one.seat as usize].era;
+                    self.absorb(one.seat, &arena[start..start + bytes], one.stamp_ns);
+                    // A full slot may hide more, and an edge is reported once: read on.
+                    if bytes == SLOT || one.is_closing {
+                        self.read_on(one.seat, era);
+                    }
+                }
+            }
+        }
+        self.received = received;
+    }
+
+    /// Reads and handles all that the socket still has.
+    fn read_on(&mut self, index: u32, era: u32) {
+        let mut spill = std::mem::take(&mut self.spill);
+        spill.resize(SLOT, 0);
+        while self.seats[index as usize].era == era {
+            let Some(link) = self.link(index) else { break };
+            let outcome = link.receive_raw(&mut spill);
+            self.recorder.syscalls.add(1);
+            match outcome {
+                Ok(None) => break,
+                Ok(Some(0)) => self.stream_ended(index),
+                Ok(Some(bytes)) => {
+                    let stamp_ns = self.clock.now_ns();
+                    self.absorb(index, &spill[..bytes], stamp_ns);
+                }
+                Err(error) => self.stream_broke(index, &error),
+            }
+        }
+        self.spill = spill;
+    }
+
+    fn stream_ended(&mut self, index: u32) {
+        let error = self.link(index).map(Link::closed);
+        self.connection_lost(index, error);
+    }
+
+    fn stream_broke(&mut self, index: u32, error: &io::Error) {
+        let error = self.link(index).map(|link| link.lost(error));
+        self.connection_lost(index, error);
+    }
+
+    fn link(&self, index: u32) -> Option<&Link> {
+        match &self.seats[index as usize].line {
+            Line::Wire(_, link) => Some(link),
+            _ => None,
+        }
+    }
+
+    /// Bytes came in for a seat: decrypted if need be, put behind what was incomplete, understood.
+    fn absorb(&mut self, index: u32, raw: &[u8], stamp_ns: u64) {
+        let seat = &mut self.seats[index as usize];
+        let Line::Wire(_, link) = &mut seat.line else { return };
+        if !link.is_encrypted() && seat.partial.is_empty() {
+            let consumed = self.understand(index, raw, stamp_ns);
+            let seat = &mut self.seats[index as usize];
+            if consumed < raw.len() && seat.stage != Stage::Down {
+                seat.partial.extend_from_slice(&raw[consumed..]);
+            }
+            return;
+        }
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        let decrypted = link.decrypt(raw, &mut plain);
+        let is_established = seat.stage == Stage::Encrypting && !link.is_handshaking();
+        if let Err(error) = decrypted {
+            self.connection_lost(index, Some(error));
+        } else {
+            if is_established {
+                self.encrypted(index);
+            }
+            self.absorb_plain(index, &plain, stamp_ns);
+        }
+        plain.shrink_to(SLOT);
+        self.plain = plain;
+    }
+
+    fn absorb_plain(&mut self, index: u32, plain: &[u8], stamp_ns: u64) {
+        let mut bytes = std::mem::take(&mut self.seats[index as usize].partial);
+        bytes.extend_from_slice(plain);
+        if bytes.is_empty() {
+            return;
+        }
+        let consumed = self.understand(index, &bytes, stamp_ns);
+        let seat = &mut self.seats[index as usize];
+        if seat.stage == Stage::Down {
+            return;
+        }
+        bytes.drain(..consumed);
+        if bytes.is_empty() {
+            bytes.shrink_to(KEEP_BYTES);
+        }
+        seat.partial = bytes;
+    }
+
+    /// Lets the protocol read from the front of `input`; returns how much it consumed.
+    fn understand(&mut self, index: u32, input: &[u8], stamp_ns: u64) -> usize {
+        let era = self.seats[index as usize].era;
+        let mut at = 0;
+        while at < input.len() && self.seats[index as usize].era == era {
+            let seat = &mut self.seats[index as usize];
+            let Line::Wire(wire, _) = &mut seat.line else { return at };
+            self.out.clear();
+            let (consumed, progress) = match wire.receive(&input[at..], &mut self.out) {
+                Ok(found) => found,
+                Err(error) => {
+                    self.connection_lost(index, Some(error));
+                    return at;
+                }
+            };
+            at += consumed;
+            if !self.out.is_empty() {
+                self.send_out(index);
+            }
+            match progress {
+                Progress::More => return at,
+                Progress::Reply(reply) if self.seats[index as usize].stage == Stage::Up => {
+                    self.answered(index, reply, stamp_ns);
+                }
+                Progress::Ready => self.logged_in(index),
+                Progress::StartTls if at == input.len() => self.encrypt(index),
+                Progress::StartTls | Progress::WantData | Progress::Reply(_) => {
+                    let error = Error::new(Kind::Protocol, "the server answered out of turn")
+                        .hint("is this really the kind of server that the target names?");
+                    self.connection_lost(index, Some(error));
+                }
+            }
+        }
+        at
+    }
+
+    pub(crate) fn books(&self, group: usize) -> Books<'a> {
+        Books { group, recorder: &self.recorder.groups[group], notices: self.notices }
+    }
+
+    #[inline]
+    fn answered(&mut self, index: u32, reply: Reply, stamp_ns: u64) {
+        let books = self.books(self.seats[index as usize].group);
+        let seat = &mut self.seats[index as usize];
+        if !seat.session.is_in_flight() {
+            let error = Error::new(Kind::Protocol, "the server answered without being asked");
+            return self.connection_lost(index, Some(error));
+        }
+        let step = seat.session.answered(stamp_ns, reply, books, &self.lanes[seat.group].shape);
+        self.perform(index, step);
+    }
+
+    /// Carries out what the session wants.
+    pub(crate) fn perform(&mut self, index: u32, step: Step) {
+        match step {
+            Step::Send => self.send_request(index),
+            Step::Rollback => self.send_rollback(index),
+            Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
+            Step::Reconnect(cause) => {
+                self.connection_lost(index, Some(Error::new(Kind::Server, cause)));
+            }
+        }
+    }
+
+    fn send_request(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        match &mut seat.line {
+            Line::Wire(wire, link) => {
+                self.out.clear();
+                let (op, transaction) = seat.session.op();
+                wire.request(op, transaction, &mut self.out);
+                // The stamp is the last thing before the bytes leave.
+                self.now_ns = self.clock.now_ns();
+                seat.session.sent(self.now_ns);
+                let sent = link.send(&self.out);
+                self.after_send(index, sent);
+            }
+            Line::Timed(timed, owed) => {
+                self.now_ns = self.clock.now_ns();
+                let t_s = (self.now_ns as f64 - self.measure_ns as f64) / 1e9;
+                let (op, transaction) = seat.session.op();
+                let (delay, reply) = timed.execute(op, transaction, t_s);
+                seat.session.sent(self.now_ns);
+                *owed = Some(reply);
+                match delay.as_nanos() as u64 {
+                    0 => self.instant.push_back(index),
+                    delay_ns => self.add_timer(index, self.now_ns + delay_ns, Cause::Wake),
+                }
+            }
+            Line::None => return,
+        }
+        self.watch_deadline(index);
+    }
+
+    fn send_rollback(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        self.now_ns = self.clock.now_ns();
+        seat.session.sent(self.now_ns);
+        match &mut seat.line {
+            Line::Wire(wire, _) => {
+                self.out.clear();
+                wire.query("ROLLBACK", &mut self.out);
+                self.send_out(index);
+            }
+            Line::Timed(_, owed) => {
+                *owed = Some(Reply::default());
+                self.instant.push_back(index);
+            }
+            Line::None => return,
+        }
+        self.watch_deadline(index);
+    }
+
+    /// Sends what was built in `out`.
+    pub(crate) fn send_out(&mut self, index: u32) {
+        if let Line::Wire(_, link) = &mut self.seats[index as usize].line {
+            let sent = link.send(&self.out);
+            self.after_send(index, sent);
+        }
+    }
+
+    /// Counts a send and, when the kernel took only a part, waits for room.
+    #[inline]
+    fn after_send(&mut self, index: u32, sent: io::Result<u32>) {
+        match sent {
+            Ok(calls) => self.recorder.syscalls.add(u64::from(calls)),
+            Err(error) => {
+                return self.stream_broke(index, &error);
+            }
+        }
+        let seat = &mut self.seats[index as usize];
+        let Line::Wire(_, link) = &seat.line else { return };
+        if link.has_unsent() != seat.is_watched_for_writing {
+            seat.is_watched_for_writing = link.has_unsent();
+            let (fd, writing) = (link.fd(), seat.is_watched_for_writing);
+            if let Err(error) = self.poller.watch(fd, seat.token(index), writing, true) {
+                let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
+                self.connection_lost(index, Some(error));
+            }
+        }
+    }
+
+    pub(crate) fn add_timer(&mut self, index: u32, at_ns: u64, cause: Cause) {
+        let era = self.seats[index as usize].era;
+        self.timers.add(Timer { at_ns, seat: index, era, cause });
+    }
+
+    /// A session has one deadline timer, moved when it comes up: none is touched a transaction.
+    #[inline]
+    fn watch_deadline(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        if seat.has_deadline_timer {
+            return;
+        }
+        if let Some(since_ns) = seat.session.under_way_since_ns() {
+            seat.has_deadline_timer = true;
+            let at_ns = since_ns + self.lanes[seat.group].shape.deadline_ns;
+            self.add_timer(index, at_ns, Cause::Deadline);
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer) {
+        let index = timer.seat;
+        match timer.cause {
+            Cause::Wake => self.on_wake(index),
+            Cause::Deadline => self.on_deadline(index),
+            Cause::Connect => self.queue.push(index),
+            Cause::ConnectTimeout => self.connect_timed_out(index),
+        }
+    }
+
+    fn on_wake(&mut self, index: u32) {
+        let books = self.books(self.seats[index as usize].group);
+        let seat = &mut self.seats[index as usize];
+        if matches!(seat.line, Line::Timed(_, Some(_))) {
+            return self.timed_answer(index);
+        }
+        let step = seat.session.woken(self.now_ns, books, &self.lanes[seat.group].shape);
+        self.perform(index, step);
+    }
+
+    fn timed_answer(&mut self, index: u32) {
+        if let Line::Timed(_, owed) = &mut self.seats[index as usize].line
+            && let Some(reply) = owed.take()
+        {
+            self.now_ns = self.clock.now_ns();
+            self.answered(index, reply, self.now_ns);
+        }
+    }
+
+    fn on_deadline(&mut self, index: u32) {
+        let now_ns = self.now_ns;
+        let books = self.books(self.seats[index as usize].group);
+        let seat = &mut self.seats[index as usize];
+        let shape = &self.lanes[seat.group].shape;
+        seat.has_deadline_timer = false;
+        if seat.session.expire(now_ns, books, shape) {
+            if let Line::Wire(wire, _) = &seat.line {
+                self.control.cancel(seat.group, wire.cancel());
+            }
+            self.close_and_connect(index);
+        } else if seat.session.is_in_flight() {
+            self.watch_deadline(index);
+        }
+    }
+
+    /// The end: says farewell, and what was still going on.
+    fn finish(&mut self) {
+        let now_ns = self.clock.now_ns();
+        for seat in &mut self.seats {
+            let recorder = &self.recorder.groups[seat.group];
+            if let Some(down) = seat.down.take() {
+                self.notices.tell(Notice::Outage {
+                    group: seat.group,
+                    session: seat.session.number(),
+                    start_ns: down.since_ns,
+                    end_ns: None,
+                    cause: down.cause,
+                });
+            }
+            let age_ns =
+                seat.session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
+            recorder.in_flight_oldest_ns.raise(age_ns);
+            if let Line::Wire(wire, link) = &mut seat.line {
+                if age_ns > CANCEL_AGE_NS {
+                    self.control.cancel(seat.group, wire.cancel());
+                }
+                self.out.clear();
+                if seat.stage == Stage::Up {
+                    wire.quit(&mut self.out);
+                }
+                // Nobody waits for an answer; a peer that is gone is no error any more.
+                let _ = link.send(&self.out);
+            }
+            seat.close();
+        }
+    }
+}
