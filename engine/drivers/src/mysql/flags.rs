@@ -71,6 +71,10 @@ pub mod command {
     pub const STMT_SEND_LONG_DATA: u8 = 0x18;
     /// Drop a prepared statement; never answered.
     pub const STMT_CLOSE: u8 = 0x19;
+    /// Forget a prepared statement's long data and cursor.
+    pub const STMT_RESET: u8 = 0x1a;
+    /// Multi-statements on or off.
+    pub const SET_OPTION: u8 = 0x1b;
 }
 
 /// Types of parameters and columns.

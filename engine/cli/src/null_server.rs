@@ -1,0 +1,339 @@
+//! `dyno-engine null-server`: a server that speaks the MySQL protocol and does nothing, so that
+//! what a run against it costs is the cost of the generator.
+//!
+//! One thread, one epoll; each ready socket is read once and answered by one write from a prebuilt
+//! buffer. Any login is accepted. It listens on 127.0.0.1 (and on a Unix socket if asked to), says
+//! `{"port":P}` when ready, and at SIGTERM, SIGINT or the end of its standard input says what it
+//! spent: `{"requests":N,"cpu_s":x,"wall_s":y,"busy":0.7}`, all counted while clients were
+//! connected. Standard input is watched where it is a pipe or a terminal.
+//!
+//! Sources: MySQL client/server protocol, "Connection Phase" and "Command Phase"; epoll(7),
+//! signalfd(2), timerfd_create(2).
+
+mod answers;
+mod connection;
+mod options;
+mod system;
+
+use answers::Answers;
+use connection::{Connection, Next};
+use options::Options;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use system::{Poller, Signals, Timer};
+
+/// Runs it until it is told to stop; returns the exit code: 0, or 2 with the reason on standard
+/// error. `args`: everything behind `null-server`.
+pub fn main(args: &[String]) -> i32 {
+    let done =
+        Options::parse(args).and_then(|options| run(&options).map_err(|why| why.to_string()));
+    match done {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("dyno-engine null-server: {why}");
+            2
+        }
+    }
+}
+
+fn run(options: &Options) -> io::Result<()> {
+    system::die_with_parent()?;
+    if let Some(cpu) = options.cpu {
+        system::pin(cpu)?;
+    }
+    system::raise_descriptor_limit()?;
+    let mut server = Server::new(options, io::stdin().as_fd().try_clone_to_owned()?.into())?;
+    say(&serde_json::json!({ "port": server.port()? }))?;
+    server.serve()?;
+    let (requests, cpu_s, wall_s) = server.spent();
+    let busy = if wall_s > 0.0 { cpu_s / wall_s } else { 0.0 };
+    say(&serde_json::json!({
+        "requests": requests, "cpu_s": cpu_s, "wall_s": wall_s, "busy": busy
+    }))
+}
+
+/// A reply that waits for its time.
+struct Delayed {
+    due: Instant,
+    socket: RawFd,
+    /// The connection's number, since descriptors are used again.
+    serial: u64,
+    bytes: Box<[u8]>,
+}
+
+struct Server {
+    poller: Poller,
+    tcp: TcpListener,
+    unix: Option<UnixSocket>,
+    signals: Signals,
+    /// Its end is ours.
+    input: File,
+    timer: Timer,
+    answers: Answers,
+    delay: Duration,
+    delayed: VecDeque<Delayed>,
+    /// By descriptor.
+    connections: Vec<Option<Connection>>,
+    serial: u64,
+    meter: Meter,
+    /// Given up to accept and close a connection when descriptors run out.
+    spare: Option<File>,
+    buffer: Box<[u8]>,
+    out: Vec<u8>,
+}
+
+/// A Unix socket that we made; its file goes with it.
+struct UnixSocket {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for UnixSocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Bytes read from a socket at once.
+const BUFFER_BYTES: usize = 64 << 10;
+
+impl Server {
+    fn new(options: &Options, input: File) -> io::Result<Self> {
+        let tcp = TcpListener::bind(("127.0.0.1", options.port))?;
+        tcp.set_nonblocking(true)?;
+        // The standard library's backlog of 128 is too short for thousands of sessions at once.
+        system::listen(&tcp)?;
+        let unix = options.socket.as_deref().map(bind_unix).transpose()?;
+        let (poller, signals, timer) = (Poller::new()?, Signals::new()?, Timer::new()?);
+        for descriptor in [tcp.as_raw_fd(), signals.as_raw_fd(), timer.as_raw_fd()] {
+            poller.add(descriptor)?;
+        }
+        if let Some(unix) = &unix {
+            poller.add(unix.listener.as_raw_fd())?;
+        }
+        // A regular file or /dev/null cannot be polled, and never closes.
+        match poller.add(input.as_raw_fd()) {
+            Err(why) if why.kind() != io::ErrorKind::PermissionDenied => return Err(why),
+            _ => {}
+        }
+        Ok(Self {
+            poller,
+            tcp,
+            unix,
+            signals,
+            input,
+            timer,
+            answers: Answers::new(options.rows),
+            delay: options.delay,
+            delayed: VecDeque::new(),
+            connections: vec![],
+            serial: 0,
+            meter: Meter::default(),
+            spare: Some(File::open("/dev/null")?),
+            buffer: vec![0; BUFFER_BYTES].into(),
+            out: Vec::with_capacity(BUFFER_BYTES),
+        })
+    }
+
+    fn port(&self) -> io::Result<u16> {
+        Ok(self.tcp.local_addr()?.port())
+    }
+
+    /// Requests, CPU seconds, seconds.
+    fn spent(&mut self) -> (u64, f64, f64) {
+        self.meter.stop();
+        let (cpu, wall) = (self.meter.cpu, self.meter.wall);
+        (self.answers.requests, cpu.as_secs_f64(), wall.as_secs_f64())
+    }
+
+    /// Until a signal, or the end of `input`.
+    fn serve(&mut self) -> io::Result<()> {
+        let tcp = self.tcp.as_raw_fd();
+        let unix = self.unix.as_ref().map_or(-1, |unix| unix.listener.as_raw_fd());
+        let mut events = system::Events::default();
+        loop {
+            for event in self.poller.wait(&mut events)? {
+                let descriptor = event.descriptor;
+                if let Some(Some(_)) = self.connections.get(descriptor as usize) {
+                    self.ready(descriptor, event.writable)?;
+                } else if descriptor == tcp {
+                    self.accept_all(|server| {
+                        server.tcp.accept().map(|(stream, _)| {
+                            let _ = stream.set_nodelay(true);
+                            stream.into()
+                        })
+                    })?;
+                } else if descriptor == unix {
+                    self.accept_all(|server| match &server.unix {
+                        Some(unix) => unix.listener.accept().map(|(stream, _)| stream.into()),
+                        None => Err(io::ErrorKind::WouldBlock.into()),
+                    })?;
+                } else if descriptor == self.timer.as_raw_fd() {
+                    self.send_due()?;
+                } else if descriptor == self.signals.as_raw_fd()
+                    || (descriptor == self.input.as_raw_fd() && self.input_ended())
+                {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn accept_all(
+        &mut self,
+        mut accept: impl FnMut(&mut Self) -> io::Result<OwnedFd>,
+    ) -> io::Result<()> {
+        loop {
+            match accept(self) {
+                Ok(socket) => self.welcome(socket)?,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(why) if why.raw_os_error() == Some(libc::EMFILE) => {
+                    // Left alone, the listener would stay ready and we would spin.
+                    self.spare = None;
+                    drop(accept(self));
+                    self.spare = File::open("/dev/null").ok();
+                    eprintln!("dyno-engine null-server: out of descriptors: raise `ulimit -n`");
+                }
+                // The client is gone already.
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn welcome(&mut self, socket: OwnedFd) -> io::Result<()> {
+        system::set_nonblocking(&socket)?;
+        let index = socket.as_raw_fd() as usize;
+        if self.connections.len() <= index {
+            self.connections.resize_with(index + 1, || None);
+        }
+        self.poller.add(socket.as_raw_fd())?;
+        self.serial += 1;
+        self.meter.open();
+        let mut connection = Connection::new(File::from(socket), self.serial);
+        let next = connection.send(self.answers.greeting());
+        self.connections[index] = Some(connection);
+        self.settle(index, next)
+    }
+
+    fn ready(&mut self, descriptor: RawFd, writable: bool) -> io::Result<()> {
+        let index = descriptor as usize;
+        let Some(connection) = &mut self.connections[index] else { return Ok(()) };
+        let next = if writable {
+            connection.send_pending()
+        } else if self.delay.is_zero() {
+            connection.serve(&mut self.answers, &mut self.buffer, &mut self.out)
+        } else {
+            let bytes = &mut self.out;
+            let next = connection.collect(&mut self.answers, &mut self.buffer, bytes);
+            if !bytes.is_empty() {
+                let due = Instant::now() + self.delay;
+                if self.delayed.is_empty() {
+                    self.timer.arm(self.delay)?;
+                }
+                let serial = connection.serial;
+                let bytes = bytes.as_slice().into();
+                self.delayed.push_back(Delayed { due, socket: descriptor, serial, bytes });
+            }
+            next
+        };
+        self.settle(index, next)
+    }
+
+    /// The delay is the same for all: what came first is due first.
+    fn send_due(&mut self) -> io::Result<()> {
+        self.timer.clear();
+        let now = Instant::now();
+        while let Some(first) = self.delayed.front() {
+            if first.due > now {
+                return self.timer.arm(first.due - now);
+            }
+            let Some(Delayed { socket, serial, bytes, .. }) = self.delayed.pop_front() else {
+                break;
+            };
+            let index = socket as usize;
+            if let Some(Some(connection)) = self.connections.get_mut(index)
+                && connection.serial == serial
+            {
+                let next = connection.send(&bytes);
+                self.settle(index, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, index: usize, next: Next) -> io::Result<()> {
+        match next {
+            Next::Same => Ok(()),
+            Next::AwaitWritable => self.poller.await_writable(index as RawFd),
+            Next::AwaitReadable => self.poller.await_readable(index as RawFd),
+            Next::Close => {
+                self.connections[index] = None;
+                self.meter.close();
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the input, which is ready, has ended. What is written there does not matter.
+    fn input_ended(&mut self) -> bool {
+        !matches!(self.input.read(&mut [0; 64]), Ok(1..))
+    }
+}
+
+fn bind_unix(path: &std::path::Path) -> io::Result<UnixSocket> {
+    let listener = UnixListener::bind(path)
+        .map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", path.display())))?;
+    listener.set_nonblocking(true)?;
+    system::listen(&listener)?;
+    Ok(UnixSocket { listener, path: path.to_path_buf() })
+}
+
+/// One line of JSON. A reader that has gone away is no reason to fail.
+fn say(line: &serde_json::Value) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(why),
+        _ => Ok(()),
+    }
+}
+
+/// CPU and time spent while clients were connected.
+#[derive(Default)]
+struct Meter {
+    open: u64,
+    since: Option<(Instant, Duration)>,
+    cpu: Duration,
+    wall: Duration,
+}
+
+impl Meter {
+    fn open(&mut self) {
+        self.open += 1;
+        if self.since.is_none() {
+            self.since = Some((Instant::now(), system::cpu_time()));
+        }
+    }
+
+    fn close(&mut self) {
+        self.open -= 1;
+        if self.open == 0 {
+            self.stop();
+        }
+    }
+
+    fn stop(&mut self) {
+        if let Some((start, cpu)) = self.since.take() {
+            self.wall += start.elapsed();
+            self.cpu += system::cpu_time().saturating_sub(cpu);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! The null server under our own driver.
+
+use super::*;
+use dyno_core::driver::{Progress, Reply, Session, Wire};
+use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
+use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
+use std::io::PipeWriter;
+use std::net::TcpStream;
+use std::thread::JoinHandle;
+
+/// A server on a thread; ends when the pipe is dropped.
+struct Running {
+    port: u16,
+    pipe: PipeWriter,
+    thread: JoinHandle<(u64, f64, f64)>,
+}
+
+fn start(options: Options) -> Running {
+    let (reader, pipe) = io::pipe().unwrap();
+    let input = File::from(OwnedFd::from(reader));
+    let mut server = Server::new(&options, input).unwrap();
+    let port = server.port().unwrap();
+    let thread = std::thread::spawn(move || {
+        server.serve().unwrap();
+        server.spent()
+    });
+    Running { port, pipe, thread }
+}
+
+fn options() -> Options {
+    Options { port: 0, cpu: None, rows: 3, delay: Duration::ZERO, socket: None }
+}
+
+/// Reads until something happens.
+fn wait(wire: &mut dyn Wire, stream: &mut (impl Read + Write), out: &mut Vec<u8>) -> Progress {
+    let (mut input, mut buffer) = (vec![], [0; 4096]);
+    loop {
+        stream.write_all(out).unwrap();
+        out.clear();
+        let (consumed, progress) = wire.receive(&input, out).unwrap();
+        input.drain(..consumed);
+        if progress != Progress::More {
+            assert!(input.is_empty(), "an answer too many");
+            return progress;
+        }
+        if consumed == 0 || input.is_empty() {
+            stream.write_all(out).unwrap();
+            out.clear();
+            let count = stream.read(&mut buffer).unwrap();
+            assert!(count > 0, "the server closed the connection");
+            input.extend_from_slice(&buffer[..count]);
+        }
+    }
+}
+
+/// Logs in and sends a read and a write, prepared or as text.
+fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
+    let target = Target {
+        driver: "mysql".into(),
+        address: Address::Tcp { host: String::new(), port: 0 },
+        user: "anyone".into(),
+        password: Secret("anything".into()),
+        database: "sbtest".into(),
+        protocol,
+        tls: Tls::Prefer,
+        session_sql: vec!["SET NAMES utf8mb4".into()],
+        options: Default::default(),
+    };
+    let statement = |kind, sql: &str| Statement {
+        class: "c",
+        kind,
+        sql: sql.into(),
+        params: vec![ParamType::Int],
+    };
+    let statements = [
+        statement(Kind::Read, "SELECT c FROM t WHERE id=?"),
+        statement(Kind::Write, "UPDATE t SET k=k+1 WHERE id=?"),
+    ];
+    let driver = (dyno_drivers::mysql::KIND.build)(&target, statements.into()).unwrap();
+    let Session::Wire(mut wire) = driver.session(0).unwrap() else { panic!("not a wire") };
+    let mut out = vec![];
+    wire.connected(false, &mut out);
+    assert_eq!(wait(&mut *wire, stream, &mut out), Progress::Ready);
+    let mut tx = Transaction::default();
+    for statement in [0, 1] {
+        tx.int(5);
+        tx.op(statement);
+    }
+    for (op, rows) in tx.ops.iter().zip([3, 0]) {
+        wire.request(op, &tx, &mut out);
+        let want = Reply { rows, affected: 0, error: None };
+        assert_eq!(wait(&mut *wire, stream, &mut out), Progress::Reply(want));
+    }
+    wire.query("SELECT 1", &mut out);
+    assert!(matches!(wait(&mut *wire, stream, &mut out), Progress::Reply(_)));
+    assert_eq!(wire.first_row()[0].as_deref(), Some("x".repeat(120).as_str()));
+}
+
+#[test]
+fn our_driver_is_answered_and_every_request_is_counted() {
+    let path = std::env::temp_dir().join(format!("dbdyno-null-{}", std::process::id()));
+    for delay in [Duration::ZERO, Duration::from_micros(300)] {
+        let server = start(Options { delay, socket: Some(path.clone()), ..options() });
+        let begin = Instant::now();
+        converse(&mut TcpStream::connect(("127.0.0.1", server.port)).unwrap(), Protocol::Prepared);
+        let mut unix = std::os::unix::net::UnixStream::connect(&path).unwrap();
+        converse(&mut unix, Protocol::Text);
+        // SET, two PREPAREs, two EXECUTEs, SELECT; SET, two statements, SELECT.
+        assert!(begin.elapsed() >= delay * 8);
+        drop(server.pipe);
+        let (requests, cpu_s, wall_s) = server.thread.join().unwrap();
+        assert_eq!(requests, 6 + 4);
+        assert!(cpu_s > 0.0 && wall_s > 0.0);
+        assert!(!path.exists(), "its socket is left behind");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_read_from_and_gets_everything_in_the_end() {
+    let server = start(Options { rows: 1000, ..options() });
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let mut login = vec![];
+    let greeting = read_packet(&mut stream);
+    assert_eq!(greeting[0], 10);
+    let flags = dyno_drivers::mysql::flags::capability::PROTOCOL_41;
+    dyno_drivers::mysql::packet::write(&mut login, 1, &flags.to_le_bytes());
+    stream.write_all(&login).unwrap();
+    assert_eq!(read_packet(&mut stream)[0], 0);
+    let mut queries = vec![];
+    for _ in 0..200 {
+        dyno_drivers::mysql::packet::write(&mut queries, 0, b"\x03SELECT 1");
+    }
+    let mut writer = stream.try_clone().unwrap();
+    let writer = std::thread::spawn(move || writer.write_all(&queries).unwrap());
+    // Count, definition, EOF, rows, EOF: EOF packets, since this client does not deprecate them.
+    let packets = 200 * (3 + 1000 + 1);
+    let rows = (0..packets).filter(|_| read_packet(&mut stream).len() == 121).count();
+    assert_eq!(rows, 200 * 1000);
+    writer.join().unwrap();
+    drop(server.pipe);
+    assert_eq!(server.thread.join().unwrap().0, 200);
+}
+
+fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head).unwrap();
+    let (length, _) = dyno_drivers::mysql::packet::header(&head).unwrap();
+    let mut payload = vec![0; length];
+    stream.read_exact(&mut payload).unwrap();
+    payload
+}
+
+#[test]
+fn rubbish_closes_the_connection_and_nothing_else() {
+    let server = start(options());
+    for rubbish in
+        [&b"GET / HTTP/1.1\r\n\r\n"[..], b"\x02\0\0\x01xx", b"\xff\xff\xff\x01", &[0; 64]]
+    {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        read_packet(&mut stream);
+        stream.write_all(rubbish).unwrap();
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut rest = vec![];
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.len() < 64);
+    }
+    converse(&mut TcpStream::connect(("127.0.0.1", server.port)).unwrap(), Protocol::Text);
+    drop(server.pipe);
+    server.thread.join().unwrap();
+}
