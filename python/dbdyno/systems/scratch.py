@@ -65,7 +65,15 @@ class Scratch:
     """A private directory with a guardian of its own; use as a context manager."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="dyno-", dir=root or scratch_root()))
+        root = root or scratch_root()
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix="dyno-", dir=root))
+        except OSError as error:
+            raise DynoError(
+                f"cannot make a scratch directory in {root}: {error.strerror}",
+                cause="it is missing, full, or belongs to someone else",
+                fix="name a writable directory on the storage to be tested",
+            ) from None
         # Others may pass but not list: each server's directory in it is private to its account.
         self.path.chmod(0o711)
         self._guard = Guarded(directory=self.path)

@@ -1,0 +1,446 @@
+"""Real servers: started, described, refused, stopped; private and gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pg8000.native
+import pymysql
+import pytest
+from private_servers import SERVERS, bench, binaries, gone, running, socket_directories
+from running import wait_for
+
+from dbdyno.errors import DynoError
+from dbdyno.systems.base import Server
+
+pytestmark = pytest.mark.live
+
+WORDS = {"durability": "full", "isolation": "repeatable_read", "memory_bytes": 256 << 20}
+TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT)"
+
+
+def log_in(target: dict[str, Any], password: str | None = None) -> list[tuple[Any, ...]]:
+    """Logs in as the engine is told to, and selects 1 and the isolation level."""
+    password = target["password"] if password is None else password
+    by_socket = "unix" in target["address"]
+    tcp = target["address"].get("tcp", {})
+    if target["driver"] == "postgres":
+        connection = pg8000.native.Connection(
+            target["user"],
+            password=password,
+            database=target["database"],
+            timeout=10,
+            **({"unix_sock": target["address"]["unix"]} if by_socket else tcp),
+        )
+        try:
+            for statement in target["session_sql"]:
+                connection.run(statement)
+            return [tuple(row) for row in connection.run("SHOW transaction_isolation")]
+        finally:
+            connection.close()
+    mysql = pymysql.connect(
+        user=target["user"],
+        password=password,
+        database=target["database"],
+        connect_timeout=10,
+        **({"unix_socket": target["address"]["unix"]} if by_socket else tcp),
+    )
+    with mysql, mysql.cursor() as cursor:
+        for statement in target["session_sql"]:
+            cursor.execute(statement)
+        cursor.execute(
+            "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')"
+        )
+        return [(row[1],) for row in cursor.fetchall()]
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_server_is_private_answers_and_stops(kind: str) -> None:
+    before = socket_directories()
+    with running(kind, **WORDS) as (made, server):
+        assert server.pid is not None
+        assert server.alive()
+        assert server.version[0].isdigit()
+        # unprivileged
+        owner = os.stat(f"/proc/{server.pid}").st_uid
+        if os.geteuid() == 0:
+            assert pwd.getpwuid(owner).pw_name in ("mysql", "postgres")
+        # private
+        for path in (made.directory, made.directory / "data"):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o700
+        target = server.engine_target(made.target, made.resolved, "dyno_test")
+        server.create_schema("dyno_test")
+        server.create_schema("dyno_test")  # ours already
+        # loopback only
+        assert listeners(server) == {("127.0.0.1", target["address"]["tcp"]["port"])}
+        # both ways in, with the isolation asked for
+        by_socket = {**target, "address": {"unix": str(socket_of(server))}}
+        assert len(os.fsencode(socket_of(server))) <= 107
+        for way in (target, by_socket):
+            assert "repeatable" in str(log_in(way)).lower()
+        # and nobody without the password, nor as the account that initialisation made
+        for user in (target["user"], "root", "postgres"):
+            with pytest.raises((pymysql.Error, pg8000.exceptions.Error)):
+                log_in({**target, "user": user}, "")
+        secret = target["password"]
+        assert len(secret) >= 24
+        assert_not_written(secret, made.directory, socket_of(server).parent)
+        assert secret not in command_lines()
+        pid = server.pid
+    assert gone(pid)
+    assert not server.alive()
+    assert socket_directories() <= before
+
+
+def socket_of(server: Server) -> Path:
+    """The Unix socket of a server of ours."""
+    return server.socket_path  # type: ignore[attr-defined, no-any-return]
+
+
+def assert_not_written(secret: str, *directories: Path) -> None:
+    for directory in directories:
+        for path in directory.rglob("*"):
+            if path.is_file() and path.stat().st_size < 64 << 20:
+                assert secret.encode() not in path.read_bytes(), path
+
+
+def command_lines() -> str:
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes().decode(errors="replace"))
+        except OSError:
+            continue
+    return "\n".join(lines)
+
+
+def listeners(server: Server) -> set[tuple[str, int]]:
+    """(address, port) of each listening TCP socket of the server's process."""
+    inodes = set()
+    for descriptor in Path(f"/proc/{server.pid}/fd").iterdir():
+        name = os.readlink(descriptor)
+        if name.startswith("socket:["):
+            inodes.add(name[8:-1])
+    found = set()
+    for family in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and words[9] in inodes:
+                address, port = words[1].split(":")
+                if family == "tcp":
+                    host = socket.inet_ntoa(int(address, 16).to_bytes(4, sys.byteorder))
+                else:
+                    host = address
+                found.add((host, int(port, 16)))
+    return found
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_server_describes_itself(kind: str) -> None:
+    with running(kind, **WORDS) as (made, server):
+        server.create_schema("dyno_test")
+        settings = server.settings()
+        for name, value in made.resolved.settings.items():
+            if name != "skip_log_bin":
+                assert name in settings, (name, value)
+        first = server.counters()
+        assert len(first) > 30
+        assert server.gauges() <= set(first)
+        second = server.counters()
+        sums = set(first) - server.gauges()
+        assert all(second[name] >= first[name] for name in sums), "a sum ran backwards"
+        assert sum(server.sessions_by_state().values()) == 0
+        assert "1" in server.explain("dyno_test", "SELECT 1 AS one") or kind == "postgres"
+        server.settle("dyno_test")
+        with pytest.raises(DynoError, match="explain"):
+            server.explain("dyno_test", "SELEKT")
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_sessions_are_counted_by_state(kind: str) -> None:
+    with running(kind) as (made, server):
+        server.create_schema("dyno_test")
+        target = server.engine_target(made.target, made.resolved, "dyno_test")
+        tcp = target["address"]["tcp"]
+        if kind == "postgres":
+            idle = pg8000.native.Connection(
+                target["user"], password=target["password"], database="dyno_test", **tcp
+            )
+        else:
+            idle = pymysql.connect(
+                user=target["user"], password=target["password"], database="dyno_test", **tcp
+            )
+        try:
+            assert wait_for(lambda: server.sessions_by_state() == {"idle": 1}, 10)
+        finally:
+            idle.close()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_schema_that_is_not_ours_is_not_touched(kind: str) -> None:
+    with running(kind) as (_, server):
+        rows = server.rows  # type: ignore[attr-defined]
+        rows("CREATE DATABASE foreigner")
+        for name in ("foreigner", "postgres" if kind == "postgres" else "mysql"):
+            with pytest.raises(DynoError, match="not made by dyno"):
+                server.create_schema(name)
+        with pytest.raises(DynoError, match="cannot be"):
+            server.create_schema("x`; DROP DATABASE foreigner")
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_data_survives_a_restart_on_a_copy(kind: str, tmp_path: Path) -> None:
+    with bench(kind) as made:
+        first = made.start()
+        first.create_schema("dyno_test")
+        first.stop()
+        copy = made.directory.with_name("copy")
+        subprocess.run(["cp", "-a", made.directory, copy], check=True)
+        made.directory = copy
+        second = made.start()
+        try:
+            second.create_schema("dyno_test")  # marked: still known as ours
+            with pytest.raises(DynoError):
+                second.create_schema("postgres" if kind == "postgres" else "sys")
+        finally:
+            second.stop()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_two_servers_of_a_kind_side_by_side(kind: str) -> None:
+    with running(kind) as (_, one), running(kind) as (_, two):
+        assert one.pid != two.pid
+        assert one.alive()
+        assert two.alive()
+
+
+WRONG = [
+    ("mariadb", {"query_cache_tpye": 1}, "query_cache_tpye"),
+    ("mariadb", {"query_cache_type": "maybe"}, "query_cache_type"),
+    ("mariadb", {"join_buffer_size": 1000001}, "999936"),
+    ("mysql", {"query_cache_type": 1}, "query_cache_type"),
+    ("mysql", {"innodb_buffer_pool_size": "100M"}, "134217728"),
+    ("postgres", {"shared_bufers": "64MB"}, "shared_bufers"),
+    ("postgres", {"shared_buffers": "64M"}, "kB, MB, GB"),
+    ("postgres", {"work_mem": "1000B"}, "work_mem"),
+    ("postgres", {"no_such.setting": "1"}, "no_such.setting"),
+    ("postgres", {"wal_segment_size": "64MB"}, "wal_segment_size"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "message"), WRONG)
+def test_a_setting_that_the_server_does_not_keep_is_an_error(
+    kind: str, config: dict[str, Any], message: str
+) -> None:
+    before = socket_directories()
+    with bench(kind) as made:
+        with pytest.raises(DynoError) as caught:
+            made.start(**config)
+        assert message in str(caught.value)
+        assert caught.value.fix
+    assert socket_directories() <= before
+
+
+RIGHT = [
+    ("mariadb", {"query_cache_type": 2, "query_cache_size": "64M", "sql_mode": "ANSI_QUOTES"}),
+    ("mariadb", {"query_cache_type": 0, "innodb_flush_method": "O_DIRECT", "userstat": True}),
+    ("mariadb", {"log_bin": "binlog", "sync_binlog": 1, "server_id": 7}),
+    ("mysql", {"log_bin": "binlog", "innodb_io_capacity": 300, "performance_schema": False}),
+    ("postgres", {"shared_buffers": "64MB", "checkpoint_timeout": "10min", "jit": False}),
+    ("postgres", {"random_page_cost": 1.1, "wal_level": "minimal", "max_wal_senders": 0}),
+    ("postgres", {"search_path": 'it\'s, "odd"', "wal_writer_delay": "0.5s"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "config"), RIGHT)
+def test_settings_in_any_spelling_are_kept(kind: str, config: dict[str, Any]) -> None:
+    with bench(kind) as made:
+        made.start(**config).stop()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_loading_settings_are_kept_too(kind: str) -> None:
+    with bench(kind, durability="full") as made:
+        settings = {**made.resolved.settings, **made.resolved.load_settings}
+        made.resolved = type(made.resolved)(settings=settings, session_sql=(), words=())
+        made.start().stop()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("durability", ["full", "os_crash_unsafe", "none"])
+def test_every_durability_is_one_the_server_keeps(kind: str, durability: str) -> None:
+    with running(kind, durability=durability) as (_, server):
+        assert server.alive()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_port_in_use_is_an_error_that_names_it(kind: str) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        with bench(kind) as made, pytest.raises(DynoError, match=str(port)):
+            made.start(port=port)
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_directory_that_the_account_cannot_reach_is_an_error(kind: str, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root changes accounts")
+    found = binaries(kind)
+    tmp_path.chmod(0o700)
+    with bench(kind) as made, pytest.raises(DynoError, match="cannot reach"):
+        made.system.prepare(found, tmp_path / "db", made.resolved)
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_server_stays_on_its_cpus(kind: str) -> None:
+    last = max(os.sched_getaffinity(0))
+    with bench(kind) as made:
+        server = made.system.start(
+            made.binaries, made.directory, made.resolved, cpus=[last], transport="tcp"
+        )
+        try:
+            assert server.pid is not None
+            assert os.sched_getaffinity(server.pid) == {last}
+        finally:
+            server.stop()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("tls", ["require", "verify", "prefer"])
+def test_tls_is_offered_as_the_target_asks(kind: str, tls: str) -> None:
+    import ssl
+
+    with running(kind, tls=tls) as (made, server):
+        server.create_schema("dyno_test")
+        target = server.engine_target(made.target, made.resolved, "dyno_test")
+        if tls == "prefer":
+            assert target["tls"] == "off"
+            return
+        context = ssl.create_default_context()
+        if tls == "verify":
+            context.load_verify_locations(target["tls"]["ca"])
+        else:
+            assert target["tls"] == "require"
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        tcp = target["address"]["tcp"]
+        if kind == "postgres":
+            pg8000.native.Connection(
+                target["user"],
+                password=target["password"],
+                database="dyno_test",
+                ssl_context=context,
+                **tcp,
+            ).close()
+        else:
+            pymysql.connect(
+                user=target["user"], password=target["password"], ssl=context, **tcp
+            ).close()
+
+
+# ---- ends that nobody planned
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_killed_server_is_noticed_and_cleaned_up(kind: str) -> None:
+    before, segments = socket_directories(), shared_memory()
+    with bench(kind) as made:
+        server = made.start()
+        assert server.pid is not None
+        assert wait_for(lambda: shared_memory_known(server), 10)
+        os.kill(server.pid, signal.SIGKILL)
+        assert wait_for(lambda: not server.alive(), 10)
+        server.stop()
+        assert gone(server.pid)
+        assert made.directory.exists(), "the log is still needed"
+    assert socket_directories() <= before
+    assert shared_memory() <= segments
+
+
+def shared_memory() -> set[str]:
+    """System V segments and POSIX objects that exist now."""
+    segments = {
+        "sysv " + line.split()[1] for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    }
+    return segments | {path.name for path in Path("/dev/shm").glob("PostgreSQL.*")}
+
+
+def shared_memory_known(server: Server) -> bool:
+    """The guardian looks four times a second; the test must not be faster than that."""
+    uptime_s = float(Path("/proc/uptime").read_text().split()[0])
+    ticks = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return uptime_s - int(ticks) / os.sysconf("SC_CLK_TCK") > 1.0
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_killed_guardian_takes_its_server_along(kind: str) -> None:
+    before = socket_directories()
+    with bench(kind) as made:
+        server = made.start()
+        assert server.pid is not None
+        os.kill(server.process.guardian_pid, signal.SIGKILL)  # type: ignore[attr-defined]
+        assert wait_for(lambda: gone(server.pid or 0), 60)
+        assert not server.alive()
+        server.stop()
+    assert socket_directories() <= before
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals) -> None:
+    binaries(kind)
+    before, segments = socket_directories(), shared_memory()
+    program = textwrap.dedent(f"""
+        import json, sys, time
+        from private_servers import running
+        with running({kind!r}) as (made, server):
+            print(json.dumps({{
+                "pid": server.pid,
+                "guardian": server.process.guardian_pid,
+                "directory": str(made.directory.parent),
+                "sockets": str(server.socket_path.parent),
+            }}), flush=True)
+            time.sleep(600)
+    """)
+    dyno = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent,
+        text=True,
+    )
+    try:
+        assert dyno.stdout is not None
+        facts = json.loads(dyno.stdout.readline())
+        assert not gone(facts["pid"])
+        assert Path(facts["directory"]).exists()
+    finally:
+        dyno.send_signal(number)
+        dyno.wait()
+    assert wait_for(lambda: gone(facts["pid"]), 60)
+    assert wait_for(lambda: gone(facts["guardian"]), 60)
+    assert wait_for(lambda: not Path(facts["directory"]).exists(), 60)
+    assert not Path(facts["sockets"]).exists()
+    assert wait_for(lambda: socket_directories() <= before, 30)
+    assert shared_memory() <= segments
+
+
+def test_the_terminal_cannot_stop_a_server() -> None:
+    with running("mariadb") as (_, server):
+        process = server.process  # type: ignore[attr-defined]
+        for number in (signal.SIGHUP, signal.SIGINT):
+            os.kill(process.guardian_pid, number)
+        assert os.getsid(process.guardian_pid) != os.getsid(0)
+        assert os.getsid(server.pid or 0) != os.getsid(process.guardian_pid)
+        assert server.alive()
