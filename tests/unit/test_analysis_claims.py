@@ -112,7 +112,7 @@ def test_verdicts_on_a_clear_run() -> None:
     assert "highest at 4 in 6 of 6 blocks" in found.claims[5].why
     each = found.claims[3]
     assert [part.verdict for part in each.parts] == [REFUTED, SUPPORTED, SUPPORTED]
-    assert each.why.startswith("1 of 3 comparisons refuted; at 1 session: all of 0.9")
+    assert each.why.startswith("1 of 3 comparisons refuted; at 1 session: 0.9")
 
 
 def test_an_open_claim_says_what_it_would_take() -> None:

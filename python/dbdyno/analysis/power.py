@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import optimize, special
 
-from dbdyno.analysis.contrast import Contrast, LogRatio, Mean, Median
+from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median
 
 POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
@@ -38,6 +38,9 @@ def blocks_needed(contrast: Contrast, alpha: float) -> int | None:
     """
     if isinstance(contrast, Median):
         return _sign_blocks(contrast, alpha)
+    if isinstance(contrast, Best):
+        ahead = contrast.inside if contrast.centre > 1 else contrast.outside
+        alpha /= len(ahead)
     values, null = _scale(contrast)
     if values is None:
         return None
@@ -76,6 +79,8 @@ def detectable(values: Sequence[float], alpha: float) -> float:
 def _scale(contrast: Contrast) -> tuple[tuple[float, ...] | None, float]:
     """Values and threshold on the scale where the t test works."""
     if isinstance(contrast, LogRatio) and contrast.threshold > 0:
+        return contrast.logs, math.log(contrast.threshold)
+    if isinstance(contrast, Best):  # the pair of levels that the answer hangs on
         return contrast.logs, math.log(contrast.threshold)
     if isinstance(contrast, Mean):
         return contrast.values, contrast.threshold

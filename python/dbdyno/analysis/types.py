@@ -13,7 +13,7 @@ NOT_TESTED = "not tested here"
 # Kinds of claim part.
 RATIO = "ratio"  # left over right, geometric mean of within-block ratios
 VALUE = "value"  # left alone against a number: arithmetic mean over blocks
-PEAK = "peak"  # best level that the claim allows over the best one that it rules out: against 1
+PEAK = "peak"  # best of the levels that the claim allows over best of the others, against 1
 PEAKS = "peaks"  # a level at which a metric peaks, or a ratio of two: median over blocks
 
 

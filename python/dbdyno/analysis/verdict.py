@@ -4,9 +4,8 @@ Each part of a claim becomes a contrast (one number a block); all contrasts of a
 error budget (`holm`); a verdict is read off the adjusted interval. Never judged: a quick run, fewer
 than 3 blocks, a zero or an outage in a cell that is compared.
 
-`peak(m, f) <= 4` holds if the best level that the claim allows beats the best one that it rules
-out: per block ln(max m over levels <= 4 / max m over levels > 4), against 0. So the noise of a flat
-top leaves it undecided instead of flipping it.
+`peak(m, f) <= 4` holds if the best level that the claim allows beats the best one that it rules out
+(`contrast.Best`). So the noise of a flat top leaves it undecided instead of flipping it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import describe, power, ratios
-from dbdyno.analysis.contrast import Contrast, Interval, LogRatio, Mean, Median
-from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.analysis.contrast import Best, Contrast, Interval, LogRatio, Mean, Median
+from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.holm import Adjusted, holm
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
@@ -122,7 +121,10 @@ def _ratio(measured: Measured, part: ResolvedPart) -> _Case:
     blank = _blank(part, RATIO, left.text, right.text, part.operator, part.threshold)
     blank = replace(blank, left_cell=left.cell, right_cell=right.cell)
     compared = ratios.pairs(measured, (left.cell, left.metric), (right.cell, right.metric))
-    return _from(blank, cells, compared, part.threshold)
+    case = _Case(blank, None, cells, compared.note)
+    if compared.problem:
+        return _without(case, f"not estimable: {compared.problem}")
+    return _open(case, LogRatio(compared.logs, part.threshold)) if compared.logs else _nothing(case)
 
 
 def _value(measured: Measured, part: ResolvedPart) -> _Case:
@@ -139,7 +141,7 @@ def _value(measured: Measured, part: ResolvedPart) -> _Case:
     case = _Case(blank, None, (cell,), note)
     if problem:
         return _without(case, f"not estimable: {problem}")
-    return _with(case, tuple(series.values()), Mean)
+    return _open(case, Mean(tuple(series.values()), part.threshold)) if series else _nothing(case)
 
 
 def _peak(measured: Measured, part: ResolvedPart) -> _Case:
@@ -156,13 +158,18 @@ def _peak(measured: Measured, part: ResolvedPart) -> _Case:
         reason = f"{which} levels {levels} were tested, so there is nothing to compare"
         return _without(_Case(blank, None, cells), reason)
     blocks, series, problem, note = _levels(measured, metric, cells)
-    left = tuple(max(series[cell][block] for cell in inside) for block in blocks)
-    right = tuple(max(series[cell][block] for cell in outside) for block in blocks)
-    if not problem and min((*left, *right), default=1.0) <= 0:
-        problem = f"{metric} is zero at all levels of one side"
+    zero = [cell for cell in cells for block in blocks if series[cell][block] <= 0]
+    if zero and not problem:
+        problem = f"{metric} is zero in some block of {describe.counted(len(set(zero)), 'level')}"
     seen = [_argmax(points, series, block) for block in blocks]
-    note = "; ".join(filter(None, [_seen(seen), note]))
-    return _from(blank, cells, ratios.Pairs(left, right, blocks, problem, note), 1.0)
+    case = _Case(blank, None, cells, "; ".join(filter(None, [_seen(seen), note])))
+    if problem:
+        return _without(case, f"not estimable: {problem}")
+    if not blocks:
+        return _nothing(case)
+    logs = {cell: tuple(math.log(series[cell][block]) for block in blocks) for cell in cells}
+    best = Best(tuple(logs[cell] for cell in inside), tuple(logs[cell] for cell in outside))
+    return _open(case, best)
 
 
 def _peaks(measured: Measured, part: ResolvedPart) -> _Case:
@@ -191,7 +198,8 @@ def _peaks(measured: Measured, part: ResolvedPart) -> _Case:
     case = _Case(blank, None, cells, "; ".join(filter(None, notes)))
     if problem:
         return _without(case, f"not estimable: {problem}")
-    return _with(case, tuple(left / right for left, right in pairs), Median)
+    quotients = tuple(left / right for left, right in pairs)
+    return _open(case, Median(quotients, part.threshold)) if quotients else _nothing(case)
 
 
 def _levels(
@@ -241,25 +249,9 @@ def _blank(
     )
 
 
-def _from(
-    blank: ClaimPart, cells: tuple[int, ...], compared: ratios.Pairs, threshold: float
-) -> _Case:
-    case = _Case(blank, None, cells, compared.note)
-    if compared.problem:
-        return _without(case, f"not estimable: {compared.problem}")
-    values = compared.logs
-    if not values:
-        return _nothing(case)
-    contrast = LogRatio(values, threshold)
-    centre = Ratio(contrast.centre, None, None, 0.95, contrast.n, None)
-    return replace(case, contrast=contrast, part=replace(blank, estimate=centre))
-
-
-def _with(case: _Case, values: tuple[float, ...], kind: type[Mean] | type[Median]) -> _Case:
-    if not values:
-        return _nothing(case)
-    contrast = kind(values, case.part.threshold)
-    centre = Ratio(contrast.centre, None, None, 0.95, contrast.n, None)
+def _open(case: _Case, contrast: Contrast) -> _Case:
+    """Ready to be judged; the estimate so far has no interval."""
+    centre = Ratio(contrast.centre, None, None, CONFIDENCE, contrast.n, None)
     return replace(case, contrast=contrast, part=replace(case.part, estimate=centre))
 
 
@@ -322,34 +314,42 @@ def _small(part: ClaimPart, centre: float, matters: float) -> bool:
 
 
 def _why(part: ClaimPart, case: _Case, contrast: Contrast) -> str:
-    estimate = part.estimate
-    assert estimate is not None
-    centre, span = describe.ratio(estimate.ratio), (estimate.ci_low, estimate.ci_high)
-    if part.kind in (VALUE, PEAKS):
-        centre = describe.number(estimate.ratio)
-    if None in span:
-        shown = f"{centre} (no interval at {estimate.level:.1%} from {contrast.n} blocks)"
-    elif part.kind == VALUE:
-        low, high = (describe.number(bound or 0.0) for bound in span)
-        shown = f"{centre} ({low} to {high})"
-    else:
-        shown = f"{centre} ({describe.interval(*span)})"
-    against = f"{part.operator} {part.threshold:g}"
-    if part.verdict == UNDECIDED:
-        text = f"{shown} lies on both sides of {against}"
-        if part.blocks_needed is not None:
-            text += f"; about {describe.counted(part.blocks_needed, 'more block')} would decide it"
-        elif part.kind != PEAKS:
-            text += "; more blocks would probably not decide it"
-        if isinstance(contrast, LogRatio):
-            seen = power.detectable(contrast.logs, 1 - estimate.level)
-            text += f"; a distance of {math.expm1(min(seen, 20.0)):.1%} would have been seen"
-    else:
-        side = "meets" if part.verdict == SUPPORTED else "is beyond"
-        text = f"all of {shown} {side} {against}"
+    """What decided a part or kept it open, with its numbers."""
+    shown, against = _shown(part), f"{part.operator} {part.threshold:g}"
+    if part.kind == PEAK:
+        shown, against = f"the best of the levels claimed is {shown} the best of the others", "1x"
+    words = {SUPPORTED: "all of it meets", REFUTED: "none of it meets"}
+    if part.kind == PEAK:
+        words = {SUPPORTED: "all of it above", REFUTED: "all of it below"}
+    if part.verdict != UNDECIDED:
+        text = f"{shown}: {words[part.verdict]} {against}"
         if part.small:
             text += "; real but too small to matter"
+        return "; ".join(filter(None, [text, case.note]))
+    text = f"{shown}: on both sides of {against}"
+    if part.blocks_needed is not None:
+        text += f"; about {describe.counted(part.blocks_needed, 'more block')} would decide it"
+    elif part.kind != PEAKS:
+        text += "; more blocks would probably not decide it"
+    if isinstance(contrast, LogRatio):
+        assert part.estimate is not None
+        seen = power.detectable(contrast.logs, 1 - part.estimate.level)
+        text += f"; a distance of {math.expm1(min(seen, 20.0)):.1%} would have been seen"
     return "; ".join(filter(None, [text, case.note]))
+
+
+def _shown(part: ClaimPart) -> str:
+    """An estimate with its interval: `2.92x (2.85-2.99)`, `0.33 (0.25 to 0.41)`."""
+    estimate = part.estimate
+    assert estimate is not None
+    low, high = estimate.ci_low, estimate.ci_high
+    times = part.kind in (RATIO, PEAK)
+    centre = f"{describe.ratio(estimate.ratio)}x" if times else describe.number(estimate.ratio)
+    if low is None or high is None:
+        return f"{centre} (no interval at {estimate.level:.1%} from {estimate.n} blocks)"
+    if times:
+        return f"{centre} ({describe.interval(low, high)})"
+    return f"{centre} ({describe.number(low)} to {describe.number(high)})"
 
 
 # -- a claim from its parts ----------------------------------------------------------------------
