@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 from plans import plan
 
@@ -16,6 +17,7 @@ from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.store.run import SCHEMA_VERSION, Run
 from dbdyno.store.scrub import scrub
 
+SCHEMA = Path(__file__).parents[2] / "schemas" / "manifest.schema.json"
 ENVIRONMENT = {"kernel": "6.1", "cpus": 2}
 
 
@@ -52,6 +54,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert again.manifest["blocks_done"] == 1
     assert again.pid is None
     text = (tmp_path / "run" / "manifest.json").read_text()
+    jsonschema.validate(json.loads(text), json.loads(SCHEMA.read_text(encoding="utf-8")))
     assert text.lstrip("{ \n").startswith('"schema_version"')
     stored = (tmp_path / "run/trials/b01-t001/plan.json").read_text()
     assert "s3cret" not in stored

@@ -134,8 +134,8 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
 class Tagged:
     """A line of the log: what was recorded from `start_s` for `length_s` under `tag`.
 
-    Tags: `<group>` (transactions, a line an interval), `<group>/<class>`, `<group>/!errors`,
-    `!lag`.
+    Tags: `<group>` (transactions, a line a measured interval), `<group>/<class>`,
+    `<group>/!errors`, `<group>/!warmup` (transactions that do not count), `!lag`.
     """
 
     tag: str
