@@ -66,6 +66,21 @@ def test_without_overrides_the_text_is_untouched() -> None:
     assert spec.load(CACHE).text == CACHE.read_text()
 
 
+def test_null_takes_a_key_back() -> None:
+    keys = ["budget", "cpus", "needs", "claims", "require", "warmup", "state", "blocks"]
+    s = spec.load(CACHE, [f"{key}=null" for key in keys])
+    assert (s.budget_s, s.cpus.generator, s.needs.cores, s.claims, s.require) == (
+        None,
+        (),
+        None,
+        (),
+        (),
+    )
+    assert (s.cells[0].warmup_s, s.data, s.blocks) == (10.0, None, 6)
+    with pytest.raises(DynoError, match="`experiment` is missing"):
+        spec.load(CACHE, ["experiment=null"])
+
+
 def test_overrides_of_a_real_file_reproduce() -> None:
     s = spec.load(CACHE, ["readers.rows=2000000", "updater.rows=2000000", "budget=null"])
     again = spec.load(s.text)

@@ -62,7 +62,7 @@ class RawFactor:
 
 def read(node: Node | None, paths: Paths) -> tuple[RawFactor, ...]:
     """The factors under `factors:`. DynoError for anything that cannot be varied."""
-    if node is None:
+    if node is None or node.value is None:
         return ()
     if not isinstance(node.value, Mapping):
         raise DynoError(

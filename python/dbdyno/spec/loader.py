@@ -110,13 +110,13 @@ def _require(root: Node) -> None:
         ("targets", "targets: {db: {kind: sqlite}}"),
         ("groups", "workload: {kind: oltp}"),
     ):
-        if key not in root.mapping:
+        if key not in root.mapping or root.mapping[key].value is None:
             name = "workload` or `groups" if key == "groups" else key
             raise DynoError(f"`{name}` is missing", where=root.where, fix=f"add `{example}`")
 
 
 def _head(root: Node) -> HeadModel:
-    part = replace(root, value={k: n for k, n in root.mapping.items() if k in model.HEAD_KEYS})
+    part = _part(root, model.HEAD_KEYS)
     try:
         return HeadModel.model_validate(part.plain())
     except ValidationError as error:
@@ -124,8 +124,14 @@ def _head(root: Node) -> HeadModel:
 
 
 def _setup_of(root: Node) -> Node:
-    keys = ("targets", "groups", *model.SETUP_KEYS)
-    return replace(root, value={key: root.mapping[key] for key in keys if key in root.mapping})
+    return _part(root, ("targets", "groups", *model.SETUP_KEYS))
+
+
+def _part(root: Node, keys: Sequence[str]) -> Node:
+    """The entries under these keys; one without a value (`budget:`, `--set cpus=null`) counts as
+    not given."""
+    kept = {key: node for key, node in root.mapping.items() if key in keys}
+    return replace(root, value={k: node for k, node in kept.items() if node.value is not None})
 
 
 def _validated(setup: Node, levels: str = "") -> SetupModel:
