@@ -88,7 +88,7 @@ fn converse(
                 }
             }
             // What is there is no whole message: more must come behind it.
-            Progress::More if out.is_empty() => {
+            Progress::More if out.is_empty() && consumed == 0 => {
                 link.receive_some(&mut input, TIMEOUT)?;
             }
             Progress::More => {}

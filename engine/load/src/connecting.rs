@@ -63,7 +63,9 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     fn open(&mut self, index: u32) -> Result<()> {
+        let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[index as usize];
+        seat.opened_ns = now_ns;
         let lane = &self.lanes[seat.group];
         match lane.driver.session(seat.session.number())? {
             Connection::Timed(timed) => {
@@ -84,7 +86,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                     Error::new(Kind::System, format!("cannot watch a socket: {error}"))
                         .hint("raise fs.epoll.max_user_watches")
                 })?;
-                self.add_timer(index, self.now_ns + CONNECT_TIMEOUT_NS, Cause::ConnectTimeout);
+                self.add_timer(index, now_ns + CONNECT_TIMEOUT_NS, Cause::ConnectTimeout);
                 if connected {
                     self.greet(index);
                 }
@@ -221,7 +223,9 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
         seat.address = 0;
         seat.failures += 1;
-        if !seat.is_settled && (seat.failures >= START_ATTEMPTS || is_final(&error)) {
+        let took_long = now_ns.saturating_sub(seat.opened_ns) >= CONNECT_TIMEOUT_NS;
+        let is_enough = seat.failures >= START_ATTEMPTS || took_long || is_final(&error);
+        if !seat.is_settled && is_enough {
             seat.is_settled = true;
             self.control.gates[seat.group].failed(error.clone());
         }

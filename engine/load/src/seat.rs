@@ -73,6 +73,8 @@ pub struct Seat {
     pub failures: u32,
     /// Which of the host's addresses is being tried.
     pub address: usize,
+    /// When the last attempt to connect began.
+    pub opened_ns: u64,
     /// When the connection was closed by us.
     pub closed_ns: u64,
     /// The outage that it is in.
@@ -95,6 +97,7 @@ impl Seat {
             has_begun: false,
             failures: 0,
             address: 0,
+            opened_ns: 0,
             closed_ns: 0,
             down: None,
         }

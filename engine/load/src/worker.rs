@@ -372,6 +372,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 self.send_out(index);
             }
             match progress {
+                // A whole message without an event may have been consumed: go on behind it.
+                Progress::More if consumed > 0 => {}
                 Progress::More => return at,
                 Progress::Reply(reply) if self.seats[index as usize].stage == Stage::Up => {
                     self.answered(index, reply, stamp_ns);
