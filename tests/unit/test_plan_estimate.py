@@ -60,7 +60,7 @@ def test_what_is_touched() -> None:
     assert touched.words == {
         "durability": "full",
         "isolation": "repeatable_read",
-        "memory": str(1 << 30),
+        "memory": "1Gi",
     }
     assert touched.config == {
         "innodb_flush_method": ("O_DIRECT",),

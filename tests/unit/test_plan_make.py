@@ -191,6 +191,24 @@ def test_a_system_that_is_missing_and_not_optional_is_an_error() -> None:
     assert "optional: true" in caught.value.fix
 
 
+def test_what_a_system_refuses_is_said_with_cell_and_place() -> None:
+    def refuse(target: TargetPlan) -> dict[str, str]:
+        if target.config["x"] == 2:
+            raise DynoError("db: x cannot be 2", fix="use 1")
+        return {}
+
+    loaded = spec.load(demo("db.config.x: [1, 2]"))
+    with pytest.raises(DynoError, match=r"x cannot be 2 \(in cell db.config.x=2\)") as caught:
+        plan.make(loaded, machine(), data_settings=refuse)
+    assert caught.value.where is not None
+    assert caught.value.where.line == 3
+
+
+def test_studies_are_accepted_by_their_systems() -> None:
+    for path in sorted((Path(__file__).parents[2] / "studies").glob("*.yaml")):
+        assert plan.make(spec.load(path), machine()).cells
+
+
 def test_no_cell_left_is_an_error() -> None:
     text = demo("sessions: [1, 2]").replace("mariadb", "mariadb, optional: true")
     with pytest.raises(DynoError, match="no cell can run here: no mariadb"):

@@ -312,6 +312,11 @@ WRONG = {
         "changes nothing",
         "",
     ),
+    "a level that nothing looks at": (
+        ONE.replace("read_only", "point_select") + "factors:\n  workload.range_size: [10, ¶100]\n",
+        "changes nothing",
+        "",
+    ),
     "a level that spells out the preset": (
         ONE + "factors:\n  f: {a: {}, ¶b: {workload.point_selects: 10}}\n",
         "changes nothing",

@@ -175,6 +175,14 @@ def _words(target: TargetPlan) -> dict[str, str]:
     given = {
         "durability": target.durability,
         "isolation": target.isolation,
-        "memory": None if target.memory_bytes is None else str(target.memory_bytes),
+        "memory": None if target.memory_bytes is None else _size(target.memory_bytes),
     }
     return {word: value for word, value in given.items() if value is not None}
+
+
+def _size(size_bytes: int) -> str:
+    """1073741824 -> 1Gi: as one would write it."""
+    for unit, factor in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
+        if size_bytes and size_bytes % factor == 0:
+            return f"{size_bytes // factor}{unit}"
+    return str(size_bytes)

@@ -220,8 +220,20 @@ class _Maker:
             warmup_s=warmup_s,
             duration_s=duration_s,
             interval_s=min(draft.source.interval_s, duration_s),
-            data_key=data.cell_key(draft.targets, draft.groups, self.data_settings),
+            data_key=self._data_key(draft),
         )
+
+    def _data_key(self, draft: _Draft) -> str:
+        try:
+            return data.cell_key(draft.targets, draft.groups, self.data_settings)
+        except DynoError as error:
+            levels = ", ".join(f"{name}={level}" for name, level in draft.levels.items())
+            raise DynoError(
+                f"{error.what} (in cell {levels})" if levels else error.what,
+                where=error.where or self.spec.places.get("targets"),
+                cause=error.cause,
+                fix=error.fix,
+            ) from None
 
     # --- how often ------------------------------------------------------------------------------
 

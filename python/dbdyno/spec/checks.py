@@ -107,7 +107,7 @@ def _with(rest: tuple[str, ...], position: int, level: str) -> tuple[str, ...]:
 def _meaning(cell: Cell) -> Cell:
     """The cell without its name, options spelt out: equal if nothing differs at run time."""
     groups = tuple(
-        replace(group, options=workloads.effective(group.kind, group.options))
+        replace(group, options=workloads.meaning(group.kind, group.options))
         for group in cell.groups
     )
     return replace(cell, index=0, levels={}, groups=groups)

@@ -35,14 +35,14 @@ class Option:
 
 
 SHAPES = ("uniform", "zipfian", "gaussian", "pareto", "special")
-READ_COUNTS = (
-    "point_selects",
+RANGE_COUNTS = (
     "simple_ranges",
     "sum_ranges",
     "order_ranges",
     "distinct_ranges",
     "filter_ranges",
 )
+READ_COUNTS = ("point_selects", *RANGE_COUNTS)
 WRITE_COUNTS = ("index_updates", "non_index_updates", "delete_inserts", "deletes", "inserts")
 COUNTS = (*READ_COUNTS, *WRITE_COUNTS)
 
@@ -121,6 +121,20 @@ def effective(workload: str, options: Mapping[str, Any]) -> dict[str, Any]:
     full |= {name: value for name, value in options.items() if value is not None}
     full.setdefault("id_range", full["rows"])
     del full["preset"]  # spelt out by now: two spellings of one workload must compare equal
+    return full
+
+
+def meaning(workload: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """`effective` without what nothing looks at: equal for two workloads that send and load the
+    same. A range's size means nothing without ranges, a parameter only with its distribution."""
+    full = effective(workload, options)
+    if not any(full[name] for name in RANGE_COUNTS):
+        del full["range_size"]
+    if not full["point_selects"]:
+        del full["in_list"]
+    for option in options_of(workload):
+        if option.of_distribution and option.of_distribution != full["distribution"]:
+            del full[option.name]
     return full
 
 
