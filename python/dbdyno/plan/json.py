@@ -6,6 +6,7 @@ does not know, or lacks, is an error: another version of dbdyno wrote it.
 
 from __future__ import annotations
 
+import functools
 import types
 import typing
 from collections.abc import Mapping
@@ -50,7 +51,7 @@ def _encode(value: Any) -> Any:
 def _decode_object(kind: type[T], data: Any, path: str) -> T:
     if not isinstance(data, Mapping):
         raise _damaged(path, "is not an object")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     if unknown := sorted(set(data) - set(known)):
         raise _damaged(f"{path}.{unknown[0]}", "is not known")
@@ -61,6 +62,12 @@ def _decode_object(kind: type[T], data: Any, path: str) -> T:
         elif field.default is MISSING and field.default_factory is MISSING:
             raise _damaged(f"{path}.{name}", "is missing")
     return kind(**values)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Evaluated annotations: by far the dearest step for a plan of many trials."""
+    return get_type_hints(kind)
 
 
 def _decode(hint: Any, data: Any, path: str) -> Any:
