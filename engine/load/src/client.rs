@@ -124,13 +124,13 @@ impl<'a> Client<'a> {
     /// Sends what is to be sent and waits for the next event.
     fn next(&mut self) -> Result<Progress> {
         loop {
+            // What was received may have called for an answer: sent before we wait again.
+            let event = self.digest()?;
             self.flush()?;
-            match self.digest()? {
-                Progress::More => {
-                    self.link.receive_some(&mut self.input, self.timeout)?;
-                }
-                event => return Ok(event),
+            if event != Progress::More {
+                return Ok(event);
             }
+            self.link.receive_some(&mut self.input, self.timeout)?;
         }
     }
 

@@ -117,7 +117,7 @@ fn job<'a>(
     })?;
     let workload = (workload.build)(&group.options, kind.dialect, plan.seed)
         .map_err(|error| in_group(error, &group.name))?;
-    let target = loading(target, kind.dialect);
+    let target = loading(target);
     Ok(Job {
         group,
         dialect: kind.dialect,
@@ -130,16 +130,14 @@ fn job<'a>(
 }
 
 /// The target as loading needs it.
-fn loading(target: &Target, dialect: Dialect) -> Target {
+fn loading(target: &Target) -> Target {
     let mut target = target.clone();
     if matches!(target.address, Address::File(_)) {
         target.options.insert("create".into(), true.into());
     }
-    if dialect == Dialect::Mysql {
-        // Safe, since rows are unique by construction; InnoDB may then sort rows into an empty
-        // table's indexes instead of inserting one by one, and keeps only one undo record.
-        target.session_sql.push("SET unique_checks = 0, foreign_key_checks = 0".into());
-    }
+    // Not for MySQL: `unique_checks = 0, foreign_key_checks = 0`, as dumps have it. It makes MariaDB
+    // 10.11 sort rows through a file into an empty table: 6.0 s of its CPU for a million rows that
+    // come in order, against 2.7 s.
     target
 }
 

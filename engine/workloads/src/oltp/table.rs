@@ -29,6 +29,8 @@ pub fn table(n: u64, settings: &Settings, dialect: Dialect) -> Table {
     }
 }
 
+/// Statistics are gathered here, lest the server gather them in the middle of the first trial and
+/// change its plans.
 fn finish(n: u64, name: &str, rows: u64, dialect: Dialect) -> Vec<String> {
     let index = format!("CREATE INDEX k_{n} ON {name} (k)");
     match dialect {
@@ -38,7 +40,9 @@ fn finish(n: u64, name: &str, rows: u64, dialect: Dialect) -> Vec<String> {
             format!("ALTER TABLE {name} ADD PRIMARY KEY (id)"),
             index,
             format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {rows})"),
+            format!("VACUUM (ANALYZE) {name}"),
         ],
-        Dialect::Sqlite | Dialect::Mysql | Dialect::Null => vec![index],
+        Dialect::Mysql => vec![index, format!("ANALYZE TABLE {name}")],
+        Dialect::Sqlite | Dialect::Null => vec![index],
     }
 }
