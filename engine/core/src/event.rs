@@ -4,12 +4,13 @@
 //! `unix_s` puts that start on the wall clock. The JSON Schema is committed as
 //! `schemas/engine-event.schema.json`; `schemas/examples/` is parsed by both test suites.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One line of the event stream.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Event {
     /// First line: who speaks, and the price of its clock.
     Start {
@@ -126,7 +127,7 @@ pub enum Event {
 }
 
 /// Part of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Not counted.
@@ -137,7 +138,8 @@ pub enum Phase {
 
 /// One group in one interval. Latencies are transactions' service times; absent when nothing
 /// committed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GroupInterval {
     /// Committed transactions.
     pub transactions: u64,
@@ -157,7 +159,8 @@ pub struct GroupInterval {
 
 /// Summary of a latency histogram, nanoseconds. Percentiles are upper bounds of their bucket
 /// (width < 1 %); a percentile with fewer than 10 / (1 - q) values behind it is absent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Values.
     pub count: u64,
@@ -176,7 +179,8 @@ pub struct Latency {
 }
 
 /// The meter in one interval.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Generator {
     /// CPU of each load thread as a share of the interval, 0 to 1; of many, the 64 busiest.
     pub busy: Vec<f64>,
@@ -185,7 +189,8 @@ pub struct Generator {
 }
 
 /// One group over the measured time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GroupTotal {
     /// Committed transactions.
     pub transactions: u64,
@@ -210,7 +215,8 @@ pub struct GroupTotal {
 }
 
 /// The meter over the measured time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GeneratorTotal {
     /// CPU of the load threads, user and system, over the measured time.
     pub cpu_s: f64,

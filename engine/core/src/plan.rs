@@ -3,6 +3,7 @@
 //! Unknown fields are refused, so that a misspelt option can never be ignored. The JSON Schema of
 //! these types is committed as `schemas/engine-plan.schema.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub type Options = BTreeMap<String, serde_json::Value>;
 
 /// One job: a measured trial, or the loading of a data set.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Must equal [`SCHEMA_VERSION`].
@@ -53,7 +54,7 @@ fn one() -> f64 {
 }
 
 /// What the engine is to do with a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Job {
     /// Drive load and measure it.
@@ -63,7 +64,7 @@ pub enum Job {
 }
 
 /// A system under test as the engine sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// Name in the list of drivers: `null`, `sqlite`, `mysql`, `postgres`.
@@ -94,7 +95,7 @@ pub struct Target {
 }
 
 /// A password. Its `Debug` form does not show it.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(pub String);
 
@@ -112,7 +113,7 @@ impl std::fmt::Debug for Secret {
 }
 
 /// Where a target is found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Address {
     /// Host name or address, and port.
@@ -131,7 +132,7 @@ pub enum Address {
 }
 
 /// How statements are sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// Prepared once a connection, executed with binary parameters.
@@ -142,7 +143,7 @@ pub enum Protocol {
 }
 
 /// Encryption of a connection, in the words of libpq and of MySQL's clients.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tls {
     /// Encrypted, certificate checked against the system's roots and the host name.
@@ -159,7 +160,7 @@ pub enum Tls {
 }
 
 /// One workload with its own sessions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// Name, unique in the plan.
