@@ -51,6 +51,18 @@ def interval(low: float | None, high: float | None) -> str:
     return f"{sig3(low)} to {sig3(high)}"
 
 
+def plus_minus(mean: float, half: float) -> str:
+    """A mean and half its interval: 6.43 ± 0.004; half has two significant digits at most, and no
+    more decimals than say something beside the mean."""
+    if half <= 0:
+        return sig3(mean)
+    places = max(0, 1 - math.floor(math.log10(half)))
+    most = max(0, 3 - math.floor(math.log10(abs(mean)))) if mean else places
+    text = f"{round(half, 1 - math.floor(math.log10(half))):,.{min(places, most)}f}"
+    least = f"< {10.0**-most:.{most}f}"
+    return f"{sig3(mean)} ± {text if float(text.replace(',', '')) else least}"
+
+
 def times(ratio: float | None) -> str:
     """A ratio as a factor: 2.61×."""
     if ratio is None:

@@ -46,7 +46,7 @@ def terminal(run: Run, findings: Findings) -> RenderableType:
         parts.append(
             Text(f"not tested: {visible(skipped.what)} ({visible(skipped.why)})", style="dim")
         )
-    parts += [Text(), Text(f"report: {run.path / HTML}")]
+    parts += [Text(), Text(f"report: {run.path / HTML}", no_wrap=True, overflow="ignore")]
     return Group(*parts)
 
 
@@ -99,7 +99,7 @@ def _claims(views: list[claims.ClaimView]) -> Table:
         show_header=False,
         title_style="bold",
     )
-    shown.add_column(no_wrap=True)
+    shown.add_column(max_width=18)
     shown.add_column(overflow="fold")
     for claim in views:
         style = _STYLE[claim.css]

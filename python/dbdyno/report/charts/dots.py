@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from dbdyno.report.charts.scale import Scale, linear_ticks, log_ticks
 from dbdyno.report.charts.svg import SERIES, Canvas, plain, shorten, text_width
-from dbdyno.report.numbers import interval, sig3, tick
+from dbdyno.report.numbers import interval, plus_minus, sig3, tick
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def value_text(row: Row) -> str:
     one."""
     if row.low is None or row.high is None:
         return sig3(row.mean)
-    return f"{sig3(row.mean)} ± {sig3((row.high - row.low) / 2)}"
+    return plus_minus(row.mean, (row.high - row.low) / 2)
 
 
 def _whisker(canvas: Canvas, row: Row, x: Scale, y: float, unit: str) -> None:

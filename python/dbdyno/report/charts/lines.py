@@ -156,6 +156,6 @@ def _labels(
         if not one.points:
             continue
         css = f"s{one.style % SERIES}"
-        if abs(label_y - 4 - y(mean)) > 5 or x(end_x) < x.end - 12:
+        if abs(label_y - 4 - y(mean)) > 8 or x(end_x) < x.end - 12:
             canvas.line(x(end_x) + 12, y(mean), at - 3, label_y - 4, f"lead {css}")
         canvas.text(at, label_y, shorten(label, room - 6), f"name {css}")

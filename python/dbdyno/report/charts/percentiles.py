@@ -97,7 +97,7 @@ def percentile_chart(
         end_x, end_y = x(points[-1][0]), y(points[-1][1])
         if named:
             text_x = width - room + 8
-            if abs(at_y - 4 - end_y) > 4 or end_x < text_x - 14:
+            if abs(at_y - 4 - end_y) > 8 or end_x < text_x - 14:
                 canvas.line(end_x + 2, end_y, text_x - 2, at_y - 4, f"lead {css}")
             canvas.text(text_x, at_y, shorten(label, room - 8), f"name {css}")
     return canvas.render()

@@ -41,7 +41,10 @@ def linear_ticks(high: float, wanted: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float, wanted: int = 6) -> list[float]:
-    """Ticks within [low, high] at decades, or at 1-2-5 where few decades are shown."""
+    """Ticks within [low, high]: decades, 1-2-5 where few decades are shown, even steps for less."""
+    if high / low < 2.2:
+        even = linear_ticks(high, math.ceil(wanted * high / (high - low)))
+        return [value for value in even if low <= value <= high][-wanted:]
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for steps in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
         ticks = [

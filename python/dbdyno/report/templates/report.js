@@ -143,7 +143,10 @@ function showSamples(trial) {
       }
       home.lines.push({label: counters ? "value" : line.name.replace(/_(percent|bytes_per_s|per_s|bytes|cores)$/, "").replace(/_/g, " "), values: line.values});
     });
-    charts.forEach(function (c) { plot(small, trial, c.title, c.unit, s.t, c.lines, 130); });
+    charts.forEach(function (c) {
+      if (c.lines.length === 1 && !counters) { c.title += ": " + c.lines[0].label; c.lines[0].label = "value"; }
+      plot(small, trial, c.title, c.unit, s.t, c.lines, 130);
+    });
   });
 }
 
@@ -209,7 +212,7 @@ if (main && data.cells.length) {
 /* Saves a chart with the page's style and colours resolved in it. */
 function rules() {
   var kept = [];
-  Array.prototype.forEach.call(document.styleSheets[0].cssRules, function (rule) {
+  Array.prototype.forEach.call(document.getElementById("style").sheet.cssRules, function (rule) {
     if (rule.selectorText && rule.selectorText.indexOf(".chart") === 0) kept.push(rule.cssText.replace(/\.chart /g, ""));
   });
   var text = kept.join("\n");

@@ -1,0 +1,72 @@
+"""Reports held against golden files, volatile parts masked.
+
+Update: `pytest tests/golden --snapshot-update`, then read the difference before committing it.
+"""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from dbdyno import __version__, report
+from dbdyno.report import page, write
+from fixtures import synthetic_run as synthetic
+
+
+class Html(SingleFileSnapshotExtension):
+    _write_mode = WriteMode.TEXT
+    file_extension = "html"
+
+
+class Markdown(Html):
+    file_extension = "md"
+
+
+class Plain(Html):
+    file_extension = "txt"
+
+
+class Svg(Html):
+    file_extension = "svg"
+
+
+def masked(html: str) -> str:
+    """The page without what changes for other reasons: style, script, data, drawings, version."""
+    html = re.sub(r"(?s)(<(style|script)\b[^>]*>).*?(</\2>)", r"\1...\3", html)
+    html = re.sub(r"(?s)<svg\b.*?<title>(.*?)</title>.*?</svg>", r"[drawing: \1]", html)
+    html = re.sub(r'"data:[^"]{20,}"', '"data:..."', html)
+    return html.replace(__version__, "VERSION").replace("\n\n", "\n")
+
+
+@pytest.mark.parametrize("name", ["engines", "cache_run", "hostile"])
+def test_html(name: str, snapshot: SnapshotAssertion) -> None:
+    data = page.context(*getattr(synthetic, name)(Path("RUN")))
+    assert masked(write.html(data)) == snapshot(extension_class=Html)
+
+
+@pytest.mark.parametrize("name", ["engines", "cache_run", "hostile"])
+def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
+    data = page.context(*getattr(synthetic, name)(Path("RUN")))
+    body = write.markdown(data).replace(__version__, "VERSION")
+    assert body == snapshot(extension_class=Markdown)
+
+
+def test_terminal(snapshot: SnapshotAssertion) -> None:
+    run, findings = synthetic.engines(Path("RUN"))
+    out = StringIO()
+    Console(file=out, width=100).print(report.terminal(run, findings))  # type: ignore[arg-type]
+    said = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    assert said == snapshot(extension_class=Plain)
+
+
+@pytest.mark.parametrize("name", ["engines", "cache_run"])
+def test_headline_chart(name: str, snapshot: SnapshotAssertion) -> None:
+    data = page.context(*getattr(synthetic, name)(Path("RUN")))
+    drawing = data["headline"][0].wide.replace("><", ">\n<")
+    assert drawing == snapshot(extension_class=Svg)

@@ -1,0 +1,205 @@
+"""The report's parts: layout, names, series, servers, tables, what was tested."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dbdyno.analysis.types import UNDECIDED, VALUE, ClaimPart, ClaimResult, Ratio
+from dbdyno.report import claims, layout, names, page, series, servers, tables, tested, text, waits
+from fixtures import synthetic_run as synthetic
+
+ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
+CACHE, CACHE_FINDINGS = synthetic.cache_run(Path("."))
+
+
+def test_sessions_make_the_axis_and_engines_the_lines() -> None:
+    roles = layout.choose(ENGINES.plan)
+    assert roles.x is not None
+    assert roles.x.name == "workload.sessions"
+    assert [f.name for f in roles.series] == ["engine"]
+    assert roles.x_label == "sessions (threads)"
+    assert roles.cell(ENGINES.plan.cells[0].levels) == "mariadb · sessions 1"
+    assert sorted(roles.styles.values()) == [0, 1, 2]
+
+
+def test_without_a_numeric_axis_rows_are_drawn_and_bare_levels_named() -> None:
+    roles = layout.choose(CACHE.plan)
+    assert roles.x is None
+    assert roles.cell(CACHE.plan.cells[0].levels) == "cache on · id range 10000"
+
+
+def test_many_lines_become_panels() -> None:
+    plan = ENGINES.plan
+    extra = replace(plan.factors[0], name="durability", levels=("full", "none", "os"))
+    cells = tuple(
+        replace(c, levels={**c.levels, "durability": level})
+        for c in plan.cells
+        for level in extra.levels
+    )
+    roles = layout.choose(replace(plan, factors=(*plan.factors, extra), cells=cells))
+    assert [f.name for f in roles.panels] == ["durability"]
+    assert [f.name for f in roles.series] == ["engine"]
+
+
+def test_metric_names_have_words_and_units() -> None:
+    groups = ("readers", "updater")
+    p95 = names.describe("readers.service_ms_p95", groups)
+    assert (p95.group, p95.column, p95.unit, p95.better) == ("readers", "readers p95 ms", "ms", -1)
+    assert names.describe("status.Com_select").label == "Com_select"
+    assert names.describe("disk.write_bytes_per_s").unit == "bytes/s"
+    ordered = names.order(
+        ["cpu.user", "updater.service_ms_p95", "readers.operations_per_s"], groups
+    )
+    assert ordered == ["readers.operations_per_s", "updater.service_ms_p95", "cpu.user"]
+
+
+def test_thinning_keeps_the_mean_and_the_bound() -> None:
+    values = [float(i) for i in range(1000)]
+    thin = series.thin(values, 100)
+    assert len(thin) == 100
+    known = [v for v in thin if v is not None]
+    assert sum(known) / len(known) == pytest.approx(499.5, rel=1e-3)
+    assert series.thin([None, None, 3.0], 10) == [None, None, 3]
+    assert series.thin([None] * 20, 10) == [None] * 10
+
+
+def test_samples_shown_are_bounded_and_telling_ones_lead() -> None:
+    metrics = [{f"status.Counter_{i}": float(i + j) for i in range(300)} for j in range(3)]
+    metrics[0]["status.Innodb_row_lock_waits"] = 5.0
+    metrics[0]["cpu.user"] = 0.5
+    metrics[0]["cpu.busy"] = 0.7
+    metrics[0]["db.server.rss_bytes"] = 1.0
+    chosen = series.choose_samples(metrics)
+    assert ("cpu", "user") in chosen
+    assert ("cpu", "busy") not in chosen
+    assert ("db.server", "rss_bytes") in chosen
+    counters = [key for key in chosen if key[0] == "status"]
+    assert counters[0] == ("status", "Innodb_row_lock_waits")
+    assert len(counters) == series.COUNTERS
+
+
+def test_a_trial_is_read_with_its_warm_up() -> None:
+    record = ENGINES.kept[0]
+    chosen = [("cpu", "user"), ("status", "Com_select"), ("status", "absent")]
+    trial = series.read_trial(ENGINES.events(record.id), ENGINES.samples(record.id), chosen)
+    assert trial.t[0] < 0 < trial.t[-1]
+    compact = series.compact(trial, chosen, 240)
+    assert len(compact["groups"]["workload"]["tps"]) == len(trial.t)
+    assert all(v is None for v in compact["sources"]["status"]["v"]["absent"])
+    assert "errors" not in compact["groups"]["workload"]
+
+
+def test_settings_that_differ_are_found_and_volatile_ones_left_out() -> None:
+    roles = layout.choose(CACHE.plan)
+    rows = servers.different_settings(CACHE.kept, CACHE.plan.cells, roles)
+    assert [row.name for row in rows] == ["query_cache_size", "query_cache_type"]
+    assert dict(rows[1].values) == {"ON": "cache on", "OFF": "cache off"}
+    rows = servers.different_settings(ENGINES.kept, ENGINES.plan.cells, layout.choose(ENGINES.plan))
+    assert rows == []  # engines are different kinds: their settings are not one another's
+
+
+def test_plans_that_differ_are_flagged_and_put_first() -> None:
+    views = servers.plans(CACHE.kept, CACHE.plan, layout.choose(CACHE.plan))
+    assert views[0].differs
+    assert {where for where, _ in views[0].plans} == {"cache on", "cache off"}
+    views = servers.plans(ENGINES.kept, ENGINES.plan, layout.choose(ENGINES.plan))
+    assert not views[0].differs  # three kinds of server speak three languages
+
+
+def test_plans_that_differ_in_numbers_only_are_one() -> None:
+    assert servers.shape("cost=0.4..8.44 rows=1") == servers.shape("cost=0.5..9  rows=100")
+    assert servers.shape("Seq Scan") != servers.shape("Index Scan")
+
+
+def test_csv_has_a_row_a_trial_and_no_formula() -> None:
+    roles = layout.choose(ENGINES.plan)
+    rows = list(csv.reader(io.StringIO(tables.trials_csv(ENGINES.kept, ENGINES.plan, roles))))
+    assert len(rows) == 1 + len(ENGINES.kept)
+    assert len({len(row) for row in rows}) == 1
+    cells = list(csv.DictReader(io.StringIO(tables.cells_csv(ENGINE_FINDINGS.cells, roles))))
+    tps = [r for r in cells if r["metric"] == "transactions_per_s"]
+    assert len(tps) == len(ENGINES.plan.cells)
+    assert float(tps[0]["ci_low"]) < float(tps[0]["mean"]) < float(tps[0]["ci_high"])
+    assert tables._safe("=1+1") == "'=1+1"
+
+
+def test_ratio_tables_lead_with_the_headline_and_the_main_factor() -> None:
+    roles = layout.choose(ENGINES.plan)
+    shown = tables.ratio_tables(ENGINE_FINDINGS, roles, ("workload",))
+    assert shown[0].metric.name == "transactions_per_s"
+    assert [t.factor for t in shown[:2]] == ["engine", "sessions"]
+
+
+def test_what_was_tested_and_what_was_not() -> None:
+    plan = ENGINES.plan
+    said = tested.sentence(plan, ENGINES.kept, ENGINES.environment)
+    assert "12 cells × 6 blocks, 72 trials measured" in said
+    assert "20 s each after 5 s of warm-up" in said
+    assert "8 CPUs" in said
+    roles = layout.choose(plan)
+    missing = tested.not_tested(plan, ENGINES.kept[:-2], roles)
+    assert [m.what for m in missing] == ["engine=mysql", plan.claims[3], "2 planned trials"]
+    void = [ENGINES.kept[0].replace(status="void", void_reason="tmp tables"), *ENGINES.kept[1:]]
+    assert "void: tmp tables" in tested.not_tested(plan, void, roles)[-1].why
+
+
+def test_cpus_are_written_as_ranges() -> None:
+    assert "on CPU 0-1, the servers on CPU 2-7" in tested.split(ENGINES.plan)
+    shared = tested.split(replace(ENGINES.plan, generator_cpus=(), server_cpus=()))
+    assert "shared all CPUs" in shared
+
+
+def test_warnings_are_said_once_with_their_cells() -> None:
+    rows = tested.warning_rows((), ENGINES.kept, ENGINES.plan, layout.choose(ENGINES.plan))
+    assert (synthetic.GENERATOR_BOUND, "6 trials: mariadb · sessions 64 (6 trials)") in rows
+
+
+def test_sessions_by_state_keep_the_largest_states() -> None:
+    roles = layout.choose(CACHE.plan)
+    many = {f"state {i}": float(i + 1) for i in range(20)}
+    figure = waits.figure({0: (many, 2)}, CACHE.plan.cells, roles)
+    assert figure is not None
+    assert "other" in figure.wide
+    assert "state 19" in figure.wide
+    assert "state 0<" not in figure.wide
+    assert waits.figure({0: ({}, 0)}, CACHE.plan.cells, roles) is None
+
+
+def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
+    roles = layout.choose(CACHE.plan)
+    ratio = Ratio(1.2, 0.9, 1.6, 0.975, 6, 0.2)
+    part = ClaimPart({}, "a", "b", ">=", 2.5, ratio, UNDECIDED, False, 9, "It is open.")
+    value = replace(part, kind=VALUE, metric="readers.service_ms_p95", blocks_needed=None)
+    claim = ClaimResult("a / b >= 2.5", UNDECIDED, (part,), "", ())
+    findings = replace(CACHE_FINDINGS, claims=(claim, replace(claim, parts=(value,))))
+    shown = claims.views(CACHE.plan, findings, roles)
+    assert shown[0].parts[0].words == "1.20 times (97.5 % interval 0.900 to 1.60), against ≥ 2.5"
+    assert shown[0].parts[0].why == "It is open. About 9 more blocks would probably decide."
+    assert shown[1].parts[0].words == "1.20 ms (97.5 % interval 0.900 to 1.60), against ≥ 2.5"
+
+
+def test_a_small_effect_says_so() -> None:
+    shown = claims.views(ENGINES.plan, ENGINE_FINDINGS, layout.choose(ENGINES.plan))
+    assert claims.verdict_text(shown[2]) == "supported, but too small to matter"
+    assert shown[0].foot.endswith("against > 1")
+
+
+def test_hostile_text_is_made_visible() -> None:
+    assert text.visible("a\x1b[31m\x00\u202e\tb\n") == "a␛[31m␀�\tb\n"
+    packed = text.script_json({"a": "</script><!--&"})
+    assert "<" not in packed
+    assert json.loads(packed) == {"a": "</script><!--&"}
+    assert text.markdown("a|b\n<i> `c`") == "a\\|b \\<i\\> \\`c\\`"
+    assert text.fence("```\nx").startswith("````\n")
+    assert text.slug("../Ä b") == "b"
+
+
+def test_the_command_is_the_recorded_one() -> None:
+    assert page.command(ENGINES) == "dyno run engines.yaml"  # type: ignore[arg-type]
+    assert page.command(CACHE) == "dyno run query-cache.yaml"  # type: ignore[arg-type]
