@@ -51,7 +51,7 @@ def _encode(value: Any) -> Any:
 def _decode_object(kind: type[T], data: Any, path: str) -> T:
     if not isinstance(data, Mapping):
         raise _damaged(path, "is not an object")
-    hints = _hints(kind)
+    hints = _hints(typing.cast(Any, kind))
     known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     if unknown := sorted(set(data) - set(known)):
         raise _damaged(f"{path}.{unknown[0]}", "is not known")
