@@ -312,12 +312,12 @@ def waiting(plan: Plan, state: str) -> list[TrialRecord]:
 
 def test_why_names_the_wait_then_the_counter_then_the_cpu() -> None:
     plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
-    lock = checked(plan, waiting(plan, "Waiting for query cache lock"))
+    lock = checked(plan, waiting(plan, "waiting: query cache lock"))
     assert lock.why == (
-        "With cache on, 0.9 of 1 session on average are in state “Waiting for query cache lock”,"
-        " against 0.05 with cache off."
+        "With cache on, 0.9 of 1 session on average wait for “query cache lock”, against 0.05 with"
+        " cache off."
     )
-    idle = waiting(plan, "Sleep")
+    idle = waiting(plan, "idle")
     assert checked(plan, idle).why == (
         "With cache on, status.Innodb_data_fsyncs is 1 per operation, against 0.01 with cache off."
     )
@@ -331,6 +331,24 @@ def test_why_names_the_wait_then_the_counter_then_the_cpu() -> None:
         "With cache on, an operation takes 90 µs of server CPU, against 30 with cache off."
     )
     assert checked(plan, records(plan, {("on",): 1000.0, ("off",): 3000.0})).why == ""
+
+
+def test_a_state_never_seen_has_no_sessions() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=4)
+    trials = records(plan, {("on",): 1000.0, ("off",): 1000.0})
+    counted = [
+        trial.replace(
+            metrics={
+                **trial.metrics,
+                "sessions.idle": 1.0,
+                **({"sessions.waiting: lock": 4.0} if trial.block == 1 else {}),
+            }
+        )
+        for trial in trials
+    ]
+    one = checked(plan, counted).cells[0].metrics["sessions.waiting: lock"]
+    assert one.values == (4.0, 0.0, 0.0, 0.0)
+    assert one.mean == 1.0
 
 
 def test_defaults_of_two_systems_are_not_a_fair_comparison() -> None:

@@ -127,7 +127,10 @@ def test_in_process_cpu_is_the_systems() -> None:
     assert warnings == ()
     _, warnings = reduce_trial([bound], [], [group()], MARIADB)
     assert len(warnings) == 1
-    assert warnings[0].startswith("generator-bound")
+    assert warnings[0].startswith("generator-bound: a load thread was busy for 100%")
+    late = end(generator_bound=True)
+    _, warnings = reduce_trial([late], [], [group()], MARIADB)
+    assert warnings[0].startswith("generator-bound: 1 % of the answers waited 20 µs or more")
 
 
 @pytest.mark.parametrize(

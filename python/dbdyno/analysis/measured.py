@@ -7,7 +7,6 @@ of one hard combination stand together and a block that was cut short has seen o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -51,13 +50,17 @@ class Measured:
     def series(self, cell: int, metric: str) -> dict[int, float]:
         """Values of a metric in a cell, by block; blocks without a sane one are absent.
 
-        Sane: finite, and neither so large nor so small that squares and ratios overflow.
+        Sane: finite, and neither so large nor so small that squares and ratios overflow. A session
+        state that a trial never saw, though it counted sessions, is 0 there and not absent.
         """
-        return {
-            block: one.metrics[metric]
-            for block, one in self.cells[cell].items()
-            if _sane(one.metrics.get(metric, math.nan))
-        }
+        found = {}
+        for block, one in self.cells[cell].items():
+            value = one.metrics.get(metric)
+            if value is None and (family := _sessions(metric)):
+                value = 0.0 if any(name.startswith(family) for name in one.metrics) else None
+            if value is not None and _sane(value):
+                found[block] = value
+        return found
 
     def blocks(self, cells: Iterable[int]) -> list[int]:
         """Blocks in which all of `cells` were measured; whole ones only if `hard` differs."""
@@ -111,6 +114,12 @@ def _touches(outage: Mapping[str, Any], duration_s: float) -> bool:
 
 def _sane(value: float) -> bool:
     return value == 0 or _TINY < abs(value) < _HUGE
+
+
+def _sessions(metric: str) -> str:
+    """`db.sessions.` of a metric that counts sessions in a state; empty for any other."""
+    head, family, _ = f".{metric}".partition(".sessions.")
+    return f"{head}{family}".removeprefix(".") if family else ""
 
 
 def _kind(text: str) -> str:

@@ -22,12 +22,9 @@ COUNTER_RATIO_MIN = 3.0  # per operation
 COUNTER_PER_OPERATION_MIN = 0.05  # on the larger side; below, it can hardly matter
 CPU_RATIO_MIN = 1.25
 
-# States in which a session works or has nothing to do: no reason for anything.
-_NO_WAIT = re.compile(
-    r"sleep|idle|clientread|client read|active|running|executing|sending|init|statistics|total"
-    r"|query$|execute$|none|cpu",
-    re.IGNORECASE,
-)
+# Session states, as systems name them, that can be a reason: not those in which a session works
+# ("running: ...") or is itself waited for ("idle", "waiting: client ...").
+_WAIT = re.compile(r"waiting: (?!client)|query cache: ", re.IGNORECASE)
 # Counters a second that can explain something (what is read, written, synced, waited for), and
 # levels that only look like them.
 _COUNTS = re.compile(
@@ -81,7 +78,7 @@ def _wait(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
     best, best_share = "", WAIT_SHARE_MIN
     for name in _sampled(measured, lead, "sessions"):
         state = f".{name}".partition(".sessions.")[2]
-        if _NO_WAIT.search(state):
+        if not _WAIT.match(state):
             continue
         rows = _rows(measured, lead, blocks, name)
         shares = [left / sessions[0] - right / sessions[1] for left, right in rows]
@@ -96,9 +93,12 @@ def _wait(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
         more, less = _ordered(measured, lead, left, right)
         waits, other = max(left, right), min(left, right)
         of = sessions[0] if left > right else sessions[1]
+        does = f"are in “{state}”"
+        if state.startswith("waiting: "):
+            does = f"wait for “{state.removeprefix('waiting: ')}”"
         best = (
             f"With {more}, {describe.number(waits)} of {describe.counted(of, 'session')} on average"
-            f" are in state “{state}”, against {describe.number(other)} with {less}."
+            f" {does}, against {describe.number(other)} with {less}."
         )
     return best
 

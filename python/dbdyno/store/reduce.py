@@ -24,6 +24,7 @@ QUANTILES = (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 # Systems that live in the engine's process: its load threads do the system's work.
 IN_PROCESS = frozenset({"sqlite"})
 
+BUSY_MAX = 0.8  # of a second, by a load thread: the engine's own bound
 STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
 ERRORS_MAX = 0.01  # share of attempts that fail
 STUCK_NS = 1e9  # age of a transaction in flight at the end that deserves a word
@@ -122,12 +123,19 @@ def _cpu(end: Event, server_cpu_s: float | None, in_process: bool) -> dict[str, 
 def _meter(end: Event, in_process: bool) -> Iterable[str]:
     generator = end["generator"]
     if generator["generator_bound"] and not in_process:
-        yield (
-            "generator-bound: the load generator was a bottleneck (busiest load thread"
-            f" {generator['busy_max']:.0%} of a second); the system may be faster than measured"
-        )
+        yield _bound(generator)
     if end["interrupted"]:
         yield "the trial was ended early by a signal"
+
+
+def _bound(generator: Mapping[str, Any]) -> str:
+    """Why the generator is a bottleneck: too busy, or slow to take answers in."""
+    if generator["busy_max"] > BUSY_MAX:
+        seen = f"a load thread was busy for {generator['busy_max']:.0%} of a second"
+    else:
+        lag_us = (generator.get("lag") or {}).get("p99_ns", 0) / 1e3
+        seen = f"1 % of the answers waited {lag_us:.0f} µs or more until they were read"
+    return f"generator-bound: {seen}; the system may be faster than measured"
 
 
 def _of_group(group: GroupPlan, total: Mapping[str, Any], several: bool) -> Iterable[str]:
