@@ -58,7 +58,10 @@ impl Plugin {
             Self::Native | Self::CachingSha2 if password.is_empty() => Some(vec![]),
             Self::Native => Some(native(password, challenge.try_into().ok()?).to_vec()),
             Self::CachingSha2 => Some(caching_sha2(password, challenge.try_into().ok()?).to_vec()),
-            Self::Ed25519 => Some(ed25519(password, challenge.try_into().ok()?).to_vec()),
+            Self::Ed25519 if challenge.len() == ED25519_NONCE_BYTES => {
+                Some(ed25519(password, challenge).to_vec())
+            }
+            Self::Ed25519 => None,
         }
     }
 }
@@ -81,7 +84,7 @@ fn caching_sha2(password: &[u8], nonce: &[u8; NONCE_BYTES]) -> [u8; 32] {
 
 /// RFC 8032 signature of `nonce`, where SHA512(password) takes the place of SHA512(seed): MariaDB
 /// allows seeds of any length, hence no ready-made signing key fits.
-fn ed25519(password: &[u8], nonce: &[u8; ED25519_NONCE_BYTES]) -> [u8; 64] {
+fn ed25519(password: &[u8], nonce: &[u8]) -> [u8; 64] {
     let hash = Sha512::digest(password);
     let (low, prefix) = hash.split_at(32);
     let secret = Scalar::from_bytes_mod_order(clamp_integer(std::array::from_fn(|i| low[i])));
@@ -122,4 +125,116 @@ pub fn rsa_password(password: &[u8], nonce: &[u8], pem: &[u8]) -> Result<Vec<u8>
         password.iter().chain([&0]).zip(nonce.iter().cycle()).map(|(a, b)| a ^ b).collect();
     key.encrypt(&mut rsa::rand_core::OsRng, Oaep::new::<Sha1>(), &hidden)
         .map_err(|why| refused(&why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rsa::RsaPrivateKey;
+    use rsa::pkcs1::EncodeRsaPublicKey;
+    use rsa::pkcs8::{EncodePublicKey, LineEnding};
+
+    fn hex(text: &str) -> Vec<u8> {
+        (0..text.len())
+            .step_by(2)
+            .map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap())
+            .collect()
+    }
+
+    fn nonce() -> Vec<u8> {
+        (1..=20).collect()
+    }
+
+    /// Made with PyMySQL, which dbdyno's control connections use.
+    #[test]
+    fn answers_equal_another_implementations() {
+        let of = |plugin: Plugin| plugin.answer(b"secret", &nonce()).unwrap();
+        assert_eq!(of(Plugin::Native), hex("b32bb3a583e1340c0a1108d58b1be49781ad8c2f"));
+        assert_eq!(
+            of(Plugin::CachingSha2),
+            hex("746ebe205d56a0707acb3e796e834e0dd7b1d61743b26bd5202c7a623230c7c9")
+        );
+    }
+
+    /// RFC 8032, section 7.1, tests 1 and 3: a 32-byte password is a seed.
+    #[test]
+    fn ed25519_signs_as_the_rfc_says() {
+        for (seed, message, signature) in [
+            (
+                "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+                "",
+                "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155\
+                 5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+            ),
+            (
+                "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+                "af82",
+                "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac\
+                 18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
+            ),
+        ] {
+            assert_eq!(ed25519(&hex(seed), &hex(message)).to_vec(), hex(signature));
+        }
+    }
+
+    #[test]
+    fn challenges_of_another_length_are_not_answered() {
+        for plugin in [Plugin::Native, Plugin::CachingSha2, Plugin::Ed25519] {
+            assert_eq!(plugin.answer(b"secret", &[1; 19]), None);
+            assert_eq!(Plugin::by_name(plugin.name()), Some(plugin));
+        }
+        assert_eq!(Plugin::Native.answer(b"", &nonce()), Some(vec![]));
+        assert_eq!(Plugin::by_name(b"mysql_clear_password"), None);
+    }
+
+    #[test]
+    fn the_server_reads_the_encrypted_password() {
+        let key = RsaPrivateKey::new(&mut rsa::rand_core::OsRng, 1024).unwrap();
+        let public = key.to_public_key();
+        let pems = [
+            public.to_public_key_pem(LineEnding::LF).unwrap(),
+            public.to_pkcs1_pem(LineEnding::LF).unwrap(),
+        ];
+        let password = b"a password longer than the challenge";
+        for pem in pems {
+            let sent = rsa_password(password, &nonce(), pem.as_bytes()).unwrap();
+            let hidden = key.decrypt(Oaep::new::<Sha1>(), &sent).unwrap();
+            let plain: Vec<u8> =
+                hidden.iter().zip(nonce().iter().cycle()).map(|(a, b)| a ^ b).collect();
+            assert_eq!(plain, [&password[..], b"\0"].concat());
+            let long = [b'x'; 200];
+            assert!(rsa_password(&long, &nonce(), pem.as_bytes()).is_err(), "longer than the key");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn keys_that_are_none_are_refused(body: Vec<u8>, kind in 0..3) {
+            use rsa::pkcs8::der::pem::{LineEnding, encode_string};
+            let pem = match kind {
+                0 => body,
+                1 => encode_string("PUBLIC KEY", LineEnding::LF, &body).unwrap().into_bytes(),
+                _ => encode_string("RSA PUBLIC KEY", LineEnding::LF, &body).unwrap().into_bytes(),
+            };
+            let error = rsa_password(b"secret", &nonce(), &pem).unwrap_err();
+            prop_assert_eq!(error.kind, Kind::Authentication);
+        }
+
+        /// What the server does: it keeps the second hash and undoes the mask.
+        #[test]
+        fn the_server_recognises_the_password(password: Vec<u8>, challenge: [u8; 20]) {
+            let stored = Sha1::digest(Sha1::digest(&password));
+            let mask = Sha1::new().chain_update(challenge).chain_update(stored).finalize();
+            let answer = native(&password, &challenge);
+            let once: [u8; 20] = std::array::from_fn(|i| answer[i] ^ mask[i]);
+            prop_assert_eq!(Sha1::digest(once), stored);
+
+            let stored = Sha256::digest(Sha256::digest(&password));
+            let mask = Sha256::new().chain_update(stored).chain_update(challenge).finalize();
+            let answer = caching_sha2(&password, &challenge);
+            let once: [u8; 32] = std::array::from_fn(|i| answer[i] ^ mask[i]);
+            prop_assert_eq!(Sha256::digest(once), stored);
+        }
+    }
 }

@@ -1,0 +1,187 @@
+//! Logins.
+
+use super::script::*;
+use crate::mysql::auth::Plugin;
+use crate::mysql::flags::capability::{DEPRECATE_EOF, SSL};
+use crate::mysql::packet;
+use dyno_core::driver::{Cancel, Progress, Wire};
+use dyno_core::error::Kind;
+use dyno_core::plan::Tls;
+use rsa::pkcs8::{EncodePublicKey, LineEnding};
+use rsa::{Oaep, RsaPrivateKey};
+
+fn switch(seq: u8, plugin: &str, nonce: &[u8]) -> Vec<u8> {
+    let mut out = vec![0xfe];
+    packet::put_nul(&mut out, plugin.as_bytes());
+    out.extend_from_slice(nonce);
+    framed(seq, &out)
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|window| window == needle)
+}
+
+#[test]
+fn the_greetings_plugin_is_answered_at_once() {
+    for (name, plugin) in
+        [("mysql_native_password", Plugin::Native), ("caching_sha2_password", Plugin::CachingSha2)]
+    {
+        let mut line = Line::open(&target(), &[], false);
+        assert_eq!(line.hear(&greeting(PLAIN, name)), Ok(Progress::More));
+        let packets = line.packets();
+        assert_eq!(packets.len(), 1);
+        assert_eq!(packets[0].0, 1);
+        let answer = plugin.answer(PASSWORD.as_bytes(), NONCE).unwrap();
+        assert!(contains(&packets[0].1, &answer));
+        assert!(contains(&packets[0].1, b"dyno\0"));
+        assert!(contains(&packets[0].1, name.as_bytes()));
+        if plugin == Plugin::CachingSha2 {
+            assert_eq!(line.hear(&framed(2, &[1, 3])), Ok(Progress::More));
+            assert!(line.sent.is_empty());
+            assert_eq!(line.hear(&ok(3, 0, 2)), Ok(Progress::Ready));
+        } else {
+            assert_eq!(line.hear(&ok(2, 0, 2)), Ok(Progress::Ready));
+        }
+        assert_eq!(line.wire.cancel(), Cancel::Statement("KILL 7".into()));
+    }
+}
+
+#[test]
+fn plugins_can_be_changed_and_each_has_its_challenge() {
+    let mut ed25519 = [9; 32];
+    ed25519[31] = 0;
+    for (name, nonce, plugin) in [
+        ("mysql_native_password", &b"abcdefghijklmnopqrst\0"[..], Plugin::Native),
+        ("caching_sha2_password", b"abcdefghijklmnopqrst\0", Plugin::CachingSha2),
+        ("client_ed25519", &ed25519, Plugin::Ed25519),
+    ] {
+        let mut line = Line::open(&target(), &[], false);
+        line.hear(&greeting(PLAIN, "something_else")).unwrap();
+        assert_eq!(line.hear(&switch(2, name, nonce)), Ok(Progress::More));
+        let length = if plugin == Plugin::Ed25519 { 32 } else { 20 };
+        let answer = plugin.answer(PASSWORD.as_bytes(), &nonce[..length]).unwrap();
+        assert_eq!(line.packets(), [(3, answer)]);
+        assert_eq!(line.hear(&ok(4, 0, 2)), Ok(Progress::Ready));
+    }
+}
+
+#[test]
+fn an_unknown_plugin_is_named() {
+    let mut line = Line::open(&target(), &[], false);
+    line.hear(&greeting(PLAIN, "mysql_native_password")).unwrap();
+    let error = line.hear(&switch(2, "mysql_clear_password", b"")).unwrap_err();
+    assert_eq!(error.kind, Kind::Authentication);
+    assert!(error.to_string().contains("mysql_clear_password"), "{error}");
+    assert!(line.sent.is_empty(), "the password must not leave");
+}
+
+#[test]
+fn an_empty_password_is_answered_by_nothing() {
+    let mut target = target();
+    target.password = Default::default();
+    let mut line = Line::open(&target, &[], false);
+    line.hear(&greeting(PLAIN, "caching_sha2_password")).unwrap();
+    assert!(contains(&line.sent, b"ann\0\0dyno\0"));
+    assert_eq!(line.hear(&ok(2, 0, 2)), Ok(Progress::Ready));
+}
+
+#[test]
+fn the_password_itself_travels_over_a_socket_or_tls_only() {
+    let clear = [PASSWORD.as_bytes(), b"\0"].concat();
+    let mut line = Line::open(&target(), &[], true);
+    line.hear(&greeting(PLAIN, "caching_sha2_password")).unwrap();
+    line.hear(&framed(2, &[1, 4])).unwrap();
+    assert_eq!(line.packets(), [(3, clear.clone())]);
+    assert_eq!(line.hear(&ok(4, 0, 2)), Ok(Progress::Ready));
+
+    let mut encrypted = target();
+    encrypted.tls = Tls::Require;
+    let mut line = Line::open(&encrypted, &[], false);
+    let progress = line.hear(&greeting(PLAIN | SSL, "caching_sha2_password"));
+    assert_eq!(progress, Ok(Progress::StartTls));
+    let request = line.packets();
+    assert_eq!((request.len(), request[0].0, request[0].1.len()), (1, 1, 32));
+    line.sent.clear();
+    line.wire.tls_established(&mut line.sent);
+    assert_eq!(line.packets()[0].0, 2);
+    line.hear(&framed(3, &[1, 4])).unwrap();
+    assert_eq!(line.packets(), [(4, clear)]);
+    assert_eq!(line.hear(&ok(5, 0, 2)), Ok(Progress::Ready));
+}
+
+#[test]
+fn over_a_plain_connection_it_travels_under_the_servers_key() {
+    let key = RsaPrivateKey::new(&mut rsa::rand_core::OsRng, 1024).unwrap();
+    let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
+    let mut line = Line::open(&target(), &[], false);
+    line.hear(&greeting(PLAIN, "caching_sha2_password")).unwrap();
+    line.hear(&framed(2, &[1, 4])).unwrap();
+    assert_eq!(line.packets(), [(3, vec![2])]);
+    line.hear(&framed(4, &[b"\x01", pem.as_bytes()].concat())).unwrap();
+    let packets = line.packets();
+    assert_eq!((packets.len(), packets[0].0), (1, 5));
+    let hidden = key.decrypt(Oaep::new::<sha1::Sha1>(), &packets[0].1).unwrap();
+    let plain: Vec<u8> = hidden.iter().zip(NONCE.iter().cycle()).map(|(a, b)| a ^ b).collect();
+    assert_eq!(plain, [PASSWORD.as_bytes(), b"\0"].concat());
+    assert_eq!(line.hear(&ok(6, 0, 2)), Ok(Progress::Ready));
+}
+
+#[test]
+fn tls_is_used_as_the_plan_says() {
+    let hear = |tls: Tls, on_socket, offered| {
+        let mut target = target();
+        target.tls = tls;
+        let flags = if offered { PLAIN | SSL } else { PLAIN };
+        Line::open(&target, &[], on_socket).hear(&greeting(flags, "mysql_native_password"))
+    };
+    for tls in [Tls::Require, Tls::Verify, Tls::Ca("roots.pem".into())] {
+        assert_eq!(hear(tls.clone(), false, true), Ok(Progress::StartTls));
+        let error = hear(tls.clone(), false, false).unwrap_err();
+        assert!(error.what.contains("TLS"), "{error}");
+        assert_eq!(hear(tls, true, true), Ok(Progress::More));
+    }
+    assert_eq!(hear(Tls::Prefer, false, true), Ok(Progress::StartTls));
+    assert_eq!(hear(Tls::Prefer, false, false), Ok(Progress::More));
+    assert_eq!(hear(Tls::Off, false, true), Ok(Progress::More));
+}
+
+#[test]
+fn bytes_between_the_greeting_and_tls_are_an_attack() {
+    let mut target = target();
+    target.tls = Tls::Prefer;
+    let mut line = Line::open(&target, &[], false);
+    let mut bytes = greeting(PLAIN | SSL, "mysql_native_password");
+    bytes.extend_from_slice(&ok(2, 0, 2));
+    assert_eq!(line.hear(&bytes).unwrap_err().kind, Kind::Protocol);
+}
+
+#[test]
+fn a_refused_login_says_why() {
+    let mut line = Line::open(&target(), &[], false);
+    let error = line.hear(&framed(0, b"\xff\x10\x04Too many connections")).unwrap_err();
+    assert_eq!(error.kind, Kind::Connection);
+    assert!(error.hint.contains("max_connections"), "{error}");
+    let mut line = Line::open(&target(), &[], false);
+    line.hear(&greeting(PLAIN, "mysql_native_password")).unwrap();
+    let error = line.hear(&refusal(2, 1045, "28000", "Access denied")).unwrap_err();
+    assert_eq!(error.kind, Kind::Authentication);
+    assert!(error.what.contains("db:3306") && error.what.contains("1045"), "{error}");
+}
+
+#[test]
+fn session_statements_run_one_by_one_then_all_is_prepared_at_once() {
+    let mut target = target();
+    target.session_sql = vec!["SET a=1".into(), "SET b=2".into()];
+    let mut line = Line::open(&target, &statements(), false);
+    line.hear(&greeting(PLAIN | DEPRECATE_EOF, "mysql_native_password")).unwrap();
+    line.hear(&ok(2, 0, 2)).unwrap();
+    assert_eq!(line.packets(), [(0, b"\x03SET a=1".to_vec())]);
+    line.hear(&ok(1, 0, 2)).unwrap();
+    assert_eq!(line.packets(), [(0, b"\x03SET b=2".to_vec())]);
+    line.hear(&ok(1, 0, 2)).unwrap();
+    let sent: Vec<_> = line.packets().into_iter().map(|(seq, payload)| (seq, payload[0])).collect();
+    assert_eq!(sent, [(0, 0x16), (0, 0x16)]);
+    let error = line.hear(&refusal(1, 1146, "42S02", "no table")).unwrap_err();
+    assert_eq!(error.kind, Kind::Server);
+    assert!(error.what.contains("SELECT c FROM t") && error.hint.contains("load"), "{error}");
+}
