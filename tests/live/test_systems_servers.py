@@ -7,10 +7,12 @@ import os
 import pwd
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ import pytest
 from private_servers import SERVERS, bench, binaries, gone, running, socket_directories
 from running import wait_for
 
+from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.systems.base import Server
+from dbdyno.systems.base import Server, TargetPlan
 
 pytestmark = pytest.mark.live
 
@@ -229,7 +232,7 @@ WRONG = [
     ("mariadb", {"query_cache_type": "maybe"}, "query_cache_type"),
     ("mariadb", {"join_buffer_size": 1000001}, "999936"),
     ("mysql", {"query_cache_type": 1}, "query_cache_type"),
-    ("mysql", {"innodb_buffer_pool_size": "100M"}, "134217728"),
+    ("mysql", {"innodb_buffer_pool_size": "200M"}, "268435456"),
     ("postgres", {"shared_bufers": "64MB"}, "shared_bufers"),
     ("postgres", {"shared_buffers": "64M"}, "kB, MB, GB"),
     ("postgres", {"work_mem": "1000B"}, "work_mem"),
@@ -299,8 +302,10 @@ def test_a_directory_that_the_account_cannot_reach_is_an_error(kind: str, tmp_pa
         pytest.skip("only root changes accounts")
     found = binaries(kind)
     tmp_path.chmod(0o700)
-    with bench(kind) as made, pytest.raises(DynoError, match="cannot reach"):
-        made.system.prepare(found, tmp_path / "db", made.resolved)
+    system = systems.load(kind)
+    resolved = system.resolve(TargetPlan(name="db", kind=kind))
+    with pytest.raises(DynoError, match="cannot reach"):
+        system.prepare(found, tmp_path / "db", resolved)
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -318,36 +323,34 @@ def test_a_server_stays_on_its_cpus(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-@pytest.mark.parametrize("tls", ["require", "verify", "prefer"])
-def test_tls_is_offered_as_the_target_asks(kind: str, tls: str) -> None:
-    import ssl
-
-    with running(kind, tls=tls) as (made, server):
+def test_tls_is_offered_as_the_target_asks(kind: str) -> None:
+    with running(kind) as (made, server):
         server.create_schema("dyno_test")
-        target = server.engine_target(made.target, made.resolved, "dyno_test")
-        if tls == "prefer":
-            assert target["tls"] == "off"
-            return
-        context = ssl.create_default_context()
-        if tls == "verify":
-            context.load_verify_locations(target["tls"]["ca"])
-        else:
-            assert target["tls"] == "require"
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        tcp = target["address"]["tcp"]
-        if kind == "postgres":
-            pg8000.native.Connection(
-                target["user"],
-                password=target["password"],
-                database="dyno_test",
-                ssl_context=context,
-                **tcp,
-            ).close()
-        else:
-            pymysql.connect(
-                user=target["user"], password=target["password"], ssl=context, **tcp
-            ).close()
+        for tls in ("off", "prefer", "require", "verify"):
+            plan = replace(made.target, tls=tls)
+            target = server.engine_target(plan, made.resolved, "dyno_test")
+            if tls in ("off", "prefer"):
+                assert target["tls"] == "off"
+                continue
+            context = ssl.create_default_context()
+            if tls == "verify":
+                context.load_verify_locations(target["tls"]["ca"])
+            else:
+                assert target["tls"] == "require"
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+            user, password = target["user"], target["password"]
+            tcp = target["address"]["tcp"]
+            if kind == "postgres":
+                encrypted = pg8000.native.Connection(
+                    user, password=password, database="dyno_test", ssl_context=context, **tcp
+                )
+            else:
+                encrypted = pymysql.connect(user=user, password=password, ssl=context, **tcp)
+            encrypted.close()
+        plan = replace(made.target, tls="ca:/some/ca.pem")
+        target = server.engine_target(plan, made.resolved, "dyno_test")
+        assert target["tls"] == {"ca": "/some/ca.pem"}
 
 
 # ---- ends that nobody planned

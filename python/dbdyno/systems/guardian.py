@@ -39,7 +39,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 IPC_RMID = 0
 SHM_DIRECTORY = Path("/dev/shm")
-ORPHAN_TIMEOUT_S = 10.0  # for a dead server's children to end by themselves
+ORPHAN_TIMEOUT_S = 5.0  # for a dead server's children to end by themselves
 LINE_BYTES_MAX = 1 << 20
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -94,14 +94,18 @@ def spawn(job: Job) -> int:
     log = os.open(job.log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     if job.log and job.uid is not None:
         os.fchown(log, job.uid, job.gid if job.gid is not None else -1)
+    # A signal between fork and exec would reach our handlers in the child, and be lost.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         os.close(log)
         return pid
     try:
         os.setsid()  # Ctrl-C and a lost terminal are dyno's business
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # a socket a session, and tables
         if job.cpus:

@@ -263,8 +263,10 @@ class SqliteServer:
         except sqlite3.Error as error:
             raise DynoError(
                 f"SQLite: {error} ({path or 'memory'})",
-                cause="a full disk, a wrong value, or a file that is not SQLite's",
-                fix="look at the disk and at `config:`",
+                cause="someone else has the file open"
+                if "locked" in str(error)
+                else "a full disk, a wrong value, or a file that is not SQLite's",
+                fix="look at who uses it (`fuser`), at the disk, and at `config:`",
             ) from None
 
     def _apply(self, connection: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ MIB = 1 << 20
 GIB = 1 << 30
 _TRUE = frozenset({"on", "yes", "true", "1", "enabled"})
 _FALSE = frozenset({"off", "no", "false", "0", "disabled"})
-_SIZE = re.compile(r"(\d+)\s*([kmgtpe])(i?b)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+)\s*([kmgtpe])i?b?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
