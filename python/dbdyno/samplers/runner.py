@@ -79,6 +79,7 @@ class Sampling:
         deadline = time.monotonic() + JOIN_S
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+        self._threads = []
         with self._lock:
             if self._file is not None:
                 with contextlib.suppress(OSError):
@@ -121,7 +122,11 @@ class Loop:
         """Samples until the end. Ticks lie on whole intervals of the trial's clock."""
         try:
             self._each(self._open)
+            ticked = False
             while not self._ending.wait(self._until_next()):
+                self._each(self._sample)
+                ticked = ticked or self._now() > self._zero_unix_s
+            if not ticked:  # a trial shorter than an interval still gets one sample
                 self._each(self._sample)
         finally:
             for sampler in self._samplers:

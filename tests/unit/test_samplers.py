@@ -1,0 +1,279 @@
+"""Samplers on made-up readings, and the runner with samplers that fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dbdyno import samplers
+from dbdyno.samplers import counters, cpu, disk, memory, process, sessions
+from dbdyno.samplers.base import ProcFile
+from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling
+
+
+def test_cpu_shares_add_up() -> None:
+    last = cpu.parse("cpu  100 0 50 800 40 0 10 0 5 0\nctxt 1000\n")
+    now = cpu.parse("cpu  150 0 70 900 50 0 10 20 5 0\nctxt 1500\n")
+    values = cpu.shares(last, now, 2.0)
+    assert values["user"] == 50 / 200
+    assert values["system"] == 20 / 200
+    assert values["steal"] == 20 / 200
+    assert values["steal_percent"] == 10.0
+    assert values["iowait"] == 10 / 200
+    assert values["idle"] == 100 / 200
+    assert values["busy"] == pytest.approx(70 / 200)
+    assert values["context_switches_per_s"] == 250
+    parts = ("user", "system", "iowait", "steal", "idle")
+    assert sum(values[name] for name in parts) == pytest.approx(1.0)
+    assert cpu.shares(now, now, 1.0) == {}
+
+
+@given(
+    st.lists(st.integers(0, 10**6), min_size=8, max_size=8),
+    st.lists(st.integers(0, 10**6), min_size=8, max_size=8),
+)
+def test_cpu_shares_stay_within_one(first: list[int], second: list[int]) -> None:
+    last, now = (dict(zip(cpu.COLUMNS, ticks, strict=True)) for ticks in (first, second))
+    assert all(
+        0 <= v <= 1 + 1e-9 for k, v in cpu.shares(last, now, 1.0).items() if k != "steal_percent"
+    )
+
+
+def test_memory_is_in_bytes() -> None:
+    text = "MemTotal:  100 kB\nDirty:  12 kB\nWriteback:  3 kB\nMemAvailable: 50 kB\n"
+    assert memory.parse(text) == {
+        "dirty_bytes": 12288.0,
+        "writeback_bytes": 3072.0,
+        "available_bytes": 51200.0,
+    }
+
+
+def test_disk_rates() -> None:
+    line = "254 0 vda 10 0 80 20 100 0 1600 300 0 500 400 0 0 0 0 7 9\n 254 1 vda1 9 9 9 9 9 9 9\n"
+    later = "254 0 vda 10 0 80 20 300 0 3200 500 0 1000 900 0 0 0 0 17 9\n"
+    last, now = (disk.parse(text, frozenset({"254:0"})) for text in (line, later))
+    values = disk.rates(last, now, 2.0)
+    assert values["writes_per_s"] == 100
+    assert values["write_bytes_per_s"] == 1600 * 512 / 2
+    assert values["write_await_ms"] == 1.0
+    assert values["reads_per_s"] == 0
+    assert values["read_await_ms"] == 0
+    assert values["util"] == 0.25
+    assert values["queue"] == 0.25
+    assert values["flushes_per_s"] == 5
+    assert disk.rates({}, {}, 1.0) == {}
+
+
+def test_counters_become_rates_and_levels_stay() -> None:
+    last = {"Questions": 100.0, "Threads_running": 3.0, "Reset": 50.0}
+    now = {"Questions": 300.0, "Threads_running": 7.0, "Reset": 1.0, "New": 5.0}
+    changed = counters.changes(last, now, frozenset({"Threads_running"}), 2.0)
+    assert changed == {"Questions": 100.0, "Threads_running": 7.0}
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=5), st.integers(0, 100), max_size=200))
+def test_sessions_are_bounded_and_none_is_lost(states: dict[str, int]) -> None:
+    kept = sessions.bounded(states)
+    assert len(kept) <= sessions.STATES_MAX + 1
+    assert sum(kept.values()) == sum(states.values())
+
+
+def test_process_counts_threads_that_come_and_go() -> None:
+    last = process.Reading(1.0, 10.0, 1, {1: (100, 10)}, {1: (10**9, 10), 2: (10**9, 99)})
+    now = process.Reading(3.0, 20.0, 2, {1: (300, 10), 5: (40, 0)}, {1: (2 * 10**9, 30), 7: (0, 4)})
+    values = process.rates(last, now, 2.0)
+    assert values["cpu_cores"] == 1.0
+    assert values["rss_bytes"] == 20.0
+    assert values["read_bytes_per_s"] == 120
+    assert values["write_bytes_per_s"] == 0
+    assert values["runqueue_cores"] == 0.5
+    assert values["context_switches_per_s"] == 12
+
+
+def test_process_sees_its_own_work() -> None:
+    sampler = process.Process(os.getpid())
+    sampler.open()
+    until = time.process_time() + 0.05
+    while time.process_time() < until:
+        pass
+    values = sampler.sample(1.0)
+    assert values["cpu_cores"] >= 0.03
+    assert values["rss_bytes"] > 1 << 20
+    sampler.close()
+    with pytest.raises(OSError, match="No such"):
+        process.Process(2**22 + 1).open()
+
+
+def test_machine_samplers_read_this_machine(tmp_path: Path) -> None:
+    for sampler in (cpu.Cpu(), memory.Memory(), disk.Disk([tmp_path, tmp_path / "missing"])):
+        sampler.open()
+        time.sleep(0.05)
+        values = sampler.sample(0.05)
+        assert all(isinstance(value, float | int) for value in values.values())
+        sampler.close()
+        sampler.close()
+    assert ProcFile("/proc/uptime").text is not None
+    with pytest.raises(OSError, match="not open"):
+        ProcFile("/proc/uptime").text()
+
+
+def test_every_sampler_is_listed() -> None:
+    folder = Path(samplers.__file__).parent
+    modules = {p.stem for p in folder.glob("*.py")} - {"__init__", "base", "runner"}
+    assert modules == set(samplers.SAMPLERS)
+
+
+# ---- the runner
+
+
+class Fake:
+    """A sampler whose answers are scripted: a value, or an exception to raise."""
+
+    about = "for tests"
+
+    def __init__(self, source: str, *script: Any) -> None:
+        self.source = source
+        self.script = list(script)
+        self.opened = 0
+        self.closed = 0
+
+    def open(self) -> None:
+        self.opened += 1
+
+    def sample(self, elapsed_s: float) -> Mapping[str, float]:
+        answer = self.script.pop(0) if self.script else 0.0
+        if isinstance(answer, Exception):
+            raise answer
+        return {"value": answer, "elapsed": elapsed_s}
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Clock:
+    """Ends the loop after some ticks; each wait moves time to the tick that was asked for."""
+
+    def __init__(self, start: float, ticks: int) -> None:
+        self.time = start
+        self.ticks = ticks
+
+    def now(self) -> float:
+        return self.time
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.time += timeout or 0.0
+        self.ticks -= 1
+        return self.ticks < 0
+
+
+def lines(fakes: list[Fake], start: float, zero: float, ticks: int) -> list[dict[str, Any]]:
+    """What a loop emits on a simulated clock."""
+    clock = Clock(start, ticks)
+    out: list[dict[str, Any]] = []
+    loop = Loop(fakes, 1.0, zero, clock, lambda line: out.append(dict(line)), clock.now)  # type: ignore[arg-type]
+    loop.run()
+    return out
+
+
+def test_ticks_lie_on_the_trials_clock() -> None:
+    fake = Fake("a", 1.0, 2.0, 3.0, 4.0)
+    out = lines([fake], start=97.6, zero=100.0, ticks=4)
+    assert [line["t_s"] for line in out] == [-2.0, -1.0, 0.0, 1.0]
+    assert [line["values"]["value"] for line in out] == [1, 2, 3, 4]
+    assert out[0]["values"]["elapsed"] == 0.4
+    assert [line["values"]["elapsed"] for line in out[1:]] == [1, 1, 1]
+    assert fake.closed == 1
+
+
+def test_a_trial_shorter_than_an_interval_gets_one_sample() -> None:
+    clock = Clock(99.0, 0)
+    clock.wait = lambda timeout=None: setattr(clock, "time", 100.3) or True  # type: ignore[method-assign,assignment]
+    out: list[dict[str, Any]] = []
+    Loop([Fake("a", 1.0)], 1.0, 100.0, clock, lambda x: out.append(dict(x)), clock.now).run()  # type: ignore[arg-type]
+    assert [line["t_s"] for line in out] == [0.3]
+
+
+def test_a_failing_sampler_leaves_a_gap_and_comes_back() -> None:
+    broken = Fake("b", 1.0, RuntimeError("server has gone away"), 5.0)
+    steady = Fake("s")
+    out = lines([broken, steady], start=0.0, zero=0.0, ticks=5)
+    of_broken = [line for line in out if line["source"] == "b"]
+    assert [line["t_s"] for line in of_broken] == [1.0, 2.0, 4.0, 5.0], "opened again at 3"
+    assert of_broken[1]["values"] == {}
+    assert "gone away" in of_broken[1]["gap"]
+    assert of_broken[2]["values"]["elapsed"] == 1
+    assert len([line for line in out if line["source"] == "s"]) == 5
+    assert broken.opened == 2
+
+
+def test_gaps_are_bounded() -> None:
+    class Dead(Fake):
+        def open(self) -> None:
+            raise OSError("no")
+
+    out = lines([Dead("d")], start=0.0, zero=0.0, ticks=GAPS_MAX * 3)
+    assert len(out) == GAPS_MAX
+
+
+class HungServer:
+    """A server whose every answer hangs until the test ends."""
+
+    pid = None
+    version = "x"
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.release = threading.Event()
+
+    def gauges(self) -> frozenset[str]:
+        self.release.wait(60)
+        return frozenset()
+
+    def counters(self) -> dict[str, float]:
+        return {}
+
+    def sessions_by_state(self) -> dict[str, int]:
+        return {}
+
+
+def test_a_hung_server_stops_neither_the_machines_samples_nor_the_end(tmp_path: Path) -> None:
+    server = HungServer(tmp_path)
+    path = tmp_path / "metrics.ndjson"
+    sampling = Sampling(path, {"db": server}, interval_s=0.05)  # type: ignore[dict-item]
+    sampling.start(time.time() + 0.2)
+    deadline = time.monotonic() + 20
+    while path.stat().st_size < 2000 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    sampling.stop()
+    sampling.stop()
+    size = path.stat().st_size
+    server.release.set()
+    sources = {json.loads(line)["source"] for line in path.read_text().splitlines()}
+    assert {"cpu", "memory"} <= sources
+    assert "status" not in sources
+    assert path.stat().st_size == size, "nothing is written after the end"
+    sampling.start(0.0)
+    assert path.stat().st_size == size, "an ended one does not start again"
+
+
+def test_names_carry_the_target_where_there_are_several(tmp_path: Path) -> None:
+    from dbdyno.samplers.runner import samplers_of
+
+    one, two = HungServer(tmp_path), HungServer(tmp_path)
+    machine, servers = samplers_of({"a": one, "b": two})  # type: ignore[dict-item]
+    assert [s.source for s in machine] == ["cpu", "memory", "disk"]
+    assert [[s.source for s in each] for each in servers] == [
+        ["a.status", "a.sessions"],
+        ["b.status", "b.sessions"],
+    ]
+    _, servers = samplers_of({"a": one})  # type: ignore[dict-item]
+    assert [s.source for s in servers[0]] == ["status", "sessions"]
