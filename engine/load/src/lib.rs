@@ -22,6 +22,8 @@ pub mod report;
 pub mod run;
 pub mod seat;
 pub mod session;
+#[cfg(test)]
+mod simulation;
 pub mod timers;
 pub mod tls;
 pub mod totals;

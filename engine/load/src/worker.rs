@@ -121,10 +121,10 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// [`Kind::System`] when the system refuses to poll.
     pub fn run(&mut self) -> Result<()> {
         while !self.control.is_stopped() {
+            self.connect_waiting();
             if self.origin_ns.is_none() {
                 self.begin_if_told();
             }
-            self.connect_waiting();
             self.turn()?;
         }
         self.finish();
