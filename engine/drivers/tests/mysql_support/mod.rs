@@ -1,4 +1,4 @@
-//! A blocking loop around a [`Wire`], and a private MariaDB.
+//! A blocking loop around a [`Wire`], and a private MariaDB or MySQL.
 
 use dyno_core::driver::{Progress, Reply, Session, Wire};
 use dyno_core::error::{Error, Kind, Result};
@@ -30,6 +30,19 @@ pub struct Connection {
 impl Connection {
     /// Connects and logs in.
     pub fn open(target: &Target, statements: &[Statement]) -> Result<Self> {
+        let mut this = Self::connect(target, statements)?;
+        match this.wait()? {
+            Progress::Ready => Ok(this),
+            other => panic!("{other:?} where Ready was due"),
+        }
+    }
+
+    /// What a login comes to first.
+    pub fn first_progress(target: &Target) -> Progress {
+        Self::connect(target, &[]).unwrap().wait().unwrap()
+    }
+
+    fn connect(target: &Target, statements: &[Statement]) -> Result<Self> {
         let driver = (dyno_drivers::mysql::KIND.build)(target, statements.into())?;
         let Session::Wire(mut wire) = driver.session(0)? else { panic!("mysql is a wire") };
         let lost = |why: std::io::Error| Error::new(Kind::Connection, why.to_string());
@@ -49,11 +62,7 @@ impl Connection {
         };
         let mut out = vec![];
         wire.connected(secure, &mut out);
-        let mut this = Self { wire, stream, input: vec![], out, received_bytes: 0 };
-        match this.wait()? {
-            Progress::Ready => Ok(this),
-            other => panic!("{other:?} where Ready was due"),
-        }
+        Ok(Self { wire, stream, input: vec![], out, received_bytes: 0 })
     }
 
     /// Sends what is to be sent; reads until something happens.
@@ -145,21 +154,43 @@ impl Connection {
     }
 }
 
-/// A private MariaDB on loopback, stopped and removed when dropped.
-pub struct MariaDb {
+/// A private server on loopback, stopped and removed when dropped.
+pub struct Server {
     child: Child,
     directory: PathBuf,
     pub port: u16,
 }
 
-impl MariaDb {
-    /// Starts one; None, with a message, where MariaDB is not installed (an error under CI).
-    pub fn start(settings: &str) -> Option<Self> {
+impl Server {
+    /// Starts a MariaDB; None, with a message, where it is not installed (an error under CI).
+    pub fn mariadb(settings: &str) -> Option<Self> {
         if !Path::new("/usr/sbin/mariadbd").exists() {
             assert!(std::env::var("CI").as_deref() != Ok("true"), "mariadbd is missing");
             eprintln!("skipped: MariaDB is missing; `make servers` installs it");
             return None;
         }
+        let install = ["--auth-root-authentication-method=normal", "--skip-test-db"];
+        let settings = format!("innodb_log_file_size=8M\n{settings}");
+        Some(Self::start("mariadb-install-db", &install, "/usr/sbin/mariadbd", &settings))
+    }
+
+    /// Starts a MySQL 8 or 9; None, with a message, where no private prefix has one.
+    pub fn mysql(settings: &str) -> Option<Self> {
+        let Some(base) = mysql_base() else {
+            eprintln!("skipped: MySQL is missing; `make servers` puts it into a private prefix");
+            return None;
+        };
+        let at = base.display();
+        let settings = format!(
+            "basedir={at}\nplugin-dir={at}/lib/mysql/plugin\nlc-messages-dir={at}/share/mysql\n\
+             character-sets-dir={at}/share/mysql/charsets\nsecure-file-priv=NULL\nmysqlx=OFF\n\
+             performance_schema=OFF\nskip-log-bin\n{settings}"
+        );
+        let program = format!("{at}/sbin/mysqld");
+        Some(Self::start(&program, &["--initialize-insecure"], &program, &settings))
+    }
+
+    fn start(installer: &str, install: &[&str], program: &str, settings: &str) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let directory =
             std::env::temp_dir().join(format!("dbdyno-mysql-{}-{port}", std::process::id()));
@@ -168,34 +199,32 @@ impl MariaDb {
         let config = format!(
             "[mysqld]\ndatadir={at}/data\nsocket={at}/sock\nport={port}\nbind-address=127.0.0.1\n\
              pid-file={at}/pid\nlog-error={at}/log\ntmpdir={at}\nskip-name-resolve\n\
-             innodb_buffer_pool_size=16M\ninnodb_log_file_size=8M\n{settings}\n"
+             innodb_buffer_pool_size=16M\n{settings}\n"
         );
         std::fs::write(directory.join("my.cnf"), config).unwrap();
         std::fs::create_dir(directory.join("data")).unwrap();
         give_away(&directory);
         let defaults = format!("--defaults-file={at}/my.cnf");
-        let output = unprivileged("mariadb-install-db")
-            .args([&defaults, "--auth-root-authentication-method=normal", "--skip-test-db"])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let child = unprivileged("/usr/sbin/mariadbd")
+        let output = unprivileged(installer).arg(&defaults).args(install).output().unwrap();
+        let log = std::fs::read_to_string(directory.join("log")).unwrap_or_default();
+        assert!(output.status.success(), "{log}{}", String::from_utf8_lossy(&output.stderr));
+        let child = unprivileged(program)
             .arg(&defaults)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut this = Self { child, directory, port };
+        let this = Self { child, directory, port };
         this.await_ready();
-        Some(this)
+        this
     }
 
-    fn await_ready(&mut self) {
+    fn await_ready(&self) {
         let start = Instant::now();
         while UnixStream::connect(self.socket()).is_err() {
             let log = || std::fs::read_to_string(self.directory.join("log")).unwrap_or_default();
-            assert!(start.elapsed() < PATIENCE, "MariaDB does not start: {}", log());
+            assert!(start.elapsed() < PATIENCE, "the server does not start: {}", log());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -216,13 +245,25 @@ impl MariaDb {
     }
 }
 
-impl Drop for MariaDb {
+impl Drop for Server {
     fn drop(&mut self) {
         // The data is thrown away: nothing is lost by killing it.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// `usr` of the first prefix with a MySQL in it: asked for, the repository's, the machine's.
+fn mysql_base() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
+    let asked = std::env::var_os("DYNO_MYSQL_BASEDIR").map(PathBuf::from);
+    let prefix = std::env::var_os("DYNO_PREFIX").map(|prefix| PathBuf::from(prefix).join("mysql"));
+    [asked, prefix, Some(root.join(".prefix/mysql")), Some("/var/lib/dbdyno/prefix/mysql".into())]
+        .into_iter()
+        .flatten()
+        .map(|base| base.join("usr"))
+        .find(|base| base.join("sbin/mysqld").exists())
 }
 
 /// A target without options.
