@@ -102,6 +102,7 @@ class LocalExecution:
                 self._run.complete(record)
                 self._listener.on_record(record)
                 return
+            self._run.set_aside(record)
             self._listener.on_record(record)
             self._standing = _Standing()  # whatever spoilt it, the next attempt starts clean
 

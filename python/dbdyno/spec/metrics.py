@@ -54,9 +54,9 @@ METRICS: tuple[Metric, ...] = (
     _service("p999", "99.9 % of the transactions took at most this", "p99.9", "p99.9 ms"),
     _service("mean", "arithmetic mean of the transactions' service times"),
     Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
-    Metric("errors_per_s", "err/s", "1/s", LOWER, "transactions given up", ("errors",)),
+    Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),
     Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
-    Metric("failed_per_s", "failed/s", "1/s", LOWER, "attempts that failed", ("failed",)),
+    Metric("failed_per_s", "failed/s", "1/s", LOWER, "transactions given up", ("failed",)),
     Metric(
         "generator_cpu_us_per_op",
         "generator us/op",
