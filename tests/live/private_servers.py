@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -87,9 +89,38 @@ def running(kind: str, **target: Any) -> Iterator[tuple[Bench, Server]]:
             server.stop()
 
 
-def socket_directories() -> set[Path]:
-    """Private directories for sockets that exist now."""
-    return set(Path(tempfile.gettempdir()).glob("dyno-*"))
+@contextmanager
+def own_temp() -> Iterator[Path]:
+    """A private, short temp directory: what others leave in the common one does not count."""
+    before = tempfile.tempdir, os.environ.get("TMPDIR")
+    path = Path(tempfile.mkdtemp(prefix="dt", dir="/tmp"))
+    path.chmod(0o711)
+    tempfile.tempdir = os.environ["TMPDIR"] = str(path)
+    try:
+        yield path
+    finally:
+        tempfile.tempdir = before[0]
+        if before[1] is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before[1]
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def shared_memory_of(pid: int) -> set[Path]:
+    """Shared memory that a server maps: System V segments and files in /dev/shm."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    found = {Path(name) for name in re.findall(r"/dev/shm/\S+", maps)}
+    # "/SYSV<key> (deleted)", whose inode is the segment's id
+    segments = re.findall(r" 00:\S+ (\d+) +/SYSV", maps)
+    return found | {Path(f"sysv-{number}") for number in segments}
+
+
+def still_there(memory: set[Path]) -> set[Path]:
+    """Those of `shared_memory_of` that exist."""
+    lines = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    segments = {Path(f"sysv-{line.split()[1]}") for line in lines}
+    return {path for path in memory if path in segments or path.exists()}
 
 
 def gone(pid: int) -> bool:

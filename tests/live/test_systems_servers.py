@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,16 @@ from typing import Any
 import pg8000.native
 import pymysql
 import pytest
-from private_servers import SERVERS, bench, binaries, gone, running, socket_directories
+from private_servers import (
+    SERVERS,
+    bench,
+    binaries,
+    gone,
+    own_temp,
+    running,
+    shared_memory_of,
+    still_there,
+)
 from running import wait_for
 
 from dbdyno import systems
@@ -30,6 +40,13 @@ pytestmark = pytest.mark.live
 
 WORDS = {"durability": "full", "isolation": "repeatable_read", "memory_bytes": 256 << 20}
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT)"
+
+
+@pytest.fixture(autouse=True)
+def temp() -> Iterator[Path]:
+    """Sockets of this test, and nobody else's."""
+    with own_temp() as path:
+        yield path
 
 
 def log_in(target: dict[str, Any], password: str | None = None) -> list[tuple[Any, ...]]:
@@ -68,8 +85,7 @@ def log_in(target: dict[str, Any], password: str | None = None) -> list[tuple[An
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_server_is_private_answers_and_stops(kind: str) -> None:
-    before = socket_directories()
+def test_a_server_is_private_answers_and_stops(kind: str, temp: Path) -> None:
     with running(kind, **WORDS) as (made, server):
         assert server.pid is not None
         assert server.alive()
@@ -102,7 +118,7 @@ def test_a_server_is_private_answers_and_stops(kind: str) -> None:
         pid = server.pid
     assert gone(pid)
     assert not server.alive()
-    assert socket_directories() <= before
+    assert list(temp.iterdir()) == []
 
 
 def socket_of(server: Server) -> Path:
@@ -243,15 +259,14 @@ WRONG = [
 
 @pytest.mark.parametrize(("kind", "config", "message"), WRONG)
 def test_a_setting_that_the_server_does_not_keep_is_an_error(
-    kind: str, config: dict[str, Any], message: str
+    kind: str, config: dict[str, Any], message: str, temp: Path
 ) -> None:
-    before = socket_directories()
     with bench(kind) as made:
         with pytest.raises(DynoError) as caught:
             made.start(**config)
         assert message in str(caught.value)
         assert caught.value.fix
-    assert socket_directories() <= before
+    assert list(temp.iterdir()) == []
 
 
 RIGHT = [
@@ -357,39 +372,31 @@ def test_tls_is_offered_as_the_target_asks(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_killed_server_is_noticed_and_cleaned_up(kind: str) -> None:
-    before, segments = socket_directories(), shared_memory()
+def test_a_killed_server_is_noticed_and_cleaned_up(kind: str, temp: Path) -> None:
     with bench(kind) as made:
         server = made.start()
         assert server.pid is not None
-        assert wait_for(lambda: shared_memory_known(server), 10)
+        assert wait_for(lambda: watched(server.pid or 0), 10)
+        memory = shared_memory_of(server.pid)
+        assert kind != "postgres" or len(memory) == 2
         os.kill(server.pid, signal.SIGKILL)
         assert wait_for(lambda: not server.alive(), 10)
         server.stop()
         assert gone(server.pid)
         assert made.directory.exists(), "the log is still needed"
-    assert socket_directories() <= before
-    assert shared_memory() <= segments
+    assert list(temp.iterdir()) == []
+    assert still_there(memory) == set()
 
 
-def shared_memory() -> set[str]:
-    """System V segments and POSIX objects that exist now."""
-    segments = {
-        "sysv " + line.split()[1] for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
-    }
-    return segments | {path.name for path in Path("/dev/shm").glob("PostgreSQL.*")}
-
-
-def shared_memory_known(server: Server) -> bool:
+def watched(pid: int) -> bool:
     """The guardian looks four times a second; the test must not be faster than that."""
     uptime_s = float(Path("/proc/uptime").read_text().split()[0])
-    ticks = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return uptime_s - int(ticks) / os.sysconf("SC_CLK_TCK") > 1.0
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_killed_guardian_takes_its_server_along(kind: str) -> None:
-    before = socket_directories()
+def test_a_killed_guardian_takes_its_server_along(kind: str, temp: Path) -> None:
     with bench(kind) as made:
         server = made.start()
         assert server.pid is not None
@@ -397,14 +404,13 @@ def test_a_killed_guardian_takes_its_server_along(kind: str) -> None:
         assert wait_for(lambda: gone(server.pid or 0), 60)
         assert not server.alive()
         server.stop()
-    assert socket_directories() <= before
+    assert list(temp.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals) -> None:
+def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals, temp: Path) -> None:
     binaries(kind)
-    before, segments = socket_directories(), shared_memory()
     program = textwrap.dedent(f"""
         import json, sys, time
         from private_servers import running
@@ -428,6 +434,7 @@ def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals) -> No
         facts = json.loads(dyno.stdout.readline())
         assert not gone(facts["pid"])
         assert Path(facts["directory"]).exists()
+        memory = shared_memory_of(facts["pid"])
     finally:
         dyno.send_signal(number)
         dyno.wait()
@@ -435,8 +442,8 @@ def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals) -> No
     assert wait_for(lambda: gone(facts["guardian"]), 60)
     assert wait_for(lambda: not Path(facts["directory"]).exists(), 60)
     assert not Path(facts["sockets"]).exists()
-    assert wait_for(lambda: socket_directories() <= before, 30)
-    assert shared_memory() <= segments
+    assert wait_for(lambda: list(temp.iterdir()) == [], 30)
+    assert still_there(memory) == set()
 
 
 def test_the_terminal_cannot_stop_a_server() -> None:

@@ -55,7 +55,7 @@ class Job:
     gid: int | None = None
     cpus: list[int] = field(default_factory=list)  # empty: leave the affinity alone
     stop_signal: int = signal.SIGTERM
-    stop_timeout_s: float = 20.0  # when dyno is gone
+    stop_timeout_s: float = 5.0  # when dyno is gone: nobody will need the data again
     directories: list[str] = field(default_factory=list)  # removed at every end
     directory: str = ""  # removed only if dyno dies (see "keep")
     postmaster_pid: str = ""  # PostgreSQL: the file that names its shared memory

@@ -45,7 +45,9 @@ def number(value: str) -> float | None:
 
 def same(asked: str, got: str) -> bool:
     """Whether two spellings mean the same value: sizes, booleans, numbers, case, order in a set."""
-    left, right = asked.strip().strip("'\""), got.strip()
+    left, right = asked.strip(), got.strip()
+    if len(left) > 1 and left[0] == left[-1] and left[0] in "'\"":
+        left = left[1:-1]
     if left.casefold() == right.casefold():
         return True
     if (a := number(left)) is not None and (b := number(right)) is not None:
