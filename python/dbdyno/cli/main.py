@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+import traceback
 
 import click
 
@@ -45,4 +47,20 @@ def main() -> None:
         # Whoever read our output has gone; nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except Exception as error:
+        click.echo(f"dyno: {_defect(error)}", err=True)
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _defect(error: Exception) -> DynoError:
+    """A defect of ours as an error for people; the traceback goes to a file."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="dyno-defect-", suffix=".txt", delete=False
+    ) as file:
+        traceback.print_exception(error, file=file)
+    return DynoError(
+        f"{type(error).__name__}: {error}",
+        cause="a defect in dbdyno; complete trials are on disk",
+        fix=f"report it with {file.name}; `dyno report RUN` draws a finished run again",
+    )
