@@ -79,7 +79,8 @@ fn explain_certificate(label: &str, reason: &CertificateError) -> Error {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             ("is not valid yet".to_owned(), "compare the clocks of this machine and of the server")
         }
-        CertificateError::UnknownIssuer => (
+        // A wrong signature: an authority of the same name and another key, made anew perhaps.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => (
             "is signed by an authority that is not trusted here".to_owned(),
             "name the authority's file with tls: ca:FILE, or use tls: require to encrypt without checking",
         ),

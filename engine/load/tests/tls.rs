@@ -1,0 +1,120 @@
+//! TLS against a server with certificates good and bad, made for the test.
+
+use dyno_core::error::{Kind, Result};
+use dyno_core::plan::Target;
+use dyno_load::endpoint::Endpoint;
+use dyno_load::transport::Link;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, Stream};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+fn authority() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// A server that echoes four bytes over TLS, once.
+fn serve(authority: &CertifiedIssuer<'static, KeyPair>, name: &str, expired: bool) -> u16 {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    if expired {
+        params.not_before = date_time_ymd(2001, 1, 1);
+        params.not_after = date_time_ymd(2002, 1, 1);
+    }
+    let certificate = params.signed_by(&key, authority).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut tls = ServerConnection::new(Arc::new(config)).unwrap();
+        let mut stream = Stream::new(&mut tls, &mut socket);
+        let mut bytes = [0; 4];
+        // A client that refuses the certificate hangs up: nothing to echo then.
+        if stream.read_exact(&mut bytes).is_ok() {
+            let _ = stream.write_all(&bytes);
+        }
+    });
+    port
+}
+
+fn echo(port: u16, tls: &serde_json::Value) -> Result<Vec<u8>> {
+    let target: Target = serde_json::from_value(serde_json::json!({
+        "driver": "mysql", "address": {"tcp": {"host": "127.0.0.1", "port": port}}, "tls": tls
+    }))
+    .unwrap();
+    let endpoint = Endpoint::resolve(&target)?;
+    let mut link = Link::open_blocking(&endpoint, TIMEOUT)?;
+    let mut plain = Vec::new();
+    link.encrypt_blocking(&endpoint, &mut plain, TIMEOUT)?;
+    link.send_all(b"ping", TIMEOUT)?;
+    while plain.len() < 4 {
+        link.receive_some(&mut plain, TIMEOUT)?;
+    }
+    Ok(plain)
+}
+
+fn pem(directory: &Path, authority: &CertifiedIssuer<'static, KeyPair>) -> serde_json::Value {
+    let path = directory.join("ca.pem");
+    std::fs::write(&path, authority.pem()).unwrap();
+    serde_json::json!({"ca": path})
+}
+
+#[test]
+fn a_good_certificate_is_accepted() {
+    let (directory, authority) = (tempfile::tempdir().unwrap(), authority());
+    let port = serve(&authority, "127.0.0.1", false);
+    assert_eq!(echo(port, &pem(directory.path(), &authority)).unwrap(), b"ping");
+}
+
+#[test]
+fn bad_certificates_are_refused_and_say_why() {
+    let (directory, own) = (tempfile::tempdir().unwrap(), authority());
+    let ca = pem(directory.path(), &own);
+    for (port, word) in [
+        (serve(&authority(), "127.0.0.1", false), "not trusted"),
+        (serve(&own, "other.example", false), "another host name"),
+        (serve(&own, "127.0.0.1", true), "expired"),
+    ] {
+        let error = echo(port, &ca).unwrap_err();
+        assert_eq!(error.kind, Kind::Authentication);
+        assert!(error.what.contains("certificate") && error.what.contains(word), "{error}");
+        assert!(error.what.contains(&format!("127.0.0.1:{port}")) && !error.hint.is_empty());
+    }
+}
+
+#[test]
+fn require_and_prefer_encrypt_whatever_the_certificate() {
+    for word in ["require", "prefer"] {
+        let port = serve(&authority(), "other.example", true);
+        assert_eq!(echo(port, &serde_json::json!(word)).unwrap(), b"ping");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_speak_tls_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let _ = socket.read(&mut [0; 100]);
+        let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    let error = echo(port, &serde_json::json!("require")).unwrap_err();
+    assert!(error.what.contains("not TLS"), "{error}");
+}
