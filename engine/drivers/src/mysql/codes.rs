@@ -68,8 +68,8 @@ impl Refusal {
         }
     }
 
-    /// As the end of a login.
-    pub fn into_login_error(self, place: &str) -> Error {
+    /// As the end of a login. `plain`: the way was not encrypted, though the server offers TLS.
+    pub fn into_login_error(self, place: &str, plain: bool) -> Error {
         let (kind, hint) = match self.code {
             1040 | 1203 | 1226 => (
                 Kind::Connection,
@@ -80,8 +80,14 @@ impl Refusal {
                 "the schema does not exist: create it or load the data first",
             ),
             1129 | 1130 => (Kind::Authentication, "the server does not accept this client's host"),
-            1159 | 3159 => (Kind::Authentication, "the account asks for TLS: set tls: require"),
+            3159 => {
+                (Kind::Authentication, "the server accepts encrypted logins only: set tls: require")
+            }
             _ if self.ends_connection() => (Kind::Connection, "the server is going away"),
+            1045 if plain => (
+                Kind::Authentication,
+                "check user, password and the account's host; an account made with REQUIRE SSL needs tls: require",
+            ),
             _ => (Kind::Authentication, "check user, password and the account's host and plugin"),
         };
         Error::new(kind, format!("{place} refused the login: {} {}", self.code, self.message))
@@ -137,7 +143,7 @@ mod tests {
         let refusal = Refusal::parse(b"\xff\x10\x04Too many connections").unwrap();
         assert_eq!((refusal.code, refusal.sqlstate.as_str()), (1040, ""));
         assert_eq!(refusal.message, "Too many connections");
-        assert_eq!(refusal.into_login_error("db").kind, Kind::Connection);
+        assert_eq!(refusal.into_login_error("db", false).kind, Kind::Connection);
     }
 
     #[test]

@@ -83,7 +83,8 @@ impl LoginState {
             return Ok((0, Found::More));
         };
         if payload[0] == 0xff {
-            return Err(Refusal::parse(payload)?.into_login_error(&config.place));
+            let plain = !self.secure && self.greeting.as_ref().is_some_and(Greeting::offers_tls);
+            return Err(Refusal::parse(payload)?.into_login_error(&config.place, plain));
         }
         self.rounds += 1;
         if seq != self.seq || self.rounds > ROUNDS_MAX {
@@ -126,6 +127,10 @@ impl LoginState {
             .filter(|plugin| *plugin != Plugin::Ed25519)
             .unwrap_or(Plugin::Native);
         self.greeting = Some(greeting);
+        // 20 bytes by the way it is parsed; tried all the same, since behind TLS it is too late.
+        if self.plugin.answer(config.password.0.as_bytes(), &self.nonce).is_none() {
+            return Err(broken("a challenge of the wrong length"));
+        }
         if tls {
             self.seq = self.agreed.put_tls_request(out, self.seq);
             return Ok(Found::StartTls);
@@ -137,9 +142,9 @@ impl LoginState {
     /// The transport is encrypted now: goes on with the login.
     pub fn tls_established(&mut self, config: &Config, out: &mut Vec<u8>) {
         self.secure = true;
-        // The challenge was checked when the greeting came; a wrong one would have been replaced
-        // by the native plugin, which the server then changes.
-        let _ = self.put_login(config, out);
+        // Cannot fail: the challenge was tried when the greeting came.
+        let sent = self.put_login(config, out);
+        debug_assert!(sent.is_ok());
     }
 
     fn put_login(&mut self, config: &Config, out: &mut Vec<u8>) -> Result<()> {

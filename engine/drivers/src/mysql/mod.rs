@@ -30,7 +30,7 @@ mod statement;
 mod wire;
 
 use bulk::Mode;
-use dyno_core::driver::{Driver, DriverKind, Session};
+use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Options, Protocol, Secret, Target, Tls};
 use dyno_core::workload::{Dialect, Statement};
@@ -41,9 +41,22 @@ use wire::MysqlWire;
 /// The family member.
 pub static KIND: DriverKind = DriverKind {
     name: "mysql",
-    about: "MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket; options bulk \
-            (auto, infile, insert), metadata (cached, full)",
+    about: "MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket",
     dialect: Dialect::Mysql,
+    options: &[
+        DriverOption {
+            name: "bulk",
+            about: "how rows are loaded: infile (LOAD DATA LOCAL), insert (many rows a statement), \
+                    auto (infile where the server allows it)",
+            default: "\"auto\"",
+        },
+        DriverOption {
+            name: "metadata",
+            about: "column definitions of prepared statements: cached (MariaDB sends them again \
+                    only when they change) or full (with each result)",
+            default: "\"cached\"",
+        },
+    ],
     build,
 };
 

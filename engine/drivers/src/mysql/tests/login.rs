@@ -185,3 +185,13 @@ fn session_statements_run_one_by_one_then_all_is_prepared_at_once() {
     assert_eq!(error.kind, Kind::Server);
     assert!(error.what.contains("SELECT c FROM t") && error.hint.contains("load"), "{error}");
 }
+
+#[test]
+fn a_plain_login_refused_where_tls_was_offered_says_so() {
+    for (flags, wanted) in [(PLAIN | SSL, true), (PLAIN, false)] {
+        let mut line = Line::open(&target(), &[], false);
+        line.hear(&greeting(flags, "mysql_native_password")).unwrap();
+        let error = line.hear(&refusal(2, 1045, "28000", "Access denied")).unwrap_err();
+        assert_eq!(error.hint.contains("tls: require"), wanted, "{error}");
+    }
+}
