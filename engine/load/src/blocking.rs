@@ -3,7 +3,7 @@
 use crate::control::{Control, Lane};
 use crate::notice::{Notice, Notices};
 use crate::recorder::Recorder;
-use crate::seat::{START_ATTEMPTS, reconnect_wait_ns};
+use crate::seat::{SHORT_LIFE_NS, START_ATTEMPTS, reconnect_wait_ns};
 use crate::session::{Books, Session, Step};
 use dyno_core::clock::Clock;
 use dyno_core::driver::{Blocking, Reply, Session as Connection};
@@ -44,25 +44,29 @@ impl<C: Clock> BlockingWorker<'_, C> {
         let mut has_begun = false;
         // Since when and why there is no connection.
         let mut down: Option<(u64, String)> = None;
+        let mut short_lives = 0;
         while !self.control.is_stopped() {
             let Some(mut connection) = self.connect(&mut down, books) else { break };
             let Some((origin_ns, _)) = self.wait_for_start() else { break };
-            let now_ns = self.clock.now_ns();
+            let up_ns = self.clock.now_ns();
             if let Some((start_ns, cause)) = down.take() {
                 books.recorder.lost.sub(1);
-                self.tell_outage(start_ns, Some(now_ns), cause);
+                self.tell_outage(start_ns, Some(up_ns), cause);
             }
             let step = if has_begun {
-                session.reconnected(now_ns, &self.lane.shape)
+                session.reconnected(up_ns, &self.lane.shape)
             } else {
                 has_begun = true;
-                session.start(now_ns, origin_ns, &self.lane.shape)
+                session.start(up_ns, origin_ns, &self.lane.shape)
             };
             if let Err(error) = self.work(&mut *connection, &mut session, step, books) {
                 let now_ns = self.clock.now_ns();
                 session.lost(now_ns, &error.to_string(), books);
                 books.recorder.lost.add(1);
                 down = Some((now_ns, error.to_string()));
+                let is_short = now_ns - up_ns < SHORT_LIFE_NS;
+                short_lives = if is_short { short_lives + 1 } else { 0 };
+                self.sleep_until(now_ns + reconnect_wait_ns(short_lives, now_ns));
             }
         }
         let now_ns = self.clock.now_ns();

@@ -6,7 +6,9 @@
 
 use crate::notice::Notice;
 use crate::poller::Poller;
-use crate::seat::{CONNECT_TIMEOUT_NS, Down, Line, START_ATTEMPTS, Seat, Stage, reconnect_wait_ns};
+use crate::seat::{
+    CONNECT_TIMEOUT_NS, Down, Line, SHORT_LIFE_NS, START_ATTEMPTS, Seat, Stage, reconnect_wait_ns,
+};
 use crate::timers::Cause;
 use crate::transport::Link;
 use crate::worker::Worker;
@@ -147,6 +149,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let seat = &mut self.seats[index as usize];
         seat.stage = Stage::Up;
         seat.failures = 0;
+        seat.up_ns = now_ns;
         if !seat.is_settled {
             seat.is_settled = true;
             self.control.gates[seat.group].connected();
@@ -192,7 +195,12 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                     seat.down = Some(Down { since_ns: now_ns, cause: error.to_string() });
                     books.recorder.lost.add(1);
                 }
-                self.close_and_connect(index);
+                let is_short = now_ns - seat.up_ns < SHORT_LIFE_NS;
+                seat.short_lives = if is_short { seat.short_lives + 1 } else { 0 };
+                seat.close();
+                seat.closed_ns = now_ns;
+                let wait_ns = self.reconnect_wait_ns(index, now_ns);
+                self.add_timer(index, now_ns + wait_ns, Cause::Connect);
             }
             Stage::Connecting | Stage::Encrypting | Stage::LoggingIn => {
                 self.connect_failed(index, error);
@@ -229,20 +237,22 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             seat.is_settled = true;
             self.control.gates[seat.group].failed(error.clone());
         }
-        let random = Rng::for_transaction(
-            lane.shape.seed ^ lane.shape.group as u64,
-            seat.session.number(),
-            now_ns,
-        )
-        .u64();
-        let wait_ns = reconnect_wait_ns(seat.failures, random);
         let since_ns = if seat.has_begun { seat.closed_ns } else { now_ns };
         if self.origin_ns.is_some() {
             self.mark_down(index, since_ns, &error.to_string());
         } else {
             self.seats[index as usize].closed_ns = now_ns;
         }
+        let wait_ns = self.reconnect_wait_ns(index, now_ns);
         self.add_timer(index, now_ns + wait_ns, Cause::Connect);
+    }
+
+    fn reconnect_wait_ns(&self, index: u32, now_ns: u64) -> u64 {
+        let seat = &self.seats[index as usize];
+        let shape = &self.lanes[seat.group].shape;
+        let seed = shape.seed ^ shape.group as u64;
+        let random = Rng::for_transaction(seed, seat.session.number(), now_ns).u64();
+        reconnect_wait_ns(seat.failures.max(seat.short_lives), random)
     }
 
     /// The load begins and the seat has no connection.

@@ -17,6 +17,7 @@ pub mod notice;
 mod pieces;
 pub mod poller;
 mod progress;
+pub mod receiving;
 pub mod recorder;
 pub mod report;
 pub mod run;

@@ -64,6 +64,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         (origin_ns, measure_ns): (u64, u64),
     ) -> Self {
         let last = Totals::read(recorders, names.len(), origin_ns, &[]);
+        let classes = names.iter().map(|names| names.classes.len()).enumerate();
         Self {
             names,
             recorders,
@@ -73,7 +74,7 @@ impl<'a, W: Write> Reporter<'a, W> {
             origin_ns,
             measure_ns,
             ticks: last.groups.iter().map(|group| (Vec::new(), group.latency.count())).collect(),
-            edge: Vec::new(),
+            edge: classes.map(|(group, n)| Details::read(recorders, group, n)).collect(),
             base: None,
             busy_at: (origin_ns, last.cpu_ns.clone()),
             last,
@@ -183,10 +184,6 @@ impl<'a, W: Write> Reporter<'a, W> {
 
     /// The measured phase begins where the last interval ended.
     pub fn begin_measuring(&mut self) {
-        if self.edge.is_empty() {
-            // No warm-up: nothing has happened yet.
-            self.edge = self.details();
-        }
         self.base = Some((self.last.clone(), self.edge.clone()));
         self.busy_at = (self.last.at_ns, self.last.cpu_ns.clone());
     }
@@ -230,9 +227,6 @@ impl<'a, W: Write> Reporter<'a, W> {
     /// What was measured up to the last interval. Call before the load threads end: what they do
     /// afterwards counts nowhere.
     pub fn close(&mut self) -> Closing {
-        if self.edge.is_empty() {
-            self.edge = self.details();
-        }
         let end = (self.last.clone(), std::mem::take(&mut self.edge));
         let base = self.base.take().unwrap_or_else(|| end.clone());
         Closing { base, end, busy_max: self.busy_max }

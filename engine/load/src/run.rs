@@ -314,7 +314,10 @@ impl Trial<'_> {
                 )
                 .run()
                 // The others must not measure on without this thread's sessions.
-                .inspect_err(|_| control.stop())
+                .inspect_err(|error| {
+                    control.gates.iter().for_each(|gate| gate.failed(error.clone()));
+                    control.stop();
+                })
             };
             let thread = Builder::new().name(format!("load-{number}"));
             handles.push(thread.spawn_scoped(scope, work).map_err(no_thread)?);

@@ -10,6 +10,9 @@ pub const RECONNECT_FIRST_NS: u64 = 10_000_000;
 pub const RECONNECT_MAX_NS: u64 = 1_000_000_000;
 /// Connecting, logging in and preparing must end within this.
 pub const CONNECT_TIMEOUT_NS: u64 = 20_000_000_000;
+/// A connection lost sooner counts like a failed attempt: a server that admits and then drops its
+/// clients must not be hammered.
+pub const SHORT_LIFE_NS: u64 = 1_000_000_000;
 /// Attempts of a session before the start no longer waits for it.
 pub const START_ATTEMPTS: u32 = 3;
 
@@ -71,6 +74,10 @@ pub struct Seat {
     pub has_begun: bool,
     /// Failed attempts to connect since the last success.
     pub failures: u32,
+    /// Connections in a row that were lost within [`SHORT_LIFE_NS`].
+    pub short_lives: u32,
+    /// When the connection came up.
+    pub up_ns: u64,
     /// Which of the host's addresses is being tried.
     pub address: usize,
     /// When the last attempt to connect began.
@@ -96,6 +103,8 @@ impl Seat {
             is_settled: false,
             has_begun: false,
             failures: 0,
+            short_lives: 0,
+            up_ns: 0,
             address: 0,
             opened_ns: 0,
             closed_ns: 0,

@@ -12,19 +12,17 @@ use crate::connecting::Queue;
 use crate::control::{Control, Lane};
 use crate::notice::{Notice, Notices};
 use crate::poller::{EVENTS, Poller, Ready};
+use crate::receiving::{Received, SLOT};
 use crate::recorder::Recorder;
 use crate::seat::{Line, Seat, Stage};
 use crate::session::{Books, Step};
 use crate::timers::{Cause, Timer, Timers};
-use crate::transport::Link;
 use dyno_core::clock::Clock;
-use dyno_core::driver::{Progress, Reply};
+use dyno_core::driver::Reply;
 use dyno_core::error::{Error, Kind, Result};
 use std::collections::VecDeque;
 use std::io;
 
-/// Most bytes of one `recv`: more than an answer usually has, so that one call empties the socket.
-const SLOT: usize = 64 * 1024;
 /// Bytes received in one turn before they are looked at. Packed, so that small answers stay in
 /// cache.
 const ARENA: usize = 1024 * 1024;
@@ -32,21 +30,9 @@ const ARENA: usize = 1024 * 1024;
 const WAIT_MAX_NS: u64 = 20_000_000;
 /// Longest wait before the load begins: bounds how late it begins.
 const START_WAIT_MAX_NS: u64 = 1_000_000;
-/// Buffers above this size are given back once empty.
-const KEEP_BYTES: usize = 4096;
 /// At the end, statements older than this are cancelled at the server: closing alone might leave
 /// them running.
 const CANCEL_AGE_NS: u64 = 1_000_000_000;
-
-/// Bytes received from one socket.
-struct Received {
-    seat: u32,
-    start: u32,
-    outcome: io::Result<u32>,
-    /// The peer has closed its side: the end of the stream stands behind the bytes.
-    is_closing: bool,
-    stamp_ns: u64,
-}
 
 /// One load thread and its sessions.
 pub struct Worker<'a, C, P> {
@@ -62,13 +48,13 @@ pub struct Worker<'a, C, P> {
     /// Seats whose timed answer is due at once.
     instant: VecDeque<u32>,
     arena: Box<[u8]>,
-    received: Vec<Received>,
+    pub(crate) received: Vec<Received>,
     ready: Vec<Ready>,
     /// Bytes to send, built here and sent at once.
     pub(crate) out: Vec<u8>,
-    plain: Vec<u8>,
+    pub(crate) plain: Vec<u8>,
     /// Where the rest of an answer goes that fills its slot.
-    spill: Vec<u8>,
+    pub(crate) spill: Vec<u8>,
     /// The last time seen: good enough for the length of a wait, and saves a read of the clock.
     pub(crate) now_ns: u64,
     pub(crate) origin_ns: Option<u64>,
@@ -208,194 +194,12 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         Ok(())
     }
 
-    /// Reads from one ready socket, and stamps. Returns the bytes used.
-    fn receive(&mut self, event: Ready, slot: &mut [u8], start: usize, polled_ns: u64) -> usize {
-        let index = event.token as u32;
-        let seat = &mut self.seats[index as usize];
-        if seat.era != (event.token >> 32) as u32 {
-            return 0;
-        }
-        if seat.stage == Stage::Connecting {
-            self.transport_connected(index);
-            return 0;
-        }
-        let Line::Wire(_, link) = &mut seat.line else { return 0 };
-        let mut used = 0;
-        if event.readable {
-            let outcome = link.receive_raw(slot);
-            let stamp_ns = self.clock.now_ns();
-            self.now_ns = stamp_ns;
-            self.recorder.syscalls.add(1);
-            if let Some(outcome) = outcome.transpose() {
-                if seat.stage == Stage::Up && self.origin_ns.is_some() {
-                    self.recorder.lag.record(stamp_ns - polled_ns);
-                }
-                used = *outcome.as_ref().unwrap_or(&0);
-                let outcome = outcome.map(|bytes| bytes as u32);
-                self.received.push(Received {
-                    seat: index,
-                    start: start as u32,
-                    outcome,
-                    is_closing: event.is_closing,
-                    stamp_ns,
-                });
-            }
-        }
-        if event.writable && link.has_unsent() {
-            let flushed = link.flush();
-            self.after_send(index, flushed);
-        }
-        used
-    }
-
-    fn handle_received(&mut self, arena: &mut [u8]) {
-        let mut received = std::mem::take(&mut self.received);
-        for one in received.drain(..) {
-            match one.outcome {
-                Ok(0) => self.stream_ended(one.seat),
-                Err(error) => self.stream_broke(one.seat, &error),
-                Ok(bytes) => {
-                    let (start, bytes) = (one.start as usize, bytes as usize);
-                    let era = self.seats[one.seat as usize].era;
-                    self.absorb(one.seat, &arena[start..start + bytes], one.stamp_ns);
-                    // A full slot may hide more, and an edge is reported once: read on.
-                    if bytes == SLOT || one.is_closing {
-                        self.read_on(one.seat, era);
-                    }
-                }
-            }
-        }
-        self.received = received;
-    }
-
-    /// Reads and handles all that the socket still has.
-    fn read_on(&mut self, index: u32, era: u32) {
-        let mut spill = std::mem::take(&mut self.spill);
-        spill.resize(SLOT, 0);
-        while self.seats[index as usize].era == era {
-            let Some(link) = self.link(index) else { break };
-            let outcome = link.receive_raw(&mut spill);
-            self.recorder.syscalls.add(1);
-            match outcome {
-                Ok(None) => break,
-                Ok(Some(0)) => self.stream_ended(index),
-                Ok(Some(bytes)) => {
-                    let stamp_ns = self.clock.now_ns();
-                    self.absorb(index, &spill[..bytes], stamp_ns);
-                }
-                Err(error) => self.stream_broke(index, &error),
-            }
-        }
-        self.spill = spill;
-    }
-
-    fn stream_ended(&mut self, index: u32) {
-        let error = self.link(index).map(Link::closed);
-        self.connection_lost(index, error);
-    }
-
-    fn stream_broke(&mut self, index: u32, error: &io::Error) {
-        let error = self.link(index).map(|link| link.lost(error));
-        self.connection_lost(index, error);
-    }
-
-    fn link(&self, index: u32) -> Option<&Link> {
-        match &self.seats[index as usize].line {
-            Line::Wire(_, link) => Some(link),
-            _ => None,
-        }
-    }
-
-    /// Bytes came in for a seat: decrypted if need be, put behind what was incomplete, understood.
-    fn absorb(&mut self, index: u32, raw: &[u8], stamp_ns: u64) {
-        let seat = &mut self.seats[index as usize];
-        let Line::Wire(_, link) = &mut seat.line else { return };
-        if !link.is_encrypted() && seat.partial.is_empty() {
-            let consumed = self.understand(index, raw, stamp_ns);
-            let seat = &mut self.seats[index as usize];
-            if consumed < raw.len() && seat.stage != Stage::Down {
-                seat.partial.extend_from_slice(&raw[consumed..]);
-            }
-            return;
-        }
-        let mut plain = std::mem::take(&mut self.plain);
-        plain.clear();
-        let decrypted = link.decrypt(raw, &mut plain);
-        let is_established = seat.stage == Stage::Encrypting && !link.is_handshaking();
-        if let Err(error) = decrypted {
-            self.connection_lost(index, Some(error));
-        } else {
-            if is_established {
-                self.encrypted(index);
-            }
-            self.absorb_plain(index, &plain, stamp_ns);
-        }
-        plain.shrink_to(SLOT);
-        self.plain = plain;
-    }
-
-    fn absorb_plain(&mut self, index: u32, plain: &[u8], stamp_ns: u64) {
-        let mut bytes = std::mem::take(&mut self.seats[index as usize].partial);
-        bytes.extend_from_slice(plain);
-        if bytes.is_empty() {
-            return;
-        }
-        let consumed = self.understand(index, &bytes, stamp_ns);
-        let seat = &mut self.seats[index as usize];
-        if seat.stage == Stage::Down {
-            return;
-        }
-        bytes.drain(..consumed);
-        if bytes.is_empty() {
-            bytes.shrink_to(KEEP_BYTES);
-        }
-        seat.partial = bytes;
-    }
-
-    /// Lets the protocol read from the front of `input`; returns how much it consumed.
-    fn understand(&mut self, index: u32, input: &[u8], stamp_ns: u64) -> usize {
-        let era = self.seats[index as usize].era;
-        let mut at = 0;
-        while at < input.len() && self.seats[index as usize].era == era {
-            let seat = &mut self.seats[index as usize];
-            let Line::Wire(wire, _) = &mut seat.line else { return at };
-            self.out.clear();
-            let (consumed, progress) = match wire.receive(&input[at..], &mut self.out) {
-                Ok(found) => found,
-                Err(error) => {
-                    self.connection_lost(index, Some(error));
-                    return at;
-                }
-            };
-            at += consumed;
-            if !self.out.is_empty() {
-                self.send_out(index);
-            }
-            match progress {
-                // A whole message without an event may have been consumed: go on behind it.
-                Progress::More if consumed > 0 => {}
-                Progress::More => return at,
-                Progress::Reply(reply) if self.seats[index as usize].stage == Stage::Up => {
-                    self.answered(index, reply, stamp_ns);
-                }
-                Progress::Ready => self.logged_in(index),
-                Progress::StartTls if at == input.len() => self.encrypt(index),
-                Progress::StartTls | Progress::WantData | Progress::Reply(_) => {
-                    let error = Error::new(Kind::Protocol, "the server answered out of turn")
-                        .hint("is this really the kind of server that the target names?");
-                    self.connection_lost(index, Some(error));
-                }
-            }
-        }
-        at
-    }
-
     pub(crate) fn books(&self, group: usize) -> Books<'a> {
         Books { group, recorder: &self.recorder.groups[group], notices: self.notices }
     }
 
     #[inline]
-    fn answered(&mut self, index: u32, reply: Reply, stamp_ns: u64) {
+    pub(crate) fn answered(&mut self, index: u32, reply: Reply, stamp_ns: u64) {
         let books = self.books(self.seats[index as usize].group);
         let seat = &mut self.seats[index as usize];
         if !seat.session.is_in_flight() {
@@ -477,7 +281,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     /// Counts a send and, when the kernel took only a part, waits for room.
     #[inline]
-    fn after_send(&mut self, index: u32, sent: io::Result<u32>) {
+    pub(crate) fn after_send(&mut self, index: u32, sent: io::Result<u32>) {
         match sent {
             Ok(calls) => self.recorder.syscalls.add(u64::from(calls)),
             Err(error) => {
