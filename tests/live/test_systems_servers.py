@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pwd
@@ -299,6 +300,36 @@ def test_loading_settings_are_kept_too(kind: str) -> None:
 def test_every_durability_is_one_the_server_keeps(kind: str, durability: str) -> None:
     with running(kind, durability=durability) as (_, server):
         assert server.alive()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("mebibytes", [8, 100, 1000, 1536])
+def test_memory_is_not_rounded_by_the_server(kind: str, mebibytes: int) -> None:
+    with bench(kind, memory_bytes=(mebibytes << 20) + 1) as made:
+        made.start().stop()
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_hung_server_is_killed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(
+        "dbdyno.systems." + ("postgres" if kind == "postgres" else "mysqlfamily")
+    )
+    monkeypatch.setattr(module, "CONTROL_TIMEOUT_S", 1)
+    monkeypatch.setattr(module, "HUNG_TIMEOUT_S", 0.5)
+    with bench(kind) as made:
+        server = made.start()
+        assert server.pid is not None
+        for pid in (server.pid, *children(server.pid)):
+            os.kill(pid, signal.SIGSTOP)
+        assert not server.alive()
+        server.stop()
+        assert server.was_killed  # type: ignore[attr-defined]
+        assert gone(server.pid)
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in text.split()]
 
 
 @pytest.mark.parametrize("kind", SERVERS)

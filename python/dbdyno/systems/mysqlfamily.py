@@ -35,6 +35,7 @@ USER = "dyno"
 MARKER = "dbdyno_marker"
 START_TIMEOUT_S = 120.0  # redo of a large log after a kill takes its time
 STOP_TIMEOUT_S = 120.0  # writes back the buffer pool
+HUNG_TIMEOUT_S = 10.0  # for a server that did not even answer any more
 CONTROL_TIMEOUT_S = 10
 SETTLE_TIMEOUT_S = 600
 START_TRIES = 4
@@ -554,8 +555,9 @@ class MysqlServer:
         """Clean shutdown: dirty pages are written and nothing is left to recover
         (innodb_fast_shutdown=1), so that the directory can be copied. After a timeout it is killed
         (`was_killed`)."""
+        timeout_s = STOP_TIMEOUT_S if self.alive() else HUNG_TIMEOUT_S
         self.close_connection()
-        self.was_killed = self.process.stop(STOP_TIMEOUT_S)
+        self.was_killed = self.process.stop(timeout_s)
 
 
 # (pattern in the log, likely cause, next step)

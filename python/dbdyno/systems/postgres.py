@@ -46,6 +46,7 @@ MARK = "made by dbdyno"  # comment of a database that is ours
 INITDB_TIMEOUT_S = 120.0
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 120.0  # the last checkpoint writes back shared_buffers
+HUNG_TIMEOUT_S = 10.0  # for a server that did not even answer any more
 CONTROL_TIMEOUT_S = 10
 SETTLE_TIMEOUT_S = 600
 START_TRIES = 4
@@ -386,14 +387,12 @@ class PostgresServer:
             fix=fix,
         )
 
-    def _connect(
-        self, database: str, timeout_s: int = CONTROL_TIMEOUT_S
-    ) -> pg8000.native.Connection:
+    def _connect(self, database: str, timeout_s: int | None = None) -> pg8000.native.Connection:
         return pg8000.native.Connection(
             USER,
             database=database,
             unix_sock=str(self.socket_path),
-            timeout=timeout_s,
+            timeout=CONTROL_TIMEOUT_S if timeout_s is None else timeout_s,
             application_name="dbdyno control",
         )
 
@@ -412,7 +411,7 @@ class PostgresServer:
                 raise
 
     def _in(
-        self, database: str, statements: Sequence[str], timeout_s: int = CONTROL_TIMEOUT_S
+        self, database: str, statements: Sequence[str], timeout_s: int | None = None
     ) -> list[list[Any]]:
         """Runs statements on a connection of their own; the rows of the last."""
         connection = self._connect(_name(database), timeout_s)
@@ -560,11 +559,12 @@ class PostgresServer:
     def stop(self) -> None:
         """Fast shutdown: sessions are ended and everything is checkpointed, so that the directory
         can be copied. After a timeout it is killed (`was_killed`)."""
+        timeout_s = STOP_TIMEOUT_S if self.alive() else HUNG_TIMEOUT_S
         with self._lock, contextlib.suppress(*ERRORS):  # held at most CONTROL_TIMEOUT_S
             if self._connection is not None:
                 self._connection.close()
         self._connection = None
-        self.was_killed = self.process.stop(STOP_TIMEOUT_S)
+        self.was_killed = self.process.stop(timeout_s)
 
 
 VIEWS = (

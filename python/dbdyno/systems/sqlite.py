@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dbdyno import __version__
 from dbdyno.errors import DynoError
 from dbdyno.systems import words
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
@@ -47,7 +48,8 @@ class Sqlite:
                 cause="SQLite is built into the load engine",
                 fix="leave it out",
             )
-        return Binaries(version=f"SQLite {sqlite3.sqlite_version} (control)", paths={})
+        # The load goes through the engine's own copy, whose version is fixed with the engine's.
+        return Binaries(version=f"SQLite of dyno-engine {__version__}", paths={})
 
     def resolve(self, target: TargetPlan) -> Resolved:
         words.check_words(target)
@@ -99,7 +101,7 @@ class Sqlite:
         cpus: Sequence[int],
         transport: str,
     ) -> Server:
-        server = SqliteServer(directory, resolved)
+        server = SqliteServer(directory, resolved, binaries.version)
         server.check()
         return server
 
@@ -110,11 +112,10 @@ class SqliteServer:
 
     pid: int | None = None
 
-    def __init__(self, directory: Path, resolved: Resolved) -> None:
+    def __init__(self, directory: Path, resolved: Resolved, version: str) -> None:
         self.directory = directory
-        self.version = sqlite3.sqlite_version
+        self.version = version
         self._resolved = resolved
-        self._database: str | None = None
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
