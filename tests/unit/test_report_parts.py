@@ -31,7 +31,7 @@ def test_sessions_make_the_axis_and_engines_the_lines() -> None:
 def test_without_a_numeric_axis_rows_are_drawn_and_bare_levels_named() -> None:
     roles = layout.choose(CACHE.plan)
     assert roles.x is None
-    assert roles.cell(CACHE.plan.cells[0].levels) == "cache on · id range 10000"
+    assert roles.cell(CACHE.plan.cells[0].levels) == "cache on · id range 10,000"
 
 
 def test_many_lines_become_panels() -> None:
@@ -203,3 +203,25 @@ def test_hostile_text_is_made_visible() -> None:
 def test_the_command_is_the_recorded_one() -> None:
     assert page.command(ENGINES) == "dyno run engines.yaml"  # type: ignore[arg-type]
     assert page.command(CACHE) == "dyno run query-cache.yaml"  # type: ignore[arg-type]
+
+
+def test_warnings_beside_a_claim_are_one_line() -> None:
+    said = claims.short_warning(f"{synthetic.GENERATOR_BOUND} [6 of 48 trials]")
+    assert said == "generator-bound: the load generator was a bottleneck [6 of 48 trials]"
+    assert claims.short_warning("plain") == "plain"
+
+
+def test_the_factor_of_the_first_claim_is_the_main_one() -> None:
+    part = replace(CACHE_FINDINGS.claims[0].parts[0], left_cell=1, right_cell=0)
+    claim = replace(CACHE_FINDINGS.claims[0], parts=(part,))
+    roles = layout.choose(CACHE.plan, replace(CACHE_FINDINGS, claims=(claim,)))
+    assert roles.main is not None
+    assert roles.main.name == "id_range"
+
+
+def test_several_groups_get_a_table_each() -> None:
+    groups = names.groups_of(CACHE.plan)
+    shown = tables.cell_tables(CACHE_FINDINGS, layout.choose(CACHE.plan), groups)
+    assert [t.title for t in shown] == ["readers", "updater"]
+    assert "server CPU µs/op" in [m.short for m in shown[0].metrics]
+    assert shown[0].rows[1].levels == ("on", "1,000,000")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,9 @@ MARKS: Mapping[str, tuple[str, str]] = {
 _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
 # Parts of one claim that are listed before the rest is folded away.
 SHOWN = 4
+
+_DETAIL = re.compile(r" \([^()]*\)$")
+_NUMBERS_FIRST = re.compile(r"^[\d.,]+\S* [^():]*\([^()]*\): ")
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,16 @@ def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
     return shown
 
 
+def short_warning(text: str) -> str:
+    """A warning in a line: without its detail, which stands among the warnings, but with its count.
+
+    "generator-bound: ... (busiest thread 91%); the system may be faster [6 of 48 trials]"
+    """
+    said, bracket, counted = text.partition(" [")
+    said = _DETAIL.sub("", said.partition("; ")[0])
+    return f"{said} [{counted}" if bracket else said
+
+
 def verdict_text(claim: ClaimView) -> str:
     """The words on the chip."""
     return f"{claim.verdict}, but too small to matter" if claim.small else claim.verdict
@@ -94,21 +108,44 @@ def _view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVie
     css, mark = MARKS.get(claim.verdict, MARKS[UNDECIDED])
     small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
     span = _span(claim.parts)
-    last = len(claim.parts) - 1
+    estimated = [i for i, part in enumerate(claim.parts) if part.estimate]
+    # The axis stands under the last dot of what is shown, and of what is folded away.
+    ends = {max((i for i in estimated if i < SHOWN), default=-1), max(estimated, default=-1)}
     parts = tuple(
-        _part(part, layout, groups, span, axis=i in (last, SHOWN - 1))
-        for i, part in enumerate(claim.parts)
+        _part(part, layout, groups, span, axis=i in ends) for i, part in enumerate(claim.parts)
     )
     return ClaimView(
-        claim.text, claim.verdict, css, mark, small, claim.why, claim.warnings, parts, _foot(claim)
+        claim.text,
+        claim.verdict,
+        css,
+        mark,
+        small,
+        _reason(claim),
+        tuple(dict.fromkeys(map(short_warning, claim.warnings))),
+        parts,
+        _foot(claim),
     )
+
+
+def _reason(claim: ClaimResult) -> str:
+    """Why, without the numbers that stand right above it ("3.51x (3.39-3.65): all of it ...")."""
+    if len(claim.parts) != 1 or claim.parts[0].estimate is None:
+        return claim.why
+    rest = _NUMBERS_FIRST.sub("", claim.why)
+    return rest[:1].upper() + rest[1:]
 
 
 def _foot(claim: ClaimResult) -> str:
     """What holds for all of several parts: "99.2 % intervals, against > 1"."""
-    levels = {percent(p.estimate.level) for p in claim.parts if p.estimate and p.estimate.ci_low}
+    levels = {p.estimate.level for p in claim.parts if p.estimate and p.estimate.ci_low is not None}
     held = {f"{_sign(p)} {p.threshold:g}" for p in claim.parts if p.kind != PEAK}
-    said = [f"{levels.pop()} intervals"] if len(levels) == 1 else []
+    said = []
+    if len(levels) == 1:
+        said = [f"{percent(levels.pop())} intervals"]
+    elif levels:
+        # Holm's steps: each comparison of a run has its own level.
+        low, high = percent(min(levels)).rstrip(" %"), percent(max(levels))
+        said = [f"intervals at {low} to {high}, adjusted for the number of comparisons"]
     said += [f"against {held.pop()}"] if len(held) == 1 else []
     return ", ".join(said)
 
@@ -136,7 +173,7 @@ def _part(
     axis: bool,
 ) -> PartView:
     css, mark = MARKS.get(part.verdict, MARKS[UNDECIDED])
-    at = ", ".join(f"{layout.short(name)} {level}" for name, level in part.at.items())
+    at = ", ".join(layout.level(name, level) for name, level in part.at.items())
     e = part.estimate
     ratio, low, high = (e.ratio, e.ci_low, e.ci_high) if e else (None, None, None)
     unit = _unit(part, groups)
@@ -160,7 +197,7 @@ def _part(
         why = (
             f"{why} About {count(part.blocks_needed, 'more block')} would probably decide.".strip()
         )
-    brief = words if e is None else f"{sig3(ratio)}{unit}"
+    brief = (part.why or words) if e is None else f"{sig3(ratio)}{unit}"
     if low is not None and high is not None:
         brief += f" ({sig3(low)} to {sig3(high)})"
     value = MISSING if ratio is None else f"{sig3(ratio)}{unit}"

@@ -8,12 +8,16 @@ would be more than six lines is split into panels.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dbdyno.analysis.types import Findings
 from dbdyno.plan.types import Factor, Plan
 
 LINES_MAX = 6
+
+_WHOLE = re.compile(r"[1-9][0-9]{4,17}")
 
 # Level names that say nothing without their factor.
 _BARE = frozenset(
@@ -55,7 +59,7 @@ class Layout:
         """A level for people: with its factor where the name alone would say nothing."""
         homes = [f for f in self.factors if level in f.levels]
         if level.lower() in _BARE or len(homes) != 1 or _numeric(level):
-            return f"{self.short(name)} {level}"
+            return f"{self.short(name)} {grouped(level)}"
         return level
 
     def label(self, levels: Mapping[str, str], only: tuple[Factor, ...] | None = None) -> str:
@@ -76,15 +80,16 @@ class Layout:
     @property
     def main(self) -> Factor | None:
         """The factor whose levels are compared: the first that is not the axis."""
-        rest = [f for f in self.factors if f is not self.x]
+        rest = (*self.series, *self.panels)
         return rest[0] if rest else self.x
 
 
-def choose(plan: Plan) -> Layout:
-    """The layout for a plan."""
+def choose(plan: Plan, findings: Findings | None = None) -> Layout:
+    """The layout for a plan; the factor that its first claim compares is the main one."""
     factors = tuple(f for f in plan.factors if len(f.levels) > 1)
+    compared = _compared(plan, findings) if findings else ()
     x = _axis(factors)
-    rest = [f for f in factors if f is not x]
+    rest = sorted((f for f in factors if f is not x), key=lambda f: f.name not in compared)
     panels: list[Factor] = []
     while len(rest) > 1 and math.prod(len(f.levels) for f in rest) > LINES_MAX:
         # The factor with the fewest levels goes, never the first, which the experiment is about.
@@ -102,6 +107,15 @@ def choose(plan: Plan) -> Layout:
     return Layout(factors, x, tuple(rest), tuple(panels), styles)
 
 
+def _compared(plan: Plan, findings: Findings) -> tuple[str, ...]:
+    """Factors in which the two sides of the first claim that compares two cells differ."""
+    for part in (part for claim in findings.claims for part in claim.parts):
+        if part.left_cell is not None and part.right_cell is not None:
+            left, right = plan.cells[part.left_cell].levels, plan.cells[part.right_cell].levels
+            return tuple(name for name in left if left[name] != right[name])
+    return ()
+
+
 def _axis(factors: tuple[Factor, ...]) -> Factor | None:
     numeric = [f for f in factors if f.values is not None]
     sessions = [f for f in numeric if f.name.rpartition(".")[2] == "sessions"]
@@ -109,6 +123,11 @@ def _axis(factors: tuple[Factor, ...]) -> Factor | None:
         return max(sessions, key=lambda f: len(f.levels))
     many = [f for f in numeric if len(f.levels) >= 3]
     return max(many, key=lambda f: len(f.levels)) if many else None
+
+
+def grouped(level: str) -> str:
+    """A level's name; a whole number of five digits or more gets its thousands separated."""
+    return f"{int(level):,}" if _WHOLE.fullmatch(level) else level
 
 
 def _numeric(text: str) -> bool:

@@ -36,7 +36,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
     """Everything that the HTML and the Markdown template need."""
     plan, records = run.plan, run.records()
     complete = sorted((r for r in records if r.status == COMPLETE), key=lambda r: r.cell)
-    roles = layout.choose(plan)
+    roles = layout.choose(plan, findings)
     groups = names.groups_of(plan)
     raw = _read(run, records, roles)
     headline = metric_figures(
@@ -61,7 +61,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "not_tested": tested.not_tested(plan, records, roles),
         "warnings": tested.warning_rows(findings.warnings, records, plan, roles),
         "notes": plan.notes,
-        "cell_table": tables.cell_table(findings, roles, groups),
+        "cell_tables": tables.cell_tables(findings, roles, groups),
         "ratio_tables": tables.ratio_tables(findings, roles, groups),
         "multiples": _multiples(findings, roles, groups),
         "series": raw.series,

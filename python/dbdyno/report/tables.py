@@ -15,7 +15,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range
-from dbdyno.report.layout import Layout
+from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.names import Metric
 from dbdyno.report.numbers import MISSING, change, interval, percent, sig3, times
 from dbdyno.store.record import TrialRecord
@@ -43,32 +43,46 @@ class CellRow:
 
 @dataclass(frozen=True)
 class CellTable:
-    """All cells, with the metrics that DBAs ask for first."""
+    """All cells, with the metrics that DBAs ask for first; one a group where there are several."""
 
+    title: str
     factors: tuple[str, ...]
     metrics: tuple[Metric, ...]
     rows: tuple[CellRow, ...]
 
 
-def cell_table(findings: Findings, layout: Layout, groups: Sequence[str]) -> CellTable:
-    """The main table. A metric that was zero everywhere (errors) stays: that zero is a result."""
+def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> list[CellTable]:
+    """The main tables. A metric that was zero everywhere (errors) stays: that zero is a result."""
     measured = {name for cell in findings.cells for name in cell.metrics}
     wanted = [
-        name
+        names.describe(name, groups)
         for name in names.order(measured, groups, findings.headline_metric)
         if names.base_name(name, groups)[1] in names.TABLE or name == findings.headline_metric
     ]
-    metrics = tuple(names.describe(name, groups) for name in wanted)
+    of_group = list(dict.fromkeys(m.group for m in wanted if m.group))
+    if not of_group:
+        return [_cell_table("", tuple(wanted), findings, layout)]
+    tables = []
+    for i, group in enumerate(of_group):
+        # What belongs to no group (CPU of the server) stands in the first table.
+        metrics = tuple(m for m in wanted if m.group == group or (i == 0 and not m.group))
+        tables.append(_cell_table(group, metrics, findings, layout))
+    return tables
+
+
+def _cell_table(
+    title: str, metrics: tuple[Metric, ...], findings: Findings, layout: Layout
+) -> CellTable:
     rows = tuple(
         CellRow(
-            tuple(cell.levels[f.name] for f in layout.factors),
+            tuple(grouped(cell.levels[f.name]) for f in layout.factors),
             cell.trials,
             tuple(_value(cell.metrics.get(m.name)) for m in metrics),
             cell.warnings,
         )
         for cell in findings.cells
     )
-    return CellTable(tuple(layout.short(f.name) for f in layout.factors), metrics, rows)
+    return CellTable(title, tuple(layout.short(f.name) for f in layout.factors), metrics, rows)
 
 
 def _value(estimate: Estimate | None) -> Value:

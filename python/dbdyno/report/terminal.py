@@ -19,7 +19,7 @@ _STYLE = {"supported": "green", "refuted": "red", "undecided": "yellow", "untest
 def terminal(run: Run, findings: Findings) -> RenderableType:
     """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR)."""
     plan = run.plan
-    roles = layout.choose(plan)
+    roles = layout.choose(plan, findings)
     groups = names.groups_of(plan)
     parts: list[RenderableType] = [Text(visible(plan.question or plan.name), style="bold"), Text()]
     if plan.quick or not findings.judged:
@@ -32,7 +32,8 @@ def terminal(run: Run, findings: Findings) -> RenderableType:
     if compared:
         parts += [Text(), _ratios(compared[0])]
     else:
-        parts += [Text(), _cells(tables.cell_table(findings, roles, groups))]
+        for table in tables.cell_tables(findings, roles, groups):
+            parts += [Text(), _cells(table)]
     views = claims.views(plan, findings, roles)
     if views:
         parts += [Text(), _claims(views)]
@@ -80,11 +81,16 @@ def _ratios(table: tables.RatioTable) -> Table:
 
 def _cells(table: tables.CellTable) -> Table:
     """The cells themselves, where there is nothing to compare them with."""
-    shown = Table(box=None, pad_edge=False)
+    shown = Table(
+        title=Text(visible(table.title), style="bold") if table.title else None,
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
     for factor in table.factors:
         shown.add_column(Text(visible(factor)), overflow="fold")
     for metric in table.metrics:
-        shown.add_column(Text(visible(metric.column)), justify="right")
+        shown.add_column(Text(visible(metric.short)), justify="right")
     for row in table.rows[:ROWS_MAX]:
         shown.add_row(*(Text(visible(v)) for v in row.levels), *(Text(v.mean) for v in row.values))
     return shown

@@ -151,8 +151,11 @@ def warning_rows(
     findings_warnings: Sequence[str], records: Sequence[TrialRecord], plan: Plan, layout: Layout
 ) -> list[tuple[str, str]]:
     """(warning, where it holds), each text once; those of the whole run first."""
-    rows = [(text, "") for text in dict.fromkeys(findings_warnings)]
-    said = set(findings_warnings)
+    own = {text for record in records for text in record.warnings}
+    # The analysis repeats a trial's warning with a count; here it gets its cells instead.
+    of_run = [t for t in dict.fromkeys(findings_warnings) if t.partition(" [")[0] not in own]
+    rows = [(text, "") for text in of_run]
+    said = set(of_run)
     where: dict[str, dict[str, list[str]]] = {}
     for record in records:
         for text in record.warnings:

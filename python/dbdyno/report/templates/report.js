@@ -24,7 +24,7 @@ function short(v) {
   if (a >= 1e9) return +(v / 1e9).toPrecision(3) + "G";
   if (a >= 1e6) return +(v / 1e6).toPrecision(3) + "M";
   if (a >= 1e4) return +(v / 1e3).toPrecision(3) + "k";
-  return String(+v.toPrecision(3));
+  return a >= 1000 ? (+v.toPrecision(4)).toLocaleString("en-US") : String(+v.toPrecision(3));
 }
 
 /* Mean over the measured phase, shown while nothing is pointed at. */
@@ -206,7 +206,9 @@ if (main && data.cells.length) {
       plots.forEach(function (p) { if (p.box.clientWidth) p.u.setSize({width: Math.max(200, p.box.clientWidth), height: p.u.height}); });
     }, 120);
   });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", function () { show(current); });
+  ["(prefers-color-scheme: dark)", "print"].forEach(function (media) {
+    window.matchMedia(media).addEventListener("change", function () { show(current); });
+  });
 }
 
 /* Saves a chart with the page's style and colours resolved in it. */
