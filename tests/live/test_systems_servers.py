@@ -44,8 +44,9 @@ TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT)"
 
 
 @pytest.fixture(autouse=True)
-def temp() -> Iterator[Path]:
+def temp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Sockets of this test, and nobody else's."""
+    tmp_path_factory.getbasetemp()  # pytest's own is made before the place is another
     with own_temp() as path:
         yield path
 
@@ -340,6 +341,25 @@ def test_a_port_in_use_is_an_error_that_names_it(kind: str) -> None:
         port = holder.getsockname()[1]
         with bench(kind) as made, pytest.raises(DynoError, match=str(port)):
             made.start(port=port)
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_port_that_someone_takes_first_is_tried_elsewhere(
+    kind: str, monkeypatch: pytest.MonkeyPatch, temp: Path
+) -> None:
+    module = importlib.import_module(
+        "dbdyno.systems." + ("postgres" if kind == "postgres" else "mysqlfamily")
+    )
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        taken = holder.getsockname()[1]
+        free = module.free_port
+        ports = iter([taken])
+        monkeypatch.setattr(module, "free_port", lambda: next(ports, None) or free())
+        with running(kind) as (_, server):
+            assert server.port != taken  # type: ignore[attr-defined]
+            assert len(list(temp.iterdir())) == 1, "the first attempt's sockets are gone"
 
 
 @pytest.mark.parametrize("kind", SERVERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems import mysql, mysqlfamily, postgres, verify, words
+from dbdyno.systems.account import Account
 from dbdyno.systems.base import DURABILITY, ISOLATION, TargetPlan
 
 
@@ -312,3 +314,43 @@ def test_levels_are_told_from_sums() -> None:
     sums = ("Threads_created", "Questions", "Innodb_rows_read", "Qcache_hits", "Opened_tables")
     assert all(map(mysqlfamily.is_gauge, levels))
     assert not any(map(mysqlfamily.is_gauge, sums))
+
+
+# ---- binaries
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql", "postgres"])
+def test_a_basedir_without_a_server_is_an_error_that_says_what_to_do(
+    kind: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DynoError) as caught:
+        systems.load(kind).find(str(tmp_path))
+    assert str(tmp_path) in caught.value.what
+    assert "make servers" in caught.value.fix
+
+
+def test_a_mariadb_that_calls_itself_mysqld_is_not_taken_for_mysql(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    fake = tmp_path / "bin" / "mysqld"
+    fake.write_text("#!/bin/sh\necho 'mysqld  Ver 10.11.14-MariaDB for debian-linux-gnu'\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(mysql, "check_reachable", lambda *_: None)
+    monkeypatch.setattr(mysql, "account_for", lambda _: Account("me", 0, 0, switch=False))
+    with pytest.raises(DynoError, match="not a MySQL"):
+        systems.load("mysql").find(str(tmp_path))
+    fake.write_text("#!/bin/sh\necho '/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 (Debian)'\n")
+    found = systems.load("mysql").find(str(tmp_path))
+    assert found.version == "MySQL 9.7.4"
+    assert found.paths["server"] == fake
+
+
+def test_mysql_is_looked_for_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_MYSQL_BASEDIR", str(tmp_path))
+    assert mysql.default_bases() == [tmp_path]
+    monkeypatch.delenv("DYNO_MYSQL_BASEDIR")
+    monkeypatch.setenv("DYNO_PREFIX", str(tmp_path))
+    assert mysql.default_bases()[0] == tmp_path / "mysql"

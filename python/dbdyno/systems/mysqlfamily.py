@@ -28,7 +28,13 @@ from dbdyno.systems.account import private_file as write_private
 from dbdyno.systems.base import Binaries, Resolved, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
-from dbdyno.systems.places import LOOPBACK, check_port, free_port, socket_directory
+from dbdyno.systems.places import (
+    LOOPBACK,
+    check_port,
+    free_port,
+    removed_on_error,
+    socket_directory,
+)
 from dbdyno.systems.process import Guarded
 
 USER = "dyno"
@@ -248,7 +254,8 @@ def start(
         check_port(words.port_number(asked_port, family.kind), "port")
     for attempt in range(1, START_TRIES + 1):
         port = words.port_number(asked_port, family.kind) if asked_port else free_port()
-        server = _launch(family, binaries, directory, resolved, cpus, account, port)
+        with removed_on_error(socket_directory(account)) as sockets:
+            server = _launch(family, binaries, directory, resolved, cpus, account, port, sockets)
         try:
             server.wait_until_ready()
             server.check_settings(resolved)
@@ -272,8 +279,8 @@ def _launch(
     cpus: Sequence[int],
     account: Account,
     port: int,
+    sockets: Path,
 ) -> MysqlServer:
-    sockets = socket_directory(account)
     password = secrets.token_urlsafe(24)
     certificate = Certificate.make()
     own = {

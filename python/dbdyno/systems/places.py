@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.account import Account, check_reachable, private_directory
+from dbdyno.systems.account import Account, check_reachable
 
 SOCKET_PATH_BYTES_MAX = 107  # sun_path is 108 bytes with its terminating zero: unix(7)
 LOOPBACK = "127.0.0.1"
@@ -27,22 +29,34 @@ def program(name: str, directories: Iterable[Path]) -> Path | None:
 
 
 def socket_directory(account: Account) -> Path:
-    """A fresh short private directory for sockets, pid files and what is needed at start-up."""
+    """A short path, not there yet, for a private directory that holds sockets, pid files and what
+    is needed at start-up. A guardian makes it, so that it is never left behind."""
     for root in (Path(tempfile.gettempdir()), Path("/tmp"), Path("/run")):
-        # PostgreSQL adds "/.s.PGSQL.65535.lock" (20 bytes); mkdtemp's own name takes 14.
-        if root.is_dir() and len(os.fsencode(root)) + 15 + 21 <= SOCKET_PATH_BYTES_MAX:
-            path = Path(tempfile.mkdtemp(prefix="dyno-", dir=root))
-            try:
-                check_reachable(path, account)
-            except DynoError:
-                path.rmdir()
-                continue
-            return private_directory(path, account)
+        path = root / f"dyno-{secrets.token_hex(5)}"
+        # PostgreSQL adds "/.s.PGSQL.65535.lock" (20 bytes).
+        if not root.is_dir() or len(os.fsencode(path)) + 21 > SOCKET_PATH_BYTES_MAX:
+            continue
+        try:
+            check_reachable(path, account)
+        except DynoError:
+            continue
+        if os.access(root, os.W_OK | os.X_OK):
+            return path
     raise DynoError(
         "there is no directory for a Unix socket",
         cause="a socket's path is limited to 107 bytes, and TMPDIR is longer or closed",
         fix="set TMPDIR to a short directory such as /tmp",
     )
+
+
+@contextmanager
+def removed_on_error(path: Path) -> Iterator[Path]:
+    """Removes a directory again if what was to use it fails."""
+    try:
+        yield path
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def free_port() -> int:

@@ -38,7 +38,14 @@ from dbdyno.systems.account import (
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
-from dbdyno.systems.places import LOOPBACK, check_port, free_port, program, socket_directory
+from dbdyno.systems.places import (
+    LOOPBACK,
+    check_port,
+    free_port,
+    program,
+    removed_on_error,
+    socket_directory,
+)
 from dbdyno.systems.process import Guarded
 
 USER = "dyno"
@@ -221,7 +228,8 @@ class Postgres:
         (directory / "data" / "postmaster.pid").unlink(missing_ok=True)
         for attempt in range(1, START_TRIES + 1):
             port = int(asked_port) if asked_port else free_port()
-            server = _launch(binaries, directory, resolved, cpus, account, port)
+            with removed_on_error(socket_directory(account)) as sockets:
+                server = _launch(binaries, directory, resolved, cpus, account, port, sockets)
             try:
                 server.wait_until_ready()
                 server.check_settings(resolved)
@@ -281,8 +289,8 @@ def _launch(
     cpus: Sequence[int],
     account: Account,
     port: int,
+    sockets: Path,
 ) -> PostgresServer:
-    sockets = socket_directory(account)
     certificate = Certificate.make()
     pem = certificate.write(directory, account)
     me = pwd.getpwuid(os.geteuid()).pw_name
