@@ -130,7 +130,7 @@ def _view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVie
 def _reason(claim: ClaimResult) -> str:
     """Why, without the numbers that stand right above it ("3.51x (3.39-3.65): all of it ...")."""
     if len(claim.parts) != 1 or claim.parts[0].estimate is None:
-        return claim.why
+        return claim.why[:1].upper() + claim.why[1:]
     rest = _NUMBERS_FIRST.sub("", claim.why)
     return rest[:1].upper() + rest[1:]
 

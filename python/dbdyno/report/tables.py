@@ -90,7 +90,9 @@ def _value(estimate: Estimate | None) -> Value:
         return Value(MISSING, "")
     if estimate.ci_low is None or (estimate.ci_low == estimate.ci_high):
         return Value(sig3(estimate.mean), "")
-    return Value(sig3(estimate.mean), interval(estimate.ci_low, estimate.ci_high))
+    # A t interval of a noisy magnitude may reach below zero, where the magnitude cannot.
+    low = max(0.0, estimate.ci_low) if min(estimate.values, default=0.0) >= 0 else estimate.ci_low
+    return Value(sig3(estimate.mean), interval(low, estimate.ci_high))
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def line_chart(
     ticks = linear_ticks(high or axis_end(series), 5 if tall else 4)
     top = ticks[-1]
     labels = [plain(one.label) for one in series]
-    room = min(width * 0.36, max((text_width(label) for label in labels), default=0) + 16)
+    room = min(width * 0.4, max((text_width(label) for label in labels), default=0) + 16)
     named = len(series) > 1
     right = room if named else 18
     left = max(text_width(tick(value)) for value in ticks) + 8

@@ -64,7 +64,7 @@ def percentile_chart(
     low, high = span or latency_span(cells)
     labels = [plain(one.label) for one, _ in lines]
     named = len(lines) > 1
-    room = min(width * 0.34, max((text_width(x) for x in labels), default=0) + 14) if named else 12
+    room = min(width * 0.4, max((text_width(x) for x in labels), default=0) + 14) if named else 12
     ticks = log_ticks(low, high, 6)
     left = max((text_width(tick(v)) for v in ticks), default=20) + 8
     canvas = Canvas(width, height, title, "; ".join(_said(one) for one, _ in lines))

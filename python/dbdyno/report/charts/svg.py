@@ -15,7 +15,7 @@ FONT = 12.0  # px, the size of every label
 # Advance widths in em of a humanist sans at normal weight, good to a few percent: enough to keep
 # labels apart without a font engine.
 _NARROW = frozenset("iljtfrI.,:;'|!()[] ·")
-_WIDE = frozenset("mwMW@%")
+_WIDE = frozenset("mwMW@%×±")
 
 
 def text_width(text: str, size: float = FONT) -> float:

@@ -43,7 +43,7 @@ function sourceName(source) {
 }
 
 /* Lines share a chart only where the smaller ones can still be read. */
-function biggest(values) { return values.reduce(function (m, v) { return Math.max(m, v || 0); }, 0); }
+function biggest(values) { return values.reduce(function (m, v) { return Math.max(m, Math.abs(v || 0)); }, 0); }
 
 /* Bytes are shown in MiB, shares in percent, so that axes carry small numbers. */
 function humanUnit(unit, values) {
@@ -128,26 +128,32 @@ function showLoad(trial) {
 
 /* Samples of one source and unit share a chart; a server's counters get one each. */
 function showSamples(trial) {
+  var zero = [];
   Object.keys(trial.sources).forEach(function (source) {
     var s = trial.sources[source], counters = /(^|\.)status$/.test(source), charts = [];
     var lines = Object.keys(s.v).map(function (name) {
       var human = humanUnit(data.units[source + "." + name] || "", s.v[name]);
       return {name: name, unit: human.unit, values: human.values, top: biggest(human.values)};
     });
+    lines = lines.filter(function (line) {
+      if (line.top === 0) zero.push(source + "." + line.name);
+      return line.top !== 0;
+    });
     if (!counters) lines.sort(function (a, b) { return b.top - a.top; });
     lines.forEach(function (line) {
       var home = counters ? null : charts.filter(function (c) { return c.unit === line.unit && c.lines.length < 6 && (line.unit === "%" || c.top < 25 * line.top); })[0];
       if (!home) {
-        home = {title: counters ? line.name : sourceName(source), unit: counters ? "" : line.unit, top: line.top, lines: []};
+        home = {title: counters ? line.name : sourceName(source), unit: line.unit, top: line.top, lines: []};
         charts.push(home);
       }
-      home.lines.push({label: counters ? "value" : line.name.replace(/_(percent|bytes_per_s|per_s|bytes|cores)$/, "").replace(/_/g, " "), values: line.values});
+      home.lines.push({label: counters ? "value" : line.name.replace(/_(percent|bytes_per_s|per_s|bytes|cores|ms)$/, "").replace(/_/g, " "), values: line.values});
     });
     charts.forEach(function (c) {
       if (c.lines.length === 1 && !counters) { c.title += ": " + c.lines[0].label; c.lines[0].label = "value"; }
       plot(small, trial, c.title, c.unit, s.t, c.lines, 130);
     });
   });
+  document.getElementById("ts-zero").textContent = zero.length ? "Zero throughout this trial: " + zero.join(", ") + "." : "";
 }
 
 function show(id) {
