@@ -133,7 +133,7 @@ def cpu_mariadb(options: Options) -> list[Row]:
             "rand-type": "uniform",
             "threads": 64,
             "time": options.seconds,
-            "mysql-ssl": "off",
+            
             "mysql-ignore-errors": "all",
         }
         for preset, script, bar in (
@@ -240,7 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts whose name contains this")
     parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--write", action="store_true", help="put the tables into README.md")
     options = parser.parse_args()

@@ -119,11 +119,14 @@ def plan(
 def sysbench(
     script: str, options: Mapping[str, object], command: str, cpu: int | None = None
 ) -> Finished:
-    """One sysbench call; options, a password among them, go through a private file."""
+    """One sysbench call. A password goes through a private file: sysbench reads its own options
+    from there, but not those that scripts declare, which go as arguments."""
+    secret = {key: value for key, value in options.items() if key.endswith("-password")}
+    argv = [f"--{key}={value}" for key, value in options.items() if key not in secret]
     with tempfile.NamedTemporaryFile("w", prefix="dbdyno-", suffix=".conf") as file:
-        file.writelines(f"{key}={value}\n" for key, value in options.items())
+        file.writelines(f"{key}={value}\n" for key, value in secret.items())
         file.flush()
-        return run(["sysbench", f"--config-file={file.name}", script, command], cpu=cpu)
+        return run(["sysbench", f"--config-file={file.name}", *argv, script, command], cpu=cpu)
 
 
 def sysbench_statements(text: str) -> int:
