@@ -22,7 +22,7 @@ from dbdyno.execute.local import LocalExecution
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
-from dbdyno.store.run import INTERRUPTED, Run
+from dbdyno.store.run import INTERRUPTED, RUNNING, Run
 from dbdyno.systems.base import TargetPlan
 
 
@@ -81,6 +81,7 @@ def run(
     path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     facts = environment.describe(plan, Machine.read(), _versions(plan))
     with Run.create(path, plan, facts) as created:
+        created.set_status(RUNNING, command=["dyno", *sys.argv[1:]])
         return _execute(created, scratch, strict, as_json, verbose)
 
 

@@ -30,6 +30,13 @@ def find(experiment: str) -> Path:
     path = Path(experiment)
     if path.is_file():
         return path
+    if path.is_dir():
+        raise DynoError(
+            f"{experiment} is a directory, and an experiment is a file",
+            cause="the directory of a run, perhaps",
+            fix=f"`dyno run --resume {experiment}` goes on with a run; "
+            "`dyno run FILE` starts one",
+        )
     study = directory() / f"{experiment}.yaml"
     if study.is_file() and study.parent == directory():
         return study
