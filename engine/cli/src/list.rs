@@ -1,6 +1,7 @@
 //! `dyno-engine list`: what this build can drive, from the lists themselves.
 
 use crate::output;
+use dyno_core::driver::{DriverKind, DriverOption};
 use dyno_drivers::DRIVERS;
 use dyno_workloads::WORKLOADS;
 use serde_json::{Value, json};
@@ -11,13 +12,13 @@ pub fn main(as_json: bool) -> i32 {
     let workloads: Vec<(&str, &str)> =
         WORKLOADS.iter().map(|kind| (kind.name, kind.about)).collect();
     if as_json {
-        let rows = |members: &[(&str, &str)]| -> Vec<Value> {
-            members.iter().map(|(name, about)| json!({"name": name, "about": about})).collect()
-        };
         let all = json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "drivers": rows(&drivers),
-            "workloads": rows(&workloads),
+            "drivers": DRIVERS.iter().map(|kind| driver(kind)).collect::<Vec<_>>(),
+            "workloads": workloads
+                .iter()
+                .map(|(name, about)| json!({"name": name, "about": about}))
+                .collect::<Vec<_>>(),
         });
         return output::text(&format!("{all}\n"));
     }
@@ -27,4 +28,13 @@ pub fn main(as_json: bool) -> i32 {
         })
     };
     output::text(&(lines("Drivers:", &drivers) + &lines("Workloads:", &workloads)))
+}
+
+fn driver(kind: &DriverKind) -> Value {
+    let option = |o: &DriverOption| json!({"name": o.name, "about": o.about, "default": o.default});
+    json!({
+        "name": kind.name,
+        "about": kind.about,
+        "options": kind.options.iter().map(option).collect::<Vec<_>>(),
+    })
 }

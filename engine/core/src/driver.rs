@@ -19,9 +19,21 @@ pub struct DriverKind {
     pub about: &'static str,
     /// What workloads write their SQL in.
     pub dialect: Dialect,
+    /// What `options` of a target may hold, for the reference. `build` refuses any other.
+    pub options: &'static [DriverOption],
     /// Builds it for one target and one list of statements, shared by all its sessions; or says
     /// which field of the target is wrong.
     pub build: BuildDriver,
+}
+
+/// One of a driver's options.
+pub struct DriverOption {
+    /// Its name in plans.
+    pub name: &'static str,
+    /// Which values it takes and what they mean.
+    pub about: &'static str,
+    /// The default, as JSON text.
+    pub default: &'static str,
 }
 
 /// Binds a driver to a target and to the statements of a group.

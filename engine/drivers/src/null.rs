@@ -1,11 +1,7 @@
 //! No system at all: answers at once or after a scripted delay, so that what is measured is the
 //! generator itself, and so that everything above the engine can be tried without a server.
-//!
-//! Options: `delay_us` (before every answer, 0), `script` (a list of `[from_s, to_s, delay_us]`,
-//! which replaces the delay between two moments of the measured phase), `error_every` (each n-th
-//! write or commit of a session fails, 0: never), `error_code` (`1213`) and `error_retryable` (true).
 
-use dyno_core::driver::{Driver, DriverKind, Reply, ServerError, Session, Timed};
+use dyno_core::driver::{Driver, DriverKind, DriverOption, Reply, ServerError, Session, Timed};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Options, Target};
 use dyno_core::workload::{Dialect, Kind as StatementKind, Op, Statement, Transaction};
@@ -18,6 +14,34 @@ pub static KIND: DriverKind = DriverKind {
     name: "null",
     about: "no system: answers at once or after a scripted delay; measures the generator",
     dialect: Dialect::Null,
+    options: &[
+        DriverOption {
+            name: "delay_us",
+            about: "microseconds before every answer, 0 to 3600000000",
+            default: "0",
+        },
+        DriverOption {
+            name: "script",
+            about: "at most 1000 entries [from_s, to_s, delay_us]: the delay between two moments \
+                    of the measured phase",
+            default: "[]",
+        },
+        DriverOption {
+            name: "error_every",
+            about: "each n-th write or commit of a session fails; 0: never",
+            default: "0",
+        },
+        DriverOption {
+            name: "error_code",
+            about: "the code of those failures, 1 to 32 characters",
+            default: "\"1213\"",
+        },
+        DriverOption {
+            name: "error_retryable",
+            about: "whether those transactions are tried again",
+            default: "true",
+        },
+    ],
     build,
 };
 

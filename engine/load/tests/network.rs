@@ -89,6 +89,7 @@ static TOY: DriverKind = DriverKind {
     name: "toy",
     about: "lines",
     dialect: Dialect::Null,
+    options: &[],
     build: |_: &Target, _: Arc<[Statement]>| Ok(Box::new(Toy)),
 };
 

@@ -14,7 +14,7 @@ mod session;
 mod tests;
 mod text;
 
-use dyno_core::driver::{Driver, DriverKind, Session};
+use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Options, Protocol, Target, Tls};
 use dyno_core::workload::{Dialect, Statement};
@@ -25,9 +25,20 @@ use std::time::Duration;
 /// The family member.
 pub static KIND: DriverKind = DriverKind {
     name: "sqlite",
-    about: "SQLite in this process, a thread a session; options busy_timeout_ms (5000), \
-            create (false)",
+    about: "SQLite in this process, a thread a session",
     dialect: Dialect::Sqlite,
+    options: &[
+        DriverOption {
+            name: "busy_timeout_ms",
+            about: "how long a statement waits for another session's lock, 0 to 3600000",
+            default: "5000",
+        },
+        DriverOption {
+            name: "create",
+            about: "whether a missing file is made; loading always makes it",
+            default: "false",
+        },
+    ],
     build,
 };
 
