@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 DYNO = Path(sys.executable).with_name("dyno")
@@ -33,7 +35,8 @@ class Place:
             "TMPDIR": str(self.temp),
             "COLUMNS": "120",
         }
-        self._memory_before = shared_memory()
+        self._memory_before = {*shared_memory(), *shared_files()}
+        self._ports_seen: set[int] = set()
 
     def dyno(self, *arguments: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
         """Runs `dyno` to its end."""
@@ -70,11 +73,28 @@ class Place:
         found = [f"process {pid}: {line}" for pid, line in self.processes()]
         found += [str(entry) for entry in self.scratch.iterdir()]
         found += [str(entry) for entry in self.temp.iterdir()]
-        found += [f"shared memory {segment}" for segment in shared_memory() - self._memory_before]
+        found += [f"port {port} is open" for port in self._ports_seen if listens(port)]
+        # Other tests may run beside us: theirs are in use, what a dead server leaves is not.
+        new = {**shared_memory(), **shared_files()}
+        found += [
+            f"shared memory {name}"
+            for name, used in new.items()
+            if not used and name not in self._memory_before
+        ]
         return found
 
+    def note_ports(self) -> None:
+        """Remembers which ports servers of this place listen on, from their configuration."""
+        for file in self.scratch.glob("*/*/*/server.c*nf"):
+            try:
+                found = re.search(r"^port\s*=\s*'?(\d+)", file.read_text(), re.MULTILINE)
+            except OSError:
+                continue
+            if found:
+                self._ports_seen.add(int(found[1]))
+
     def processes(self) -> list[tuple[int, str]]:
-        """Live processes that were given a path of this place, but for pytest's own."""
+        """Live processes that were given a path of this place or work in it, but for our own."""
         found = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -83,9 +103,10 @@ class Place:
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                 environ = (entry / "environ").read_bytes().decode("utf-8", "replace")
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                works_in = os.readlink(entry / "cwd")
             except OSError:
                 continue
-            ours = str(self.path) in line or f"DYNO_SCRATCH={self.scratch}" in environ
+            ours = any(str(self.path) in text for text in (line, environ, works_in))
             if ours and state != "Z":
                 found.append((int(entry.name), line))
         return found
@@ -106,7 +127,8 @@ def place() -> Iterator[Place]:
         yield there
     finally:
         for pid, _ in there.processes():
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -120,10 +142,29 @@ def wait_for(condition: Callable[[], object], timeout_s: float = 60) -> bool:
     return bool(condition())
 
 
-def shared_memory() -> set[str]:
-    """Ids of SysV shared memory segments."""
-    lines = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
-    return {line.split()[1] for line in lines}
+def shared_memory() -> dict[str, bool]:
+    """SysV shared memory segments, and whether a process has them attached."""
+    rows = [line.split() for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
+    return {f"segment {row[1]}": int(row[6]) > 0 for row in rows}
+
+
+def shared_files() -> dict[str, bool]:
+    """PostgreSQL's files in /dev/shm, and whether a process maps them."""
+    names = [path.name for path in Path("/dev/shm").glob("PostgreSQL.*")]
+    if not names:
+        return {}
+    mapped = ""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):
+            mapped += maps.read_text()
+    return {f"file {name}": name in mapped for name in names}
+
+
+def listens(port: int) -> bool:
+    """Whether something accepts connections on that port of loopback."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def complete_trials(run: Path) -> dict[str, bytes]:

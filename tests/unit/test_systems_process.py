@@ -224,11 +224,13 @@ def test_private_places(tmp_path: Path) -> None:
 
 def test_sockets_and_ports() -> None:
     directory = socket_directory(ME)
-    try:
-        assert len(os.fsencode(directory / ".s.PGSQL.65535.lock")) <= 107
-        assert directory.stat().st_mode & 0o777 == 0o700
-    finally:
-        directory.rmdir()
+    assert len(os.fsencode(directory / ".s.PGSQL.65535.lock")) <= 107
+    assert not directory.exists(), "the guardian makes it"
+    guarded = Guarded(account=ME, make=[directory])
+    assert guarded.alive()
+    assert directory.stat().st_mode & 0o777 == 0o700
+    guarded.stop(0)
+    assert not directory.exists()
     port = free_port()
     check_port(port, "port")
 
@@ -239,9 +241,7 @@ def test_a_long_temp_directory_is_not_used_for_sockets(
     long = tmp_path / ("x" * 100)
     long.mkdir()
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(long))
-    directory = socket_directory(ME)
-    directory.rmdir()
-    assert long not in directory.parents
+    assert long not in socket_directory(ME).parents
 
 
 def test_the_end_of_a_log_is_explained(tmp_path: Path) -> None:

@@ -1,20 +1,24 @@
 """The guardian: a small process that outlives dyno and leaves nothing behind.
 
-It runs one server (or none), holds the read end of a pipe from dyno on its standard input, and
-waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the server,
-removes what the server left (socket directory, System V and POSIX shared memory) and its directory.
+It runs one program (or none), holds the read end of a pipe from dyno on its standard input, and
+waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the program,
+removes what it left (socket directory, System V and POSIX shared memory) and its directory. Nothing
+is made before a guardian knows of it: directories that must not be left behind, it makes itself.
 
 It is run by path with `python -I -S` and uses the standard library alone: it must start fast and
-work whatever happens to the environment. Protocol, one JSON object a line:
+work whatever happens to the environment. It sleeps until something happens: a message, a death, or
+the end of its patience. Protocol, one JSON object a line:
 
-    in:  {"command": [...], "log": FILE, ...}   once; see `Job`
+    in:  {"make": [DIRECTORY, ...], ...}        once, first; see `Charge`
+    out: {"made": true}  or  {"error": "..."}
+    in:  {"command": [...], "log": FILE, ...}   at most once; see `Job`
     out: {"pid": N}  or  {"error": "..."}
     in:  {"do": "stop", "timeout_s": 60}        clean stop; keeps the directory
-    in:  {"do": "keep"} / {"do": "remove"}      what end of file does to the directory
-    out: {"exited": status, "killed": bool}     the server is gone and cleaned up; then it ends
+    out: {"exited": status, "killed": bool}     the program is gone and cleaned up; then it ends
 
-Sources: prctl(2) PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, shmctl(2); PostgreSQL's
-`miscadmin.h` (lines of postmaster.pid) and `dsm.c` (the control segment lists handles).
+Sources: prctl(2) PR_SET_PDEATHSIG (sent when the *thread* that forked ends: we have one only) and
+PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2); PostgreSQL's `pg_shmem.h` (PGShmemHeader) and `dsm.c`
+(the control segment lists handles).
 """
 
 from __future__ import annotations
@@ -23,7 +27,6 @@ import contextlib
 import ctypes
 import json
 import os
-import re
 import resource
 import select
 import shutil
@@ -31,6 +34,7 @@ import signal
 import stat
 import sys
 import time
+from collections.abc import Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,27 +42,38 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 IPC_RMID = 0
+SHM_RDONLY = 0o10000
 SHM_DIRECTORY = Path("/dev/shm")
 ORPHAN_TIMEOUT_S = 5.0  # for a dead server's children to end by themselves
 LINE_BYTES_MAX = 1 << 20
+IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass
-class Job:
-    """What dyno asks for. Paths are absolute."""
+class Charge:
+    """What is entrusted to the guardian. Paths are absolute."""
 
-    command: list[str] = field(default_factory=list)  # empty: no server, only directories
+    make: list[str] = field(default_factory=list)  # made by us (0700), removed at every end
+    uid: int | None = None  # owner of what is made; None: ourselves
+    gid: int | None = None
+    mode: int = 0o700
+    directories: list[str] = field(default_factory=list)  # there already, removed at every end
+    directory: str = ""  # removed only if dyno dies
+
+
+@dataclass
+class Job:
+    """A program to run. Paths are absolute."""
+
+    command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
-    log: str = ""  # standard output and error of the server, appended
+    log: str = ""  # standard output and error of the program, appended
     uid: int | None = None  # None: stay who we are
     gid: int | None = None
     cpus: list[int] = field(default_factory=list)  # empty: leave the affinity alone
     stop_signal: int = signal.SIGTERM
     stop_timeout_s: float = 5.0  # when dyno is gone: nobody will need the data again
-    directories: list[str] = field(default_factory=list)  # removed at every end
-    directory: str = ""  # removed only if dyno dies (see "keep")
-    postmaster_pid: str = ""  # PostgreSQL: the file that names its shared memory
 
 
 class Pipe:
@@ -103,7 +118,8 @@ def spawn(job: Job) -> int:
         return pid
     try:
         os.setsid()  # Ctrl-C and a lost terminal are dyno's business
-        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
+        signal.set_wakeup_fd(-1)
+        for number in (*IGNORED, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -133,55 +149,77 @@ def spawn(job: Job) -> int:
 
 
 class Guard:
-    """One server's life, from start to the last file."""
+    """One charge, and one program's life from start to the last file."""
 
-    def __init__(self, job: Job, pipe: Pipe) -> None:
-        self.job = job
+    def __init__(self, charge: Charge, pipe: Pipe, deaths: int) -> None:
+        self.charge = charge
         self.pipe = pipe
-        self.remove = True
+        self.deaths = deaths  # becomes readable when a child dies or a signal arrives
+        self.job: Job | None = None
+        self.made: list[str] = []
+        self.remove = True  # the charge's directory
         self.pid = 0
         self.status: int | None = None
         self.killed = False
-        self.shared = SharedMemory(job.postmaster_pid)
+        self.started_unix_s = time.time()
+        self.reaped: set[int] = set()
 
     def run(self) -> None:
-        """Returns when the server is gone and everything is cleaned up."""
-        if self.job.command:
-            self.pid = spawn(self.job)
-        say(pid=self.pid)
-        deadline: float | None = None  # set once a stop was asked for
-        while not self.pipe.closed and not self.finished():
-            for order in self.orders(0.25 if deadline is None else 0.02):
-                if order.get("do") == "stop" and deadline is None:
-                    self.remove = False
-                    deadline = self.ask(order.get("timeout_s", self.job.stop_timeout_s))
-            if deadline is None and self.pid:
-                self.shared.watch(self.pid)
-            elif deadline is not None:
-                self.kill_after(deadline)
-        if not self.finished():
+        """Returns when the program is gone and everything is cleaned up."""
+        try:
+            self.make()
+            say(made=True)
+            self.serve()
+        except OSError as error:
+            say(error=str(error))
+        finally:
             self.end()
-        self.clean()
+            self.clean()
         say(exited=self.status, killed=self.killed)
         # A server that died in mid-run leaves its directory (the log!) until dyno ends.
-        while self.remove and self.job.directory and not self.pipe.closed:
-            for order in self.orders(0.25):
-                if order.get("do") == "stop":
-                    self.remove = False
-        if self.remove and self.job.directory:
-            remove_tree(self.job.directory)
+        while self.remove and self.charge.directory and not self.pipe.closed:
+            if any(order.get("do") == "stop" for order in self.orders(None)):
+                self.remove = False
+        if self.remove and self.charge.directory:
+            remove_tree(self.charge.directory)
 
-    def orders(self, wait_s: float) -> list[dict[str, Any]]:
-        """What dyno said within that time; applies "keep" and "remove"."""
-        readable, _, _ = select.select([self.pipe.descriptor], [], [], wait_s)
-        orders = self.pipe.read() if readable else []
-        for order in orders:
-            if order.get("do") in ("keep", "remove"):
-                self.remove = order["do"] == "remove"
-        return orders
+    def make(self) -> None:
+        """Makes the directories; one that is there already is somebody else's."""
+        for path in self.charge.make:
+            os.mkdir(path, self.charge.mode)
+            self.made.append(path)
+            os.chmod(path, self.charge.mode)  # whatever our umask is
+            if self.charge.uid is not None:
+                os.chown(path, self.charge.uid, -1 if self.charge.gid is None else self.charge.gid)
+
+    def serve(self) -> None:
+        """Follows dyno's orders until the program is gone, or dyno."""
+        deadline: float | None = None  # set once a stop was asked for
+        while not self.pipe.closed and not self.finished():
+            patience_s = None
+            if deadline is not None and not self.killed:
+                patience_s = max(0.0, deadline - time.monotonic())
+            for order in self.orders(patience_s):
+                if "command" in order and not self.pid:
+                    self.job = Job(**order)
+                    self.pid = spawn(self.job)
+                    say(pid=self.pid)
+                elif order.get("do") == "stop" and deadline is None:
+                    self.remove = False
+                    deadline = self.ask(float(order["timeout_s"]))
+            if deadline is not None:
+                self.kill_after(deadline)
+
+    def orders(self, wait_s: float | None) -> list[dict[str, Any]]:
+        """What dyno said; waits that long (None: for ever) for it, or for a death or a signal."""
+        readable, _, _ = select.select([self.pipe.descriptor, self.deaths], [], [], wait_s)
+        if self.deaths in readable:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self.deaths, 4096)
+        return self.pipe.read() if self.pipe.descriptor in readable else []
 
     def finished(self) -> bool:
-        """Whether the server is gone; reaps it and any orphan that it left us."""
+        """Whether the program is gone; reaps it and any orphan that it left us."""
         while self.status is None and self.pid:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -190,52 +228,61 @@ class Guard:
                 break
             if pid == 0:
                 return False
+            self.reaped.add(pid)
             if pid == self.pid:
                 self.status = os.waitstatus_to_exitcode(status)
         return self.status is not None
 
     def ask(self, timeout_s: float) -> float:
-        """Asks the server to stop; returns when patience ends."""
-        if self.pid:
+        """Asks the program to stop; returns when patience ends."""
+        if self.pid and self.job:
+            # It is our child and not reaped yet, so that the number cannot be another's.
             os.kill(self.pid, self.job.stop_signal)
         else:
             self.status = 0
         return time.monotonic() + timeout_s
 
     def kill_after(self, deadline: float) -> None:
-        """Kills a server that does not want to stop."""
-        if self.pid and not self.killed and time.monotonic() > deadline and not self.finished():
+        """Kills a program that does not want to stop."""
+        if self.pid and not self.killed and time.monotonic() >= deadline and not self.finished():
             self.killed = True
             os.kill(self.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Dyno is gone: stop, then kill."""
-        deadline = self.ask(self.job.stop_timeout_s)
+        """Dyno is gone, or we are in trouble: stop, then kill."""
+        if self.finished():
+            return
+        deadline = self.ask(self.job.stop_timeout_s if self.job else 0)
         while not self.finished():
             self.kill_after(deadline)
             time.sleep(0.02)
 
     def clean(self) -> None:
-        """Waits for the server's children, then removes what is left of it."""
-        reap_orphans(ORPHAN_TIMEOUT_S)
-        self.shared.remove()
-        for directory in self.job.directories:
+        """Waits for the program's children, then removes what is left of it."""
+        self.reaped |= reap_orphans(ORPHAN_TIMEOUT_S)
+        remove_shared_memory(self.reaped, self.started_unix_s)
+        for directory in [*self.made, *self.charge.directories]:
             remove_tree(directory)
 
 
-def reap_orphans(timeout_s: float) -> None:
-    """Waits until none of the server's processes is left (we are their subreaper); then kills."""
+def reap_orphans(timeout_s: float) -> set[int]:
+    """Waits until none of the program's processes is left (we are their subreaper); then kills.
+
+    Returns their pids."""
+    reaped: set[int] = set()
     deadline = time.monotonic() + timeout_s
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return
-        if pid == 0:
-            if time.monotonic() > deadline:
-                for child in children_of(os.getpid()):
-                    os.kill(child, signal.SIGKILL)
-            time.sleep(0.02)
+            return reaped
+        if pid:
+            reaped.add(pid)
+            continue
+        if time.monotonic() > deadline:
+            for child in children_of(os.getpid()):
+                os.kill(child, signal.SIGKILL)
+        time.sleep(0.02)
 
 
 def children_of(pid: int) -> list[int]:
@@ -280,81 +327,99 @@ class _ShmidDs(ctypes.Structure):
     )
 
 
-class SharedMemory:
-    """What a killed PostgreSQL leaves: one System V segment, some files in /dev/shm.
+class _PgShmemHeader(ctypes.Structure):
+    """The first fields of PostgreSQL's PGShmemHeader, the same in all versions since 9.4."""
 
-    Both are noted while the server lives and removed only if they are provably its own: the System
-    V segment by its creator's pid, the POSIX ones because its own control segment lists them.
+    _fields_ = (
+        ("magic", ctypes.c_int32),
+        ("creator_pid", ctypes.c_int32),
+        ("total_size", ctypes.c_size_t),
+        ("free_offset", ctypes.c_size_t),
+        ("dsm_control", ctypes.c_uint32),
+    )
+
+
+PG_SHMEM_MAGIC = 679834894
+
+
+def remove_shared_memory(creators: Set[int], since_unix_s: float) -> None:
+    """Removes what killed PostgreSQL servers leave: a System V segment, some files in /dev/shm.
+
+    Only what is provably theirs: a segment that one of these processes made, that nobody uses, and
+    that is not older than they are (numbers are used again); the files that it names, directly or
+    through its control segment.
     """
+    try:
+        rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    except OSError:  # a kernel without System V shared memory
+        return
+    for row in rows:
+        identifier = int(row.split()[1])
+        info = _ShmidDs()
+        if _libc.shmctl(identifier, 2, ctypes.byref(info)) != 0:
+            continue
+        if info.cpid in creators and info.nattch == 0 and info.ctime >= int(since_unix_s):
+            control = _control_file(identifier, info.segsz)
+            _libc.shmctl(identifier, IPC_RMID, None)
+            if control is not None and control.exists():
+                for path in [*_listed(control), control]:
+                    path.unlink(missing_ok=True)
 
-    def __init__(self, postmaster_pid: str) -> None:
-        self.file = postmaster_pid
-        self.creator = 0
-        self.segment: int | None = None
-        self.control: Path | None = None
-        self._watches = 0
 
-    def watch(self, pid: int) -> None:
-        """Learns the names; they exist shortly after the start and never change."""
-        if not self.file or self._watches > 400 or (self.segment is not None and self.control):
-            return
-        self._watches += 1
-        self.creator = pid
+def _control_file(identifier: int, size_bytes: int) -> Path | None:
+    """The file of dynamic shared memory that a segment of PostgreSQL's names."""
+    if size_bytes < ctypes.sizeof(_PgShmemHeader):
+        return None
+    _libc.shmat.restype = ctypes.c_void_p
+    _libc.shmdt.argtypes = [ctypes.c_void_p]
+    address = _libc.shmat(identifier, None, SHM_RDONLY)
+    if address in (None, ctypes.c_void_p(-1).value):
+        return None
+    try:
+        header = _PgShmemHeader.from_address(address)
+        if header.magic != PG_SHMEM_MAGIC or header.dsm_control == 0:
+            return None
+        return SHM_DIRECTORY / f"PostgreSQL.{header.dsm_control}"
+    finally:
+        _libc.shmdt(address)
+
+
+def _listed(control: Path) -> list[Path]:
+    """Files whose number stands in the control segment and that belong to its owner."""
+    try:
+        owner = control.stat().st_uid
+        data = control.read_bytes()[: 1 << 20]
+    except OSError:
+        return []
+    words = {int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data) - 3, 4)}
+    listed = []
+    for path in SHM_DIRECTORY.glob("PostgreSQL.*"):
+        number = path.name.partition(".")[2]
         try:
-            words = Path(self.file).read_text().splitlines()[6].split()
-            self.segment = int(words[1])
-            maps = Path(f"/proc/{pid}/maps").read_text()
-        except (OSError, IndexError, ValueError):
-            return
-        found = re.search(r"/dev/shm/(PostgreSQL\.\d+)", maps)
-        if found:
-            self.control = SHM_DIRECTORY / found[1]
-
-    def remove(self) -> None:
-        if self.segment is not None:
-            info = _ShmidDs()
-            if _libc.shmctl(self.segment, 2, ctypes.byref(info)) == 0 and info.cpid == self.creator:
-                _libc.shmctl(self.segment, IPC_RMID, None)
-        if self.control is not None and self.control.exists():
-            for path in [*self._listed(self.control), self.control]:
-                path.unlink(missing_ok=True)
-
-    @staticmethod
-    def _listed(control: Path) -> list[Path]:
-        """Files whose number stands in the control segment and that belong to its owner."""
-        try:
-            owner = control.stat().st_uid
-            data = control.read_bytes()[: 1 << 20]
-        except OSError:
-            return []
-        words = {int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data) - 3, 4)}
-        listed = []
-        for path in SHM_DIRECTORY.glob("PostgreSQL.*"):
-            number = path.name.partition(".")[2]
             info = path.lstat()
-            ours = info.st_uid == owner and stat.S_ISREG(info.st_mode)
-            if ours and number.isdigit() and int(number) in words:
-                listed.append(path)
-        return listed
+        except FileNotFoundError:
+            continue
+        ours = info.st_uid == owner and stat.S_ISREG(info.st_mode)
+        if ours and number.isdigit() and int(number) in words:
+            listed.append(path)
+    return listed
 
 
 def main() -> None:
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+    for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     pipe = Pipe(0)
+    deaths, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # a handler, so that the pipe above is written
     # SIGTERM (the machine goes down) is treated as dyno's end: the pipe is read as closed.
     signal.signal(signal.SIGTERM, lambda *_: setattr(pipe, "closed", True))
-    orders: list[dict[str, Any]] = []
-    while not orders and not pipe.closed:
-        orders = pipe.read()
-    if not orders:
-        return
-    try:
-        Guard(Job(**orders[0]), pipe).run()
-    except OSError as error:
-        say(error=str(error))
-        raise
+    first: list[dict[str, Any]] = []
+    while not first and not pipe.closed:
+        first = pipe.read()
+    if first:
+        Guard(Charge(**first[0]), pipe, deaths).run()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from dbdyno.systems import mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.places import program
+from dbdyno.systems.process import run_guarded
 
 INSTALL_TIMEOUT_S = 120.0
 # The buffer pool is kept to a multiple of this: every version since 10.2 accepts it unrounded.
@@ -62,7 +63,7 @@ class Mariadb:
         mysqlfamily.write_private(
             directory / "server.cnf", mysqlfamily.configuration({**own, **settings}), account
         )
-        done = run_as(
+        done = run_guarded(
             account,
             [
                 binaries.paths["init"],
@@ -75,6 +76,7 @@ class Mariadb:
             ],
             {"PATH": os.defpath + ":/usr/sbin:/sbin", "LC_ALL": "C", "HOME": str(directory)},
             INSTALL_TIMEOUT_S,
+            directory / "init.log",
         )
         if done.returncode != 0:
             tail = "\n".join(f"    {x}" for x in (done.stdout + done.stderr).splitlines()[-15:])

@@ -16,6 +16,7 @@ from dbdyno.systems import mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.places import program
+from dbdyno.systems.process import run_guarded
 
 INITIALIZE_TIMEOUT_S = 180.0
 CHUNK_BYTES = 128 * words.MIB  # the default; the pool is a multiple of it times the instances
@@ -68,7 +69,7 @@ class Mysql:
         }
         config = mysqlfamily.configuration({**own, **settings})
         path = mysqlfamily.write_private(directory / "server.cnf", config, account)
-        done = run_as(
+        done = run_guarded(
             account,
             [
                 binaries.paths["server"],
@@ -79,6 +80,7 @@ class Mysql:
             ],
             {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)},
             INITIALIZE_TIMEOUT_S,
+            directory / "init.log",
         )
         if done.returncode != 0:
             tail = "\n".join(f"    {x}" for x in (done.stdout + done.stderr).splitlines()[-15:])

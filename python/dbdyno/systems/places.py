@@ -7,8 +7,7 @@ import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from dbdyno.errors import DynoError
@@ -47,16 +46,6 @@ def socket_directory(account: Account) -> Path:
         cause="a socket's path is limited to 107 bytes, and TMPDIR is longer or closed",
         fix="set TMPDIR to a short directory such as /tmp",
     )
-
-
-@contextmanager
-def removed_on_error(path: Path) -> Iterator[Path]:
-    """Removes a directory again if what was to use it fails."""
-    try:
-        yield path
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
 
 
 def free_port() -> int:

@@ -38,15 +38,8 @@ from dbdyno.systems.account import (
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
-from dbdyno.systems.places import (
-    LOOPBACK,
-    check_port,
-    free_port,
-    program,
-    removed_on_error,
-    socket_directory,
-)
-from dbdyno.systems.process import Guarded
+from dbdyno.systems.places import LOOPBACK, check_port, free_port, program, socket_directory
+from dbdyno.systems.process import Guarded, run_guarded
 
 USER = "dyno"
 MARK = "made by dbdyno"  # comment of a database that is ours
@@ -180,7 +173,8 @@ class Postgres:
         private_directory(directory, account)
         check_reachable(directory / "data", account)
         check_reachable(binaries.paths["init"], account)
-        done = run_as(
+        private_directory(directory / "data", account)
+        done = run_guarded(
             account,
             [
                 binaries.paths["init"],
@@ -195,6 +189,7 @@ class Postgres:
             ],
             _environment(),
             INITDB_TIMEOUT_S,
+            directory / "init.log",
         )
         if done.returncode != 0:
             tail = "\n".join(f"    {x}" for x in (done.stdout + done.stderr).splitlines()[-15:])
@@ -228,8 +223,7 @@ class Postgres:
         (directory / "data" / "postmaster.pid").unlink(missing_ok=True)
         for attempt in range(1, START_TRIES + 1):
             port = int(asked_port) if asked_port else free_port()
-            with removed_on_error(socket_directory(account)) as sockets:
-                server = _launch(binaries, directory, resolved, cpus, account, port, sockets)
+            server = _launch(binaries, directory, resolved, cpus, account, port)
             try:
                 server.wait_until_ready()
                 server.check_settings(resolved)
@@ -289,9 +283,35 @@ def _launch(
     cpus: Sequence[int],
     account: Account,
     port: int,
-    sockets: Path,
 ) -> PostgresServer:
+    sockets = socket_directory(account)
     certificate = Certificate.make()
+    log = LogTail(directory / "server.log")
+    process = Guarded(account=account, make=[sockets], directory=directory)
+    try:
+        path = _write_configuration(directory, sockets, resolved, account, certificate, port)
+        process.launch(
+            [binaries.paths["server"], "-D", directory / "data", "-c", f"config_file={path}"],
+            environment={**_environment(), "HOME": str(directory)},
+            log=log.path,
+            cpus=cpus,
+            stop_signal=signal.SIGINT,  # "fast": ends sessions, then checkpoints
+        )
+    except BaseException:
+        process.stop(0)
+        raise
+    return PostgresServer(process, directory, sockets / f".s.PGSQL.{port}", port, certificate, log)
+
+
+def _write_configuration(
+    directory: Path,
+    sockets: Path,
+    resolved: Resolved,
+    account: Account,
+    certificate: Certificate,
+    port: int,
+) -> Path:
+    """Writes all files that a start needs; returns postgresql.conf's."""
     pem = certificate.write(directory, account)
     me = pwd.getpwuid(os.geteuid()).pw_name
     hba = "local all all peer map=dyno\n" + f"host all all {LOOPBACK}/32 scram-sha-256\n"
@@ -308,22 +328,9 @@ def _launch(
         "logging_collector": "off",
         "log_timezone": "UTC",
     }
-    path = private_file(
+    return private_file(
         directory / "server.conf", configuration({**own, **resolved.settings}), account
     )
-    log = LogTail(directory / "server.log")
-    process = Guarded(
-        [binaries.paths["server"], "-D", directory / "data", "-c", f"config_file={path}"],
-        account=account,
-        environment={**_environment(), "HOME": str(directory)},
-        log=log.path,
-        cpus=cpus,
-        stop_signal=signal.SIGINT,  # "fast": ends sessions, then checkpoints
-        directories=[sockets],
-        directory=directory,
-        postmaster_pid=directory / "data" / "postmaster.pid",
-    )
-    return PostgresServer(process, directory, sockets / f".s.PGSQL.{port}", port, certificate, log)
 
 
 def scram_verifier(password: str, *, salt: bytes | None = None, iterations: int = 4096) -> str:

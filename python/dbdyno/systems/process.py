@@ -30,41 +30,41 @@ CLEAN_TIMEOUT_S = guardian.ORPHAN_TIMEOUT_S + 60.0
 
 
 class Guarded:
-    """A process under a guardian, or (without a command) a directory under a guardian."""
+    """A program under a guardian, directories under a guardian, or both.
+
+    With a command it is started at once; without one, `launch` starts it later, when what it needs
+    has been written into the directories that the guardian made.
+    """
 
     def __init__(
         self,
         command: Sequence[str | Path] = (),
         *,
         account: Account | None = None,
-        environment: Mapping[str, str] | None = None,
-        log: Path | None = None,
-        cpus: Sequence[int] = (),
-        stop_signal: int = signal.SIGTERM,
+        make: Sequence[Path] = (),
+        make_mode: int = 0o700,
         directories: Sequence[Path] = (),
         directory: Path | None = None,
-        postmaster_pid: Path | None = None,
+        **launch: Any,
     ) -> None:
-        """Starts it. `directories` are removed at its end, `directory` only if dyno dies."""
-        job: dict[str, Any] = {
-            "command": [str(word) for word in command],
-            "environment": dict(environment or {}),
-            "log": str(log or ""),
-            "uid": account.uid if account and account.switch else None,
-            "gid": account.gid if account and account.switch else None,
-            "cpus": list(cpus),
-            "stop_signal": int(stop_signal),
-            "directories": [str(path) for path in directories],
-            "directory": str(directory or ""),
-            "postmaster_pid": str(postmaster_pid or ""),
-        }
-        self._stop_signal = int(stop_signal)
+        """`make` is made by the guardian, for the account, and removed at every end, as
+        `directories` are, which are there already; `directory` is removed only if dyno dies.
+        `launch`: what the method of that name takes."""
+        self._account = account
+        self._made = tuple(make)
         self._directories = tuple(directories)
+        self._stop_signal = int(signal.SIGTERM)
         self._lock = threading.Lock()
         self._exit: dict[str, Any] | None = None
         self._buffer = b""
+        self._begun_unix_s = time.time()
+        self.pid: int = 0
+        # Signals through a pidfd cannot hit another process that got the same number later.
+        self._pidfd: int | None = None
+        # The directory in its command line is for people who read the output of `ps`.
+        shown = directory or next(iter((*make, *directories)), "")
         self._guardian = subprocess.Popen(
-            [sys.executable, "-I", "-S", guardian.__file__],
+            [sys.executable, "-I", "-S", guardian.__file__, str(shown)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -72,23 +72,74 @@ class Guarded:
             cwd="/",
             env={"PATH": os.defpath, "LC_ALL": "C"},
         )
-        self._send(job)
-        first = self._receive(START_TIMEOUT_S, until="pid")
-        if first is None or "pid" not in first:
-            self._guardian.kill()
+        charge = {
+            "make": [str(path) for path in make],
+            "mode": make_mode,
+            **self._owner(),
+            "directories": [str(path) for path in directories],
+            "directory": str(directory or ""),
+        }
+        try:
+            self._ask(charge, "made", "the guardian process did not start")
+            if command:
+                self.launch(command, **launch)
+        except BaseException:
+            self.stop(0)
+            raise
+
+    def launch(
+        self,
+        command: Sequence[str | Path],
+        *,
+        environment: Mapping[str, str] | None = None,
+        log: Path | None = None,
+        cpus: Sequence[int] = (),
+        stop_signal: int = signal.SIGTERM,
+        stop_timeout_s: float = 5.0,
+    ) -> None:
+        """Starts the program, once. `stop_timeout_s` is the patience that it gets if dyno dies."""
+        assert command
+        assert not self.pid
+        self._stop_signal = int(stop_signal)
+        job: dict[str, Any] = {
+            "command": [str(word) for word in command],
+            "environment": dict(environment or {}),
+            "log": str(log or ""),
+            **self._owner(),
+            "cpus": list(cpus),
+            "stop_signal": int(stop_signal),
+            "stop_timeout_s": stop_timeout_s,
+        }
+        self.pid = self._ask(job, "pid", f"{command[0]} was not started")["pid"]
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            self._exit = self._receive(START_TIMEOUT_S, until="exited") or {"exited": None}
+
+    def _owner(self) -> dict[str, int | None]:
+        switch = self._account is not None and self._account.switch
+        return {
+            "uid": self._account.uid if self._account and switch else None,
+            "gid": self._account.gid if self._account and switch else None,
+        }
+
+    def _ask(self, message: dict[str, Any], answer: str, failure: str) -> dict[str, Any]:
+        """Sends a message and returns its answer; DynoError if there is none."""
+        self._send(message)
+        said = self._receive(START_TIMEOUT_S, until=answer)
+        if said is None:
             raise DynoError(
-                "the guardian process did not start",
-                cause=str(first.get("error")) if first else "the machine is very busy",
+                failure,
+                cause="its guardian process was killed, or the machine is very busy",
                 fix="try again; if it stays, run dyno under `strace -f` and report it",
             )
-        self.pid: int = first["pid"]
-        # Signals through a pidfd cannot hit another process that got the same number later.
-        self._pidfd: int | None = None
-        if self.pid:
-            try:
-                self._pidfd = os.pidfd_open(self.pid)
-            except ProcessLookupError:
-                self._exit = self._receive(START_TIMEOUT_S, until="exited") or {"exited": None}
+        if answer not in said:
+            raise DynoError(
+                failure,
+                cause=str(said.get("error")),
+                fix="look at the path in the message, and at the space on its disk (`df`)",
+            )
+        return said
 
     @property
     def guardian_pid(self) -> int:
@@ -97,8 +148,10 @@ class Guarded:
 
     def alive(self) -> bool:
         """Whether the process runs."""
+        if self.pid == 0:
+            return self._exit is None and self._guardian.poll() is None
         if self._exit is not None or self._pidfd is None:
-            return self._pidfd is None and self.pid == 0 and self._guardian.poll() is None
+            return False
         return not select.select([self._pidfd], [], [], 0)[0]
 
     def status(self) -> int | None:
@@ -106,6 +159,12 @@ class Guarded:
         if self._exit is None and not self.alive():
             self._exit = self._receive(CLEAN_TIMEOUT_S, until="exited")
         return self._exit.get("exited") if self._exit else None
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether the program ended by itself within that time."""
+        if self._pidfd is not None and self._exit is None:
+            return bool(select.select([self._pidfd], [], [], timeout_s)[0])
+        return True
 
     def stop(self, timeout_s: float) -> bool:
         """Stops it and waits until everything is cleaned up. True if it had to be killed."""
@@ -132,7 +191,9 @@ class Guarded:
             killed = number == signal.SIGKILL
             if select.select([self._pidfd], [], [], timeout_s)[0]:
                 break
-        for directory in self._directories:
+        if self.pid:
+            guardian.remove_shared_memory({self.pid}, self._begun_unix_s)
+        for directory in (*self._made, *self._directories):
             shutil.rmtree(directory, ignore_errors=True)
         return killed
 
@@ -180,3 +241,35 @@ class Guarded:
             if not data:
                 return None
             self._buffer += data
+
+
+def run_guarded(
+    account: Account | None,
+    command: Sequence[str | Path],
+    environment: Mapping[str, str],
+    timeout_s: float,
+    log: Path,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a set-up program to its end, under a guardian: it does not outlive us.
+
+    What it said is in `stdout`, both streams of it; `log` holds it while it runs. DynoError if it
+    takes longer than `timeout_s`. A Ctrl-C in the terminal does not reach it.
+    """
+    process = Guarded(
+        command, account=account, environment=environment, log=log, stop_timeout_s=0.5
+    )
+    try:
+        in_time = process.wait(timeout_s)
+        status = process.status() if in_time else None
+    finally:
+        process.stop(0.5)
+    said = log.read_text(errors="replace") if log.exists() else ""
+    log.unlink(missing_ok=True)
+    if not in_time:
+        raise DynoError(
+            f"{command[0]} did not finish within {timeout_s:.0f} s",
+            cause="a very slow or full disk",
+            fix="look at the disk with `df` and `iostat`, then run again",
+        )
+    code = -signal.SIGKILL if status is None else status
+    return subprocess.CompletedProcess([str(word) for word in command], code, said, "")

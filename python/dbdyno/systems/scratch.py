@@ -7,6 +7,7 @@ servers run under (root's home is not), and on real storage: a tmpfs would make 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -17,19 +18,21 @@ from dbdyno.systems.process import Guarded
 TMPFS = ("tmpfs", "ramfs")
 
 
-def scratch_root() -> Path:
-    """Where scratch directories are made: DYNO_SCRATCH, else /var/tmp, else the temp directory.
+def scratch_root(named: Path | None = None) -> Path:
+    """Where scratch directories are made: `named`, else DYNO_SCRATCH, else /var/tmp, else the temp
+    directory; of the latter two the first that is on storage.
 
-    The first that exists, is on storage and (if we are root) can be reached by other accounts.
+    DynoError if the one that was asked for cannot be written in.
     """
-    asked = os.environ.get("DYNO_SCRATCH")
+    asked = str(named) if named else os.environ.get("DYNO_SCRATCH")
     if asked:
         path = Path(asked)
         if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
+            source = "--scratch " if named else "DYNO_SCRATCH="
             raise DynoError(
-                f"DYNO_SCRATCH={asked} is not a directory that we can write in",
-                cause="it is missing or belongs to someone else",
-                fix=f"mkdir -p {asked}, or unset DYNO_SCRATCH",
+                f"{source}{asked} is not a directory that we can write in",
+                cause="it is missing, is a file, or belongs to someone else",
+                fix=f"mkdir -p {asked}, or name another directory on the storage to be tested",
             )
         return path
     candidates = [Path("/var/tmp"), Path(tempfile.gettempdir())]
@@ -66,17 +69,16 @@ class Scratch:
 
     def __init__(self, root: Path | None = None) -> None:
         root = root or scratch_root()
+        self.path = root.absolute() / f"dyno-{secrets.token_hex(5)}"
         try:
-            self.path = Path(tempfile.mkdtemp(prefix="dyno-", dir=root))
-        except OSError as error:
+            # Others may pass but not list: each server's directory in it is private to its account.
+            self._guard = Guarded(make=[self.path], make_mode=0o711)
+        except DynoError as error:
             raise DynoError(
-                f"cannot make a scratch directory in {root}: {error.strerror}",
+                f"cannot make a scratch directory in {root}: {error.cause or error.what}",
                 cause="it is missing, full, or belongs to someone else",
                 fix="name a writable directory on the storage to be tested",
             ) from None
-        # Others may pass but not list: each server's directory in it is private to its account.
-        self.path.chmod(0o711)
-        self._guard = Guarded(directory=self.path)
 
     def close(self) -> None:
         """Removes it. Servers in it must have been stopped."""
