@@ -125,6 +125,8 @@ class Trial:
                 plans[key] = server.explain(DATABASE, sql)
             except DynoError as error:
                 plans[key] = f"no plan: {error.what}"
+            except Exception as error:  # the server died after the trial: its numbers still count
+                plans[key] = f"no plan: {error}"
         return plans
 
 
@@ -135,8 +137,8 @@ def _facts(member: Member) -> dict[str, object]:
     if server is not None:
         try:
             settings = server.settings()
-        except DynoError:
-            settings = dict(member.resolved.settings)  # it died: what was asked is still known
+        except Exception:  # it died, and each client library says that in a way of its own
+            settings = dict(member.resolved.settings)  # what was asked is still known
     return {
         "kind": member.target.kind,
         "version": server.version if server else member.binaries.version,
