@@ -235,6 +235,16 @@ def test_needs_beyond_the_machine_leave_claims_untested() -> None:
     assert set(p.untested.values()) == {"needs 2 GiB of memory, and there are 1"}
 
 
+def test_a_single_claim_may_need_more_than_the_experiment() -> None:
+    claims = """\
+claims:
+  - tps[2] > tps[1]
+  - {claim: "tps[2] / tps[1] > 1.5", needs: {cores: 400}}
+"""
+    p = make(demo("sessions: [1, 2]", more=claims))
+    assert p.untested == {"tps[2] / tps[1] > 1.5": "needs 400 cores, and there are 16"}
+
+
 def test_memory_beyond_the_machine_is_said() -> None:
     assert any("lower `memory`" in n for n in make("query-cache", memory_bytes=GIB).notes)
 

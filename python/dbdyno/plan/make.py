@@ -22,7 +22,7 @@ from dbdyno.plan.types import (
 )
 from dbdyno.spec import types as spec_types
 from dbdyno.spec.claims import resolve
-from dbdyno.spec.types import Spec
+from dbdyno.spec.types import Needs, Spec
 from dbdyno.systems.base import TargetPlan
 
 Available = Callable[[TargetPlan], str | None]
@@ -43,6 +43,16 @@ def make(
     what is asked of it, if CPUs or budget do not suffice, or if no cell is left.
     """
     return _Maker(spec, machine, quick, available, data_settings).plan()
+
+
+def check_settings(spec: Spec) -> None:
+    """DynoError if a system refuses what some cell asks of it; looks at no machine."""
+    for cell in spec.cells:
+        for target in cell.targets:
+            try:
+                data.settings_of_files(_target(target))
+            except DynoError as error:
+                raise _in_cell(error, cell.levels, spec) from None
 
 
 @dataclass(frozen=True)
@@ -227,13 +237,7 @@ class _Maker:
         try:
             return data.cell_key(draft.targets, draft.groups, self.data_settings)
         except DynoError as error:
-            levels = ", ".join(f"{name}={level}" for name, level in draft.levels.items())
-            raise DynoError(
-                f"{error.what} (in cell {levels})" if levels else error.what,
-                where=error.where or self.spec.places.get("targets"),
-                cause=error.cause,
-                fix=error.fix,
-            ) from None
+            raise _in_cell(error, draft.levels, self.spec) from None
 
     # --- how often ------------------------------------------------------------------------------
 
@@ -262,11 +266,13 @@ class _Maker:
     def _untested(
         self, factors: Sequence[Factor], cells: Sequence[Cell], skipped: Sequence[Skipped]
     ) -> dict[str, str]:
-        lacking = self._lacking()
-        if lacking:
-            return {claim.text: lacking for claim in self.spec.claims}
         untested = {}
         for claim in self.spec.claims:
+            needs = [self.spec.needs, self.spec.claim_needs.get(claim.text, Needs())]
+            lacking = [why for why in map(self._lacking, needs) if why]
+            if lacking:
+                untested[claim.text] = "; ".join(lacking)
+                continue
             try:
                 resolve(claim, factors, cells, self.spec.scope.groups, self.spec.scope.targets)
             except DynoError:
@@ -280,9 +286,9 @@ class _Maker:
             reasons.append("--quick does not run all cells")
         return "; ".join(reasons)
 
-    def _lacking(self) -> str:
+    def _lacking(self, needs: Needs) -> str:
         """What the machine lacks of `needs`, as a sentence; empty if nothing."""
-        needs, machine = self.spec.needs, self.machine
+        machine = self.machine
         parts = []
         if needs.cores is not None and machine.cores < needs.cores:
             parts.append(f"needs {needs.cores} cores, and there are {machine.cores}")
@@ -300,6 +306,17 @@ class _Maker:
                 f"The largest cell may use {wanted / 2**30:.3g} GiB of memory, and the machine "
                 f"has {self.machine.memory_bytes / 2**30:.3g}: lower `memory`."
             )
+
+
+def _in_cell(error: DynoError, levels: Mapping[str, str], spec: Spec) -> DynoError:
+    """The same, saying in which cell."""
+    cell = ", ".join(f"{name}={level}" for name, level in levels.items())
+    return DynoError(
+        f"{error.what} (in cell {cell})" if cell else error.what,
+        where=error.where or spec.places.get("targets"),
+        cause=error.cause,
+        fix=error.fix,
+    )
 
 
 def _factors(

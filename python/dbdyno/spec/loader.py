@@ -62,6 +62,7 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
         budget_s=head.budget,
         cpus=_cpus(head, root),
         claims=_claims(root, typed_factors, cells, scope),
+        claim_needs=_claim_needs(head),
         scope=scope,
         text=overrides.rewrite(text, changes, written),
         path=str(file),
@@ -196,13 +197,19 @@ def _claims(
     if len(nodes) > CLAIMS_MAX:
         raise DynoError(f"more than {CLAIMS_MAX} claims", where=nodes[CLAIMS_MAX].where)
     found: dict[str, Claim] = {}
-    for node in nodes:
+    for entry in nodes:
+        node = entry.mapping.get("claim", entry)
         claim = parse_claim(str(node.value), _start(node))
         if claim.text in found:
             raise DynoError("this claim stands twice", where=node.where, fix="keep one of them")
         resolve(claim, typed_factors, cells, scope.groups, scope.targets)
         found[claim.text] = claim
     return tuple(found.values())
+
+
+def _claim_needs(head: HeadModel) -> dict[str, Needs]:
+    """What single claims need beyond the experiment, by their text."""
+    return {entry.claim: Needs(entry.needs.cores, entry.needs.memory) for entry in head.claims}
 
 
 def _conditions(root: Node, scope: Scope) -> tuple[Condition, ...]:

@@ -18,6 +18,7 @@ WORD_PATTERN = r"^[A-Za-z_][A-Za-z0-9_-]*$"
 TLS_PATTERN = r"^(verify|require|prefer|off|ca:.+)$"
 BLOCKS_MAX = 1000
 SESSIONS_MAX = 100_000
+LENGTH_MAX_S = 30 * 86_400  # the engine's limit too
 
 
 def _text(pattern: str, example: str, *, number: str = "") -> WithJsonSchema:
@@ -25,8 +26,15 @@ def _text(pattern: str, example: str, *, number: str = "") -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [text, {"type": number, "minimum": 0}]} if number else text)
 
 
-def _positive(value: object) -> float:
+def _length(value: object) -> float:
     seconds = units.duration_s(value)
+    if seconds > LENGTH_MAX_S:
+        raise ValueError(f"must be at most {LENGTH_MAX_S // 86_400} days")
+    return seconds
+
+
+def _positive(value: object) -> float:
+    seconds = _length(value)
     if seconds <= 0:
         raise ValueError("must be longer than nothing")
     return seconds
@@ -36,7 +44,7 @@ Size = Annotated[
     int, BeforeValidator(units.size_bytes), _text(units.SIZE_PATTERN, "1Gi", number="integer")
 ]
 Duration = Annotated[float, BeforeValidator(_positive), _text(units.DURATION_PATTERN, "30s")]
-Pause = Annotated[float, BeforeValidator(units.duration_s), _text(units.DURATION_PATTERN, "10s")]
+Pause = Annotated[float, BeforeValidator(_length), _text(units.DURATION_PATTERN, "10s")]
 Rate = Annotated[float, BeforeValidator(units.rate_per_s), _text(units.RATE_PATTERN, "66.7/s")]
 Fraction = Annotated[
     float,
@@ -148,6 +156,18 @@ class CpusModel(Strict):
     servers: list[Annotated[int, Field(ge=0)]] = Field([])
 
 
+class ClaimModel(Strict):
+    """A claim that only some machines can test."""
+
+    claim: str
+    needs: NeedsModel = Field(default_factory=lambda: NeedsModel.model_validate({}))
+
+
+def _spelt_out(value: object) -> object:
+    """A claim given as text alone, as the mapping it stands for."""
+    return {"claim": value} if isinstance(value, str) else value
+
+
 class HeadModel(Strict):
     """The part of a file that is the same for all cells."""
 
@@ -161,7 +181,9 @@ class HeadModel(Strict):
     require: list[str] = Field([], description="conditions on metrics that void a trial")
     budget: Duration | None = Field(None, description="cuts whole blocks, such as 1h")
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
-    claims: list[str] = Field([], description="what the experiment asserts")
+    claims: list[Annotated[ClaimModel, BeforeValidator(_spelt_out)]] = Field(
+        [], description="what the experiment asserts"
+    )
 
 
 SETUP_KEYS = ("warmup", "duration", "interval")

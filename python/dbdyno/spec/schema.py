@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dbdyno.spec.model import WORD_PATTERN, GroupModel, HeadModel, SetupModel, Strict
+from dbdyno.spec.model import WORD_PATTERN, ClaimModel, GroupModel, HeadModel, SetupModel, Strict
 from dbdyno.spec.types import Scalar
 
 FILE = "experiment.schema.json"
@@ -31,6 +31,9 @@ class Experiment(HeadModel, SetupModel):
         None, description="workloads by name; or `workload` for a single one"
     )
     workload: GroupModel | None = Field(None, description="the only group")  # type: ignore[valid-type]
+    claims: list[str | ClaimModel] = Field(  # type: ignore[assignment]
+        [], description="what the experiment asserts"
+    )
     factors: dict[str, list[Scalar] | SetForm | dict[str, _Level]] = Field(
         {}, description="what varies: levels as patches, or values of a path"
     )

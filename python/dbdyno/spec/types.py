@@ -108,6 +108,7 @@ class Spec:
     budget_s: float | None
     cpus: Cpus
     claims: tuple[Claim, ...]
+    claim_needs: Mapping[str, Needs]  # of claims that need more than `needs`, by their text
     scope: Scope  # what metric names may start with
     text: str  # YAML that gives this experiment again, `--set` applied
     path: str  # the file, or what stands for it in messages
