@@ -65,7 +65,7 @@ def test_a_pragma_that_is_not_kept_is_an_error(tmp_path: Path, config: dict[str,
 
 def test_a_page_size_is_fixed_with_the_file(tmp_path: Path) -> None:
     start(tmp_path, config={"page_size": 8192}).create_schema("test")
-    with pytest.raises(DynoError, match="page_size=4096, SQLite uses 8192"):
+    with pytest.raises(DynoError, match="page_size: 4096`, SQLite uses 8192"):
         start(tmp_path, config={"page_size": 4096})
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,12 @@ from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
 from dbdyno.execute.local import LocalExecution
 from dbdyno.plan.machine import Machine
-from dbdyno.plan.make import make
+from dbdyno.plan.make import check_settings, make
 from dbdyno.plan.types import Plan
+from dbdyno.spec import locate
 from dbdyno.store.run import INTERRUPTED, RUNNING, Run
 from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.scratch import scratch_root
 
 
 @click.command()
@@ -65,24 +69,40 @@ def run(
     if resume is not None:
         if experiment or overrides or quick:
             raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
+        scratch = scratch_root(scratch)
         with _reopen(resume, mix_environments) as reopened:
             return _execute(reopened, scratch, strict, as_json, verbose)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
 
     loaded = spec.load(studies.find(experiment), list(overrides))
-    if check:
-        click.echo(f"{loaded.path}: ok", err=True)
-        return 0
-    plan = make(loaded, Machine.read(), quick=quick, available=_missing)
-    if dry_run:
-        return show_plan(plan, as_json)
-    engine.find()  # before a directory is made
-    path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    facts = environment.describe(plan, Machine.read(), _versions(plan))
-    with Run.create(path, plan, facts) as created:
-        created.set_status(RUNNING, command=["dyno", *sys.argv[1:]])
-        return _execute(created, scratch, strict, as_json, verbose)
+    with _placed(loaded):
+        if check:
+            check_settings(loaded)
+            click.echo(f"{loaded.path}: ok", err=True)
+            return 0
+        plan = make(loaded, Machine.read(), quick=quick, available=_missing)
+        if dry_run:
+            return show_plan(plan, as_json)
+        engine.find()  # this and the next before a directory is made
+        scratch = scratch_root(scratch)
+        path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        facts = environment.describe(plan, Machine.read(), _versions(plan))
+        with Run.create(path, plan, facts) as created:
+            created.set_status(RUNNING, command=["dyno", *sys.argv[1:]])
+            return _execute(created, scratch, strict, as_json, verbose)
+
+
+@contextlib.contextmanager
+def _placed(loaded: spec.Spec) -> Iterator[None]:
+    """Inside, an error about a setting gets the place of that setting in the user's file."""
+    try:
+        yield
+    except DynoError as error:
+        if error.where is None or error.where in loaded.places.values():
+            place = locate.named_in(f"{error.what} {error.cause}", loaded.path)
+            error.where = place or error.where
+        raise
 
 
 def _execute(run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbose: bool) -> int:

@@ -71,14 +71,19 @@ def _version_of(path: Path) -> str:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=True
         )
-    except (OSError, subprocess.SubprocessError) as error:
+        words = done.stdout.split()
+        if len(words) != 2 or words[0] != "dyno-engine":
+            raise ValueError("it does not say that it is dyno-engine")
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        why: object = error.strerror if isinstance(error, OSError) else error
+        if isinstance(error, subprocess.CalledProcessError):
+            why = f"its --version ended with status {error.returncode}"
         raise DynoError(
-            f"{path} cannot be run: {error}",
+            f"{path} cannot be used as dyno-engine: {why}",
             cause="DYNO_ENGINE or PATH names something else, or a build for another machine",
             fix="run `make setup`",
         ) from error
-    words = done.stdout.split()
-    return words[-1] if words else "unknown"
+    return words[1]
 
 
 class Job:
@@ -110,6 +115,8 @@ class Job:
                 start_new_session=True,  # Ctrl-C is ours to pass on
             )
             try:
+                if self._stopping:  # asked while the process was being made
+                    process.kill()
                 self._send_plan(process)
                 assert process.stdout is not None
                 for line in process.stdout:
@@ -156,6 +163,7 @@ class Job:
         """Asks the engine to end now, with what it has; a second call kills it."""
         process = self._process
         if process is None or process.poll() is not None:
+            self._stopping = True
             return
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGKILL if self._stopping else signal.SIGINT)

@@ -15,6 +15,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from dbdyno.errors import DynoError, Where
 
@@ -86,10 +87,16 @@ def parse(text: str, file: Path | str) -> Node:
         root = yaml.compose(text)
     except MarkedYAMLError as error:
         raise _syntax(error, file) from None
+    except ReaderError as error:
+        raise _unreadable(error, text, file) from None
     except YAMLError as error:
         raise DynoError(
-            f"this is not YAML: {str(error).splitlines()[0]}", where=Where(file, 1, 1)
+            f"this is not YAML: {str(error).splitlines()[0]}",
+            where=Where(file, 1, 1),
+            fix="compare with an experiment in `studies/`",
         ) from None
+    except RecursionError:  # the parser descends once a bracket
+        raise _too_deep(Where(file, 1, 1)) from None
     if root is None:
         raise DynoError(
             "the file is empty",
@@ -147,13 +154,7 @@ class _Builder:
         where = self._where(node)
         self.count += 1
         if depth > DEPTH_MAX or self.count > NODES_MAX:
-            raise DynoError(
-                f"the file nests deeper than {DEPTH_MAX} levels or holds more than "
-                f"{NODES_MAX} values",
-                where=where,
-                cause="aliases (`*name`) that contain themselves or multiply",
-                fix="write the values out",
-            )
+            raise _too_deep(where)
         if isinstance(node, MappingNode):
             return Node(self._mapping(node, depth), where, key=key)
         if isinstance(node, SequenceNode):
@@ -212,10 +213,47 @@ def _whole(text: str) -> int:
 def _syntax(error: MarkedYAMLError, file: Path | str) -> DynoError:
     mark = error.problem_mark or error.context_mark
     where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file, 1, 1)
-    problem = (error.problem or error.context or "unreadable").strip()
-    return DynoError(
-        f"this is not YAML: {problem}",
-        where=where,
-        cause="indentation, a tab, an unclosed bracket or quote, or a `:` inside an unquoted text",
-        fix="quote the text, or compare with an experiment in `studies/`",
+    problem = (error.problem or error.context or "unreadable").strip().removeprefix("but ")
+    cause, fix = next(
+        (found for sign, *found in _SYNTAX if sign in problem),
+        (
+            "indentation, an unclosed bracket or quote, or a `:` inside an unquoted text",
+            "quote the text, or compare with an experiment in `studies/`",
+        ),
     )
+    return DynoError(f"this is not YAML: {problem}", where=where, cause=cause, fix=fix)
+
+
+def _unreadable(error: ReaderError, text: str, file: Path | str) -> DynoError:
+    """A character that YAML does not allow anywhere: its offset becomes a line and a column."""
+    before = text[: error.position]
+    where = Where(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    found = ord(text[error.position]) if error.position < len(text) else 0
+    return DynoError(
+        f"this is not YAML: it holds a control character (U+{found:04X})",
+        where=where,
+        cause="the file is binary, or is text in another encoding than UTF-8",
+        fix="remove the character, or save the file as UTF-8 text",
+    )
+
+
+def _too_deep(where: Where) -> DynoError:
+    return DynoError(
+        f"the file nests deeper than {DEPTH_MAX} levels or holds more than {NODES_MAX} values",
+        where=where,
+        cause="aliases (`*name`) that contain themselves or multiply, or stray brackets",
+        fix="write the values out",
+    )
+
+
+# (words of the parser, likely cause, next step)
+_SYNTAX = (
+    ("'\\t'", "a tab: YAML is indented with spaces", "replace the tab by spaces"),
+    (
+        "another document",
+        "`---` begins a second document",
+        "put each experiment in a file of its own",
+    ),
+    ("undefined alias", "`*` begins the name of an alias in YAML", "quote the text"),
+    ("incompatible YAML document", "the line `%YAML` asks for another YAML", "remove that line"),
+)

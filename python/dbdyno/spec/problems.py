@@ -59,7 +59,8 @@ def translate(
             fix="a name is a letter or `_`, then letters, digits, `_` and `-`",
         )
     what, fix = _wrong(kind, first.get("ctx", {}), node, str(loc[-1]) if loc else "")
-    return DynoError(f"`{path}` {what}" if path else what, where=node.where, fix=fix)
+    where = node.place if node.value is None and not node.text else node.where
+    return DynoError(f"`{path}` {what}" if path else what, where=where, fix=fix)
 
 
 def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[str, str]:

@@ -82,14 +82,18 @@ def read_json(path: Path) -> Any:
     """The value in `path`; DynoError if it is missing, unreadable or not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise DynoError(
             f"{path} does not exist",
             cause="the directory is not a run of dbdyno, or it is incomplete",
             fix="give the directory that `dyno run` printed",
         ) from error
     except OSError as error:
-        raise DynoError(f"cannot read {path}: {error.strerror or error}") from error
+        raise DynoError(
+            f"cannot read {path}: {error.strerror or error}",
+            cause="its permissions, or a failing disk",
+            fix="make it readable, or run as the user who made it",
+        ) from error
     except ValueError as error:
         raise DynoError(
             f"{path} is not JSON: {error}",

@@ -70,10 +70,17 @@ class Run:
         there and not empty, or cannot be written.
         """
         path = Path(path).absolute()
-        with files.explained(path, path):
+        try:
             path.mkdir(parents=True, exist_ok=True)
             _refuse_used(path)
             lock = Lock(path)
+        except OSError as error:
+            raise DynoError(
+                f"cannot make the run directory {path}: {error.strerror or error}",
+                cause="its disk is full or read-only, a file is in the way, or it belongs to "
+                "someone else",
+                fix="name a writable place with --dir",
+            ) from None
         try:
             with files.explained(path / "trials", path):
                 (path / "trials").mkdir()
@@ -123,6 +130,7 @@ class Run:
             run = cls(path, plan_json.from_json(manifest["plan"]), manifest, lock)
             with files.explained(path / "trials", path):
                 (path / "trials").mkdir(exist_ok=True)
+                run._drop_temporary()
                 for trial in run.plan.trials:
                     run._drop_partial(trial.id)
             now = time.time()
@@ -293,8 +301,14 @@ class Run:
         found = []
         for trial in self.plan.trials:
             path = self.path / "trials" / trial.id / TRIAL
-            if path.is_file():
-                found.append(record.from_json(files.read_json(path), str(path)))
+            try:
+                value = files.read_json(path) if path.is_file() else None
+            except DynoError:
+                if path.is_file():
+                    raise
+                continue  # set aside by a `--resume` just now
+            if value is not None:
+                found.append(record.from_json(value, str(path)))
         return found
 
     def events(self, trial: str) -> list[dict[str, Any]]:
@@ -328,6 +342,14 @@ class Run:
             return
         if any(directory.iterdir()):
             self._move(trial, "partial", keep=1)
+
+    def _drop_temporary(self) -> None:
+        """Removes the half-written files of processes that were killed."""
+        for pattern in (".*.tmp", "trials/*/.*.tmp"):
+            for path in self.path.glob(pattern):
+                pid = path.name.split(".")[-2]
+                if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                    path.unlink(missing_ok=True)
 
     def _aside(self, trial: str, word: str) -> dict[int, Path]:
         """Directories of earlier attempts, by number."""

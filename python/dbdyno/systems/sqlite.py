@@ -8,9 +8,10 @@ https://sqlite.org/pragma.html#pragma_journal_mode.
 
 from __future__ import annotations
 
+import difflib
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ class Sqlite:
         if target.transport == "socket":
             raise DynoError("sqlite: `transport: socket` has no meaning", fix="leave it out")
         config = words.settings_of(target.config, self.kind, RESERVED)
+        _refuse_unknown(config)
         settings: dict[str, str] = {}
         said: list[Word] = []
         if target.durability is not None:
@@ -237,14 +239,17 @@ class SqliteServer:
     def alive(self) -> bool:
         return self.directory.is_dir()
 
-    def stop(self) -> None:
+    def stop(self, *, discard: bool = False) -> bool:
         """Empties the write-ahead logs, so that the files alone are the database."""
+        if discard:
+            return True
         for path in sorted(self.directory.glob("*.db")):
             try:
                 with self._open(path.stem) as connection:
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except DynoError:  # a file that is not ours or is broken: leave it
                 continue
+        return True
 
     def _file(self, database: str) -> Path:
         if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", database):
@@ -281,23 +286,17 @@ class SqliteServer:
             connection.execute(f"PRAGMA journal_mode={_literal(mode)}").fetchall()
 
     def _verify(self, connection: sqlite3.Connection) -> None:
-        known = {row[0] for row in connection.execute("PRAGMA pragma_list").fetchall()}
         for name, asked in self._resolved.settings.items():
-            got = _read(connection, name) if name in known else None
-            if name not in known:
-                raise DynoError(
-                    f"sqlite: there is no pragma `{name}`",
-                    cause="it is misspelt; SQLite itself would ignore it silently",
-                    fix="see https://sqlite.org/pragma.html",
-                )
+            got = _read(connection, name)
             if got is None:
                 raise DynoError(
-                    f"sqlite: pragma `{name}` cannot be read back, so it cannot be checked",
+                    f"sqlite: this SQLite does not know the pragma `{name}`",
+                    cause="the library was built without it",
                     fix="leave it out of `config:`",
                 )
             if not words.same(_canonical(name, asked), _canonical(name, got)):
                 raise DynoError(
-                    f"sqlite: asked for {name}={asked}, SQLite uses {got}",
+                    f"sqlite: asked for `{name}: {asked}`, SQLite uses {got}",
                     cause="the value is not allowed, is limited, or the file was made with another",
                     fix=f"write `{name}: {got}`, or another value that SQLite keeps",
                 )
@@ -312,6 +311,19 @@ _READABLE = frozenset(
     read_uncommitted recursive_triggers reverse_unordered_selects secure_delete soft_heap_limit
     synchronous temp_store threads trusted_schema user_version wal_autocheckpoint""".split()  # noqa: SIM905
 )
+
+
+def _refuse_unknown(config: Iterable[str]) -> None:
+    """SQLite ignores a pragma that it does not know, so a slip would silently test nothing."""
+    for name in config:
+        if name not in _READABLE:
+            near = difflib.get_close_matches(name, sorted(_READABLE), n=1)
+            raise DynoError(
+                f"sqlite: `{name}` is no pragma that can be set and read back",
+                cause="it is misspelt (SQLite itself would ignore it silently), or it acts instead "
+                "of setting something",
+                fix=f"did you mean `{near[0]}`?" if near else "see https://sqlite.org/pragma.html",
+            )
 
 
 def _read(connection: sqlite3.Connection, name: str) -> str | None:

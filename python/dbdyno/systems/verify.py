@@ -32,7 +32,7 @@ def check(
         got = effective[variable]
         if not (same(value, got) or _flags(value, got)):
             raise DynoError(
-                f"{kind}: asked for {name}={value}, the server uses {got}",
+                f"{kind}: asked for `{name}: {value}`, the server uses {got}",
                 cause=_cause(value, got),
                 fix=f"write `{name}: {got}`, which is what was used, or a value that it keeps",
             )

@@ -87,6 +87,8 @@ def settings_of(config: Mapping[str, Scalar], kind: str, reserved: Iterable[str]
                 f"{kind}: `{name}` stands twice in `config:`, spelt differently",
                 fix="keep one of them",
             )
+        if plain == "port":
+            port_number(text(value), kind)
         settings[plain] = text(value)
     return settings
 
