@@ -201,7 +201,7 @@ fn one_table_is_split_over_threads_and_holds_the_same_rows() {
     };
     assert_eq!(sorted(&split), sorted(&whole));
     let words: Vec<_> = split.statements.iter().map(|sql| &sql[..12]).collect();
-    assert_eq!(words, ["CREATE TABLE", "CREATE INDEX", "ANALYZE TABL", "SELECT COUNT"]);
+    assert_eq!(words, ["CREATE TABLE", "CREATE INDEX", "SELECT COUNT"]);
 }
 
 #[test]
