@@ -165,7 +165,10 @@ class Slaughter:
     def _await(self, dyno: subprocess.Popen[str], victim: str, phase: str) -> int | None:
         """Waits for the moment; the victim's pid, or None if dyno ended before it came."""
         if phase == "any":
-            time.sleep(self._random.uniform(0, self._usual_s))
+            moment = time.monotonic() + self._random.uniform(0, self._usual_s)
+            while time.monotonic() < moment and dyno.poll() is None:
+                self._there.processes()  # sees which shared memory is theirs
+                time.sleep(min(0.1, max(0.0, moment - time.monotonic())))
         give_up = time.monotonic() + AIM_S
         aimed = phase == "any"
         while dyno.poll() is None and time.monotonic() < give_up:

@@ -35,7 +35,7 @@ class Place:
             "TMPDIR": str(self.temp),
             "COLUMNS": "120",
         }
-        self._memory_before = {*shared_memory(), *shared_files()}
+        self._memory_seen: set[str] = set()
         self._ports_seen: set[int] = set()
 
     def dyno(self, *arguments: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
@@ -74,13 +74,9 @@ class Place:
         found += [str(entry) for entry in self.scratch.iterdir()]
         found += [str(entry) for entry in self.temp.iterdir()]
         found += [f"port {port} is open" for port in self._ports_seen if listens(port)]
-        # Other tests may run beside us: theirs are in use, what a dead server leaves is not.
-        new = {**shared_memory(), **shared_files()}
-        found += [
-            f"shared memory {name}"
-            for name, used in new.items()
-            if not used and name not in self._memory_before
-        ]
+        # Other tests may run beside us: only what processes of ours have made counts.
+        there = shared_memory() | shared_files() if self._memory_seen else set()
+        found += [f"shared memory {name}" for name in sorted(self._memory_seen & there)]
         return found
 
     def note_ports(self) -> None:
@@ -107,6 +103,8 @@ class Place:
             except OSError:
                 continue
             ours = any(str(self.path) in text for text in (line, environ, works_in))
+            if ours and "postgres" in line:
+                self._memory_seen |= memory_of(entry)
             if ours and state != "Z":
                 found.append((int(entry.name), line))
         return found
@@ -142,22 +140,26 @@ def wait_for(condition: Callable[[], object], timeout_s: float = 60) -> bool:
     return bool(condition())
 
 
-def shared_memory() -> dict[str, bool]:
-    """SysV shared memory segments, and whether a process has them attached."""
+def shared_memory() -> set[str]:
+    """SysV shared memory segments that exist."""
     rows = [line.split() for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
-    return {f"segment {row[1]}": int(row[6]) > 0 for row in rows}
+    return {f"segment {row[1]}" for row in rows}
 
 
-def shared_files() -> dict[str, bool]:
-    """PostgreSQL's files in /dev/shm, and whether a process maps them."""
-    names = [path.name for path in Path("/dev/shm").glob("PostgreSQL.*")]
-    if not names:
-        return {}
-    mapped = ""
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        with suppress(OSError):
-            mapped += maps.read_text()
-    return {f"file {name}": name in mapped for name in names}
+def shared_files() -> set[str]:
+    """PostgreSQL's files in /dev/shm."""
+    return {f"file {path.name}" for path in Path("/dev/shm").glob("PostgreSQL.*")}
+
+
+def memory_of(process: Path) -> set[str]:
+    """Shared memory that a process (its directory in /proc) has mapped."""
+    try:
+        maps = (process / "maps").read_text()
+    except OSError:
+        return set()
+    files = {f"file {name}" for name in re.findall(r"/dev/shm/(PostgreSQL\.\d+)", maps)}
+    # "/SYSV<key> (deleted)", whose inode is the segment's id
+    return files | {f"segment {number}" for number in re.findall(r" (\d+) +/SYSV", maps)}
 
 
 def listens(port: int) -> bool:

@@ -1,10 +1,11 @@
 //! Standard output: lines for programs, text for people. A reader that went away is no error to
 //! shout about, but it ends the job.
 
+use crate::signals;
 use dyno_core::error::{Error, Kind};
 use dyno_core::event::Event;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Prints and gives the exit code.
 pub fn text(text: &str) -> i32 {
@@ -23,7 +24,7 @@ pub fn event(event: &Event, stop: &AtomicBool) {
     line.push(b'\n');
     let mut out = io::stdout().lock();
     if out.write_all(&line).and_then(|()| out.flush()).is_err() {
-        stop.store(true, Ordering::Relaxed);
+        signals::nobody_reads(stop);
     }
 }
 

@@ -1,10 +1,14 @@
 //! Signals: SIGINT and SIGTERM ask for a clean stop, SIGHUP is ignored (a run survives a lost
-//! terminal), and the death of the parent counts as SIGTERM, so that nothing runs on unobserved.
+//! terminal), and the death of the parent is ours at once (prctl(2), PR_SET_PDEATHSIG): nobody is
+//! left to use what we measure, and whoever resumes the run must not meet us in its files.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set when the job must end; also by whoever finds that nobody reads the events.
 pub static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Set while a job has nothing worth keeping when cut short.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn on_signal(_signal: libc::c_int) {
     // An atomic store is all that is allowed and all that is needed here.
@@ -17,25 +21,36 @@ pub fn install() {
     let parent = unsafe { libc::getppid() };
     // SAFETY: PR_SET_PDEATHSIG takes a signal number.
     unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as usize, 0_usize, 0_usize, 0_usize)
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0_usize, 0_usize, 0_usize)
     };
     // SAFETY: getppid has no preconditions.
     if unsafe { libc::getppid() } != parent {
         // The parent died before the request was in place.
-        STOP.store(true, Ordering::Relaxed);
+        std::process::exit(crate::INTERRUPTED);
     }
     for signal in [libc::SIGINT, libc::SIGTERM] {
         handle(signal, on_signal as *const () as libc::sighandler_t);
     }
     handle(libc::SIGHUP, libc::SIG_IGN);
+    // Beyond a limit on file sizes (setrlimit(2)) a write then fails as on a full disk.
+    handle(libc::SIGXFSZ, libc::SIG_IGN);
 }
 
 /// Gives SIGINT and SIGTERM their usual effect: a load has nothing worth keeping when cut short.
 pub fn end_at_once() {
+    AT_ONCE.store(true, Ordering::Relaxed);
     for signal in [libc::SIGINT, libc::SIGTERM] {
         handle(signal, libc::SIG_DFL);
     }
     if STOP.load(Ordering::Relaxed) {
+        std::process::exit(crate::INTERRUPTED);
+    }
+}
+
+/// The reader of the events has gone: ends the job, cleanly where that keeps something.
+pub fn nobody_reads(stop: &AtomicBool) {
+    stop.store(true, Ordering::Relaxed);
+    if AT_ONCE.load(Ordering::Relaxed) {
         std::process::exit(crate::INTERRUPTED);
     }
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -31,7 +31,7 @@ for command in (run, status, report):
 
 
 def main() -> None:
-    """Entry point: turns what users can act on into a message and an exit code."""
+    """Turns what users can act on into a message and an exit code. See `entry`."""
     try:
         code = dyno.main(standalone_mode=False)
     except DynoError as error:
@@ -43,13 +43,10 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("dyno: interrupted", err=True)
         code = 3
-    except BrokenPipeError:
-        # Whoever read our output has gone; nothing is left to say to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except Exception as error:
         click.echo(f"dyno: {_defect(error)}", err=True)
         code = 2
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: nothing is left to interrupt
     sys.exit(code if isinstance(code, int) else 0)
 
 

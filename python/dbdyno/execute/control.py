@@ -1,6 +1,7 @@
 """Signals of a run: Ctrl-C once ends after this trial, twice now; SIGTERM now; SIGHUP never.
 
-A lost terminal must not lose a night's work, and an impatient Ctrl-C must not lose a trial.
+A lost terminal must not lose a night's work, and an impatient Ctrl-C must not lose a trial. While
+nothing is measured (servers start, data is loaded) there is no trial to wait for: once is now.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Control:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._asked = 0
+        self._in_trial = False
         self._job: Job | None = None
         self._saved: dict[int, object] = {}
 
@@ -33,8 +35,8 @@ class Control:
 
     @property
     def stop_now(self) -> bool:
-        """Whether the trial under way should not be waited for."""
-        return self._asked >= 2
+        """Whether what is under way should not be waited for."""
+        return self._asked >= 2 or (self._asked >= 1 and not self._in_trial)
 
     def __enter__(self) -> Control:
         for number, handler in (
@@ -48,6 +50,15 @@ class Control:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._saved.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+
+    @contextlib.contextmanager
+    def trial(self):  # type: ignore[no-untyped-def]
+        """While inside, a first Ctrl-C waits: a trial is being measured or recorded."""
+        self._in_trial = True
+        try:
+            yield
+        finally:
+            self._in_trial = False
 
     @contextlib.contextmanager
     def watching(self, job: Job):  # type: ignore[no-untyped-def]
@@ -66,12 +77,16 @@ class Control:
             raise Interrupted
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self._asked = 2 if number == signal.SIGTERM else self._asked + 1
-        if self._asked == 1:
-            self._say("stopping after this trial; Ctrl-C again stops now")
+        told = self.stop_now
+        self._asked = max(2, self._asked + 1) if number == signal.SIGTERM else self._asked + 1
+        # The signal may have come in the middle of a write: then there is no second one.
+        with contextlib.suppress(RuntimeError, OSError):
+            if not self.stop_now:
+                self._say("stopping after this trial; Ctrl-C again stops now")
+            elif not told:
+                self._say("stopping now; complete trials are on disk")
+        if not self.stop_now:
             return
-        if self._asked == 2:
-            self._say("stopping now; complete trials are on disk")
         if self._job:
             self._job.stop()
         if self._asked > 3:

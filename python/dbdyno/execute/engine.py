@@ -185,8 +185,11 @@ def error_of(outcome: Outcome, what: str) -> DynoError:
         return DynoError(f"{what}: {outcome.failed['what']}", fix=outcome.failed.get("hint", ""))
     code = outcome.returncode
     reason = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    cause = outcome.stderr_tail.splitlines()[-1] if outcome.stderr_tail else ""
+    if code == -signal.SIGKILL:
+        cause = cause or "somebody killed it, or the kernel did for lack of memory: see `dmesg`"
     return DynoError(
         f"{what}: dyno-engine {reason} without saying why",
-        cause=outcome.stderr_tail.splitlines()[-1] if outcome.stderr_tail else "",
+        cause=cause,
         fix="see engine.log in the trial's directory",
     )

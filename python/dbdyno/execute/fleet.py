@@ -72,6 +72,11 @@ class Fleet:
         self._on_load = on_load
         self.members: dict[str, Member] = {}
 
+    @property
+    def scratch(self) -> Path:
+        """Where the servers' files are."""
+        return self._scratch.path
+
     # ---- life of a hard combination
 
     def start(self, cell: Cell) -> None:
@@ -93,7 +98,7 @@ class Fleet:
         while self.members:
             name, member = self.members.popitem()
             if member.server:
-                member.server.stop()
+                member.server.stop(discard=True)
             shutil.rmtree(self._work(name), ignore_errors=True)
 
     def alive(self) -> bool:
@@ -122,8 +127,16 @@ class Fleet:
             server.create_schema(DATABASE)
             if sets:
                 self._load(member, server, loading, sets)
-        finally:
-            server.stop()
+        except BaseException:
+            server.stop(discard=True)
+            raise
+        if not server.stop():
+            raise DynoError(
+                f"{member.target.kind} did not stop cleanly after its data was loaded",
+                cause="it was killed, or took too long to write its caches back; "
+                "its files would have to be recovered before each trial",
+                fix="look at the memory and the disk of the machine, then run again",
+            )
         building.rename(path)
         return path
 

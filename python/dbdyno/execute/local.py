@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.execute import disk_full
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
 from dbdyno.execute.trial import Trial
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.spec.conditions import unmet
+from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.systems.scratch import Scratch
 
@@ -92,19 +94,29 @@ class LocalExecution:
         for attempt in range(1, ATTEMPTS + 1):
             self._listener.on_trial(planned, cell, attempt)
             self._ready(planned, cell, fleet)
-            record = trial.measure(cell, planned, self._run.plan.generator_cpus)
-            self._standing.fresh = False
-            if record.status == "complete":
-                reasons = unmet(self._run.plan.require, record.metrics)
-                if reasons:
-                    record = record.replace(status="void", void_reason="; ".join(reasons))
-            if record.status == "complete" or attempt == ATTEMPTS:
-                self._run.complete(record)
-                self._listener.on_record(record)
+            self._control.check()
+            with self._control.trial():
+                record = trial.measure(cell, planned, self._run.plan.generator_cpus)
+                self._standing.fresh = False
+                over = self._keep(record, last=attempt == ATTEMPTS)
+            if over:
                 return
-            self._run.set_aside(record)
-            self._listener.on_record(record)
+            self._control.check()
             self._standing = _Standing()  # whatever spoilt it, the next attempt starts clean
+
+    def _keep(self, record: TrialRecord, *, last: bool) -> bool:
+        """Puts a record on disk; False if another attempt is to be made."""
+        if record.status == "complete":
+            reasons = unmet(self._run.plan.require, record.metrics)
+            if reasons:
+                record = record.replace(status="void", void_reason="; ".join(reasons))
+        over = last or record.status == "complete"
+        if over:
+            self._run.complete(record)
+        else:
+            self._run.set_aside(record)
+        self._listener.on_record(record)
+        return over
 
     def _ready(self, planned: TrialPlan, cell: Cell, fleet: Fleet) -> None:
         """Sees to it that the cell's servers run on the data that the state asks for."""
@@ -118,10 +130,11 @@ class LocalExecution:
         except DynoError as error:
             self._control.check()
             levels = ", ".join(f"{name}={level}" for name, level in cell.levels.items())
+            error = disk_full.recognised(error, fleet.scratch)
             raise DynoError(
-                f"{levels or 'the only cell'}: {error.what}",
+                f"{levels}: {error.what}" if levels else error.what,
                 where=error.where,
                 cause=error.cause,
                 fix=error.fix,
-            ) from error
+            ) from None
         self._standing = _Standing(cell.hard, planned.block, fresh=True)

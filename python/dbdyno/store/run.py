@@ -102,6 +102,16 @@ class Run:
             lock.release()
             _refuse_used(path)
             raise
+        except DynoError as error:
+            for entry in (path / "manifest.json", path / "trials", path / "lock"):
+                with contextlib.suppress(OSError):
+                    entry.rmdir() if entry.name == "trials" else entry.unlink()
+            lock.release()
+            raise DynoError(
+                error.what,
+                cause="nothing was measured yet",
+                fix="free some space, or name another place with --dir",
+            ) from None
         except BaseException:
             lock.release()
             raise

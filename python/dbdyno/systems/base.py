@@ -135,5 +135,6 @@ class Server(Protocol):
     def alive(self) -> bool:
         """Whether the process runs and the server answers."""
 
-    def stop(self) -> None:
-        """Stops it cleanly (checkpointed, so that its directory can be copied) and reaps it."""
+    def stop(self, *, discard: bool = False) -> bool:
+        """Stops it and reaps it; True if it ended cleanly (checkpointed, so that its directory can
+        be copied). With `discard` nobody wants the directory any more: patience is short."""

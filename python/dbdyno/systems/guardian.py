@@ -74,6 +74,7 @@ class Job:
     cpus: list[int] = field(default_factory=list)  # empty: leave the affinity alone
     stop_signal: int = signal.SIGTERM
     stop_timeout_s: float = 5.0  # when dyno is gone: nobody will need the data again
+    data: str = ""  # PostgreSQL's data directory: its shared memory names it
 
 
 class Pipe:
@@ -163,6 +164,7 @@ class Guard:
         self.killed = False
         self.started_unix_s = time.time()
         self.reaped: set[int] = set()
+        self.data: Identity | None = None
 
     def run(self) -> None:
         """Returns when the program is gone and everything is cleaned up."""
@@ -202,6 +204,7 @@ class Guard:
             for order in self.orders(patience_s):
                 if "command" in order and not self.pid:
                     self.job = Job(**order)
+                    self.data = identity(self.job.data)
                     self.pid = spawn(self.job)
                     say(pid=self.pid)
                 elif order.get("do") == "stop" and deadline is None:
@@ -260,7 +263,7 @@ class Guard:
     def clean(self) -> None:
         """Waits for the program's children, then removes what is left of it."""
         self.reaped |= reap_orphans(ORPHAN_TIMEOUT_S)
-        remove_shared_memory(self.reaped, self.started_unix_s)
+        remove_shared_memory(self.reaped, self.started_unix_s, self.data)
         for directory in [*self.made, *self.charge.directories]:
             remove_tree(directory)
 
@@ -336,18 +339,33 @@ class _PgShmemHeader(ctypes.Structure):
         ("total_size", ctypes.c_size_t),
         ("free_offset", ctypes.c_size_t),
         ("dsm_control", ctypes.c_uint32),
+        ("index", ctypes.c_void_p),
+        ("device", ctypes.c_uint64),  # of the data directory, as is the inode
+        ("inode", ctypes.c_uint64),
     )
 
 
 PG_SHMEM_MAGIC = 679834894
 
 
-def remove_shared_memory(creators: Set[int], since_unix_s: float) -> None:
+Identity = tuple[int, int]  # device and inode of a data directory
+
+
+def identity(path: str) -> Identity | None:
+    """Who a directory is; None if there is none."""
+    try:
+        info = os.stat(path) if path else None
+    except OSError:
+        return None
+    return (info.st_dev, info.st_ino) if info else None
+
+
+def remove_shared_memory(creators: Set[int], since_unix_s: float, data: Identity | None) -> None:
     """Removes what killed PostgreSQL servers leave: a System V segment, some files in /dev/shm.
 
-    Only what is provably theirs: a segment that one of these processes made, that nobody uses, and
-    that is not older than they are (numbers are used again); the files that it names, directly or
-    through its control segment.
+    Only what is provably theirs: a segment that nobody uses, that is not older than they are (pids
+    and inodes are used again), and that either one of these processes made or whose header names
+    the data directory; and the files that it names, directly or through its control segment.
     """
     try:
         rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
@@ -358,16 +376,20 @@ def remove_shared_memory(creators: Set[int], since_unix_s: float) -> None:
         info = _ShmidDs()
         if _libc.shmctl(identifier, 2, ctypes.byref(info)) != 0:
             continue
-        if info.cpid in creators and info.nattch == 0 and info.ctime >= int(since_unix_s):
-            control = _control_file(identifier, info.segsz)
+        if info.nattch or info.ctime < int(since_unix_s):
+            continue
+        header = _header(identifier, info.segsz)
+        named = header is not None and (header.device, header.inode) == data
+        if info.cpid in creators or named:
             _libc.shmctl(identifier, IPC_RMID, None)
-            if control is not None and control.exists():
+            if header is not None and header.dsm_control:
+                control = SHM_DIRECTORY / f"PostgreSQL.{header.dsm_control}"
                 for path in [*_listed(control), control]:
                     path.unlink(missing_ok=True)
 
 
-def _control_file(identifier: int, size_bytes: int) -> Path | None:
-    """The file of dynamic shared memory that a segment of PostgreSQL's names."""
+def _header(identifier: int, size_bytes: int) -> _PgShmemHeader | None:
+    """A copy of a segment's first bytes, if they are PostgreSQL's."""
     if size_bytes < ctypes.sizeof(_PgShmemHeader):
         return None
     _libc.shmat.restype = ctypes.c_void_p
@@ -376,12 +398,12 @@ def _control_file(identifier: int, size_bytes: int) -> Path | None:
     if address in (None, ctypes.c_void_p(-1).value):
         return None
     try:
-        header = _PgShmemHeader.from_address(address)
-        if header.magic != PG_SHMEM_MAGIC or header.dsm_control == 0:
-            return None
-        return SHM_DIRECTORY / f"PostgreSQL.{header.dsm_control}"
+        header = _PgShmemHeader.from_buffer_copy(
+            ctypes.string_at(address, ctypes.sizeof(_PgShmemHeader))
+        )
     finally:
         _libc.shmdt(address)
+    return header if header.magic == PG_SHMEM_MAGIC else None
 
 
 def _listed(control: Path) -> list[Path]:

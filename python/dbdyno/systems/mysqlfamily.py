@@ -35,7 +35,7 @@ USER = "dyno"
 MARKER = "dbdyno_marker"
 START_TIMEOUT_S = 120.0  # redo of a large log after a kill takes its time
 STOP_TIMEOUT_S = 120.0  # writes back the buffer pool
-HUNG_TIMEOUT_S = 10.0  # for a server that did not even answer any more
+HUNG_TIMEOUT_S = 10.0  # for a server that does not answer, or whose files nobody wants
 CONTROL_TIMEOUT_S = 10
 SETTLE_TIMEOUT_S = 600
 START_TRIES = 4
@@ -554,13 +554,14 @@ class MysqlServer:
                     self._connection.close()
             self._connection = None
 
-    def stop(self) -> None:
+    def stop(self, *, discard: bool = False) -> bool:
         """Clean shutdown: dirty pages are written and nothing is left to recover
         (innodb_fast_shutdown=1), so that the directory can be copied. After a timeout it is killed
         (`was_killed`)."""
-        timeout_s = STOP_TIMEOUT_S if self.alive() else HUNG_TIMEOUT_S
+        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
         self.close_connection()
         self.was_killed = self.process.stop(timeout_s)
+        return self.process.status() == 0 and not self.was_killed
 
 
 # (pattern in the log, likely cause, next step)

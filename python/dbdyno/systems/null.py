@@ -108,8 +108,9 @@ class NullServer:
     def alive(self) -> bool:
         return True
 
-    def stop(self) -> None:
+    def stop(self, *, discard: bool = False) -> bool:
         """Nothing runs."""
+        return True
 
 
 SYSTEM = Null()

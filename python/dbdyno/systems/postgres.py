@@ -26,7 +26,7 @@ import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import verify, words
+from dbdyno.systems import logtail, verify, words
 from dbdyno.systems.account import (
     Account,
     account_for,
@@ -46,7 +46,7 @@ MARK = "made by dbdyno"  # comment of a database that is ours
 INITDB_TIMEOUT_S = 120.0
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 120.0  # the last checkpoint writes back shared_buffers
-HUNG_TIMEOUT_S = 10.0  # for a server that did not even answer any more
+HUNG_TIMEOUT_S = 10.0  # for a server that does not answer, or whose files nobody wants
 CONTROL_TIMEOUT_S = 10
 SETTLE_TIMEOUT_S = 600
 START_TRIES = 4
@@ -190,9 +190,10 @@ class Postgres:
             _environment(),
             INITDB_TIMEOUT_S,
             directory / "init.log",
+            directory / "data",
         )
         if done.returncode != 0:
-            tail = "\n".join(f"    {x}" for x in (done.stdout + done.stderr).splitlines()[-15:])
+            tail = logtail.telling(done.stdout + done.stderr)
             raise DynoError(
                 f"initdb failed with status {done.returncode}:\n{tail}",
                 cause="a full disk, or a broken installation",
@@ -296,6 +297,7 @@ def _launch(
             log=log.path,
             cpus=cpus,
             stop_signal=signal.SIGINT,  # "fast": ends sessions, then checkpoints
+            data=directory / "data",
         )
     except BaseException:
         process.stop(0)
@@ -571,15 +573,16 @@ class PostgresServer:
         """The last lines that the server logged since this start."""
         return self._log.text()
 
-    def stop(self) -> None:
+    def stop(self, *, discard: bool = False) -> bool:
         """Fast shutdown: sessions are ended and everything is checkpointed, so that the directory
         can be copied. After a timeout it is killed (`was_killed`)."""
-        timeout_s = STOP_TIMEOUT_S if self.alive() else HUNG_TIMEOUT_S
+        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
         with self._lock, contextlib.suppress(*ERRORS):  # held at most CONTROL_TIMEOUT_S
             if self._connection is not None:
                 self._connection.close()
         self._connection = None
         self.was_killed = self.process.stop(timeout_s)
+        return self.process.status() == 0 and not self.was_killed
 
 
 VIEWS = (
@@ -605,9 +608,9 @@ _HINTS = (
         r"correct `\1` in `config:`",
     ),
     (
-        r"([^\n]*is outside the valid range for parameter[^\n]*)",
-        r"a value is out of range",
-        r"correct it in `config:`",
+        r"(\S+(?: \w+)?) is outside the valid range for parameter \"([^\"]+)\" (\([^)]*\))",
+        r"`\2` allows \3, not \1",
+        r"correct `\2` in `config:`, or the word that sets it (such as `memory:`)",
     ),
     (
         r"parameter \"([^\"]+)\" cannot be changed",

@@ -57,6 +57,7 @@ class Guarded:
         self._lock = threading.Lock()
         self._exit: dict[str, Any] | None = None
         self._buffer = b""
+        self._data: guardian.Identity | None = None
         self._begun_unix_s = time.time()
         self.pid: int = 0
         # Signals through a pidfd cannot hit another process that got the same number later.
@@ -96,10 +97,12 @@ class Guarded:
         cpus: Sequence[int] = (),
         stop_signal: int = signal.SIGTERM,
         stop_timeout_s: float = 5.0,
+        data: Path | None = None,
     ) -> None:
         """Starts the program, once. `stop_timeout_s` is the patience that it gets if dyno dies."""
         assert command
         assert not self.pid
+        self._data = guardian.identity(str(data or ""))
         self._stop_signal = int(stop_signal)
         job: dict[str, Any] = {
             "command": [str(word) for word in command],
@@ -109,6 +112,7 @@ class Guarded:
             "cpus": list(cpus),
             "stop_signal": int(stop_signal),
             "stop_timeout_s": stop_timeout_s,
+            "data": str(data or ""),
         }
         self.pid = self._ask(job, "pid", f"{command[0]} was not started")["pid"]
         try:
@@ -192,7 +196,7 @@ class Guarded:
             if select.select([self._pidfd], [], [], timeout_s)[0]:
                 break
         if self.pid:
-            guardian.remove_shared_memory({self.pid}, self._begun_unix_s)
+            guardian.remove_shared_memory({self.pid}, self._begun_unix_s, self._data)
         for directory in (*self._made, *self._directories):
             shutil.rmtree(directory, ignore_errors=True)
         return killed
@@ -249,14 +253,16 @@ def run_guarded(
     environment: Mapping[str, str],
     timeout_s: float,
     log: Path,
+    data: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a set-up program to its end, under a guardian: it does not outlive us.
 
     What it said is in `stdout`, both streams of it; `log` holds it while it runs. DynoError if it
-    takes longer than `timeout_s`. A Ctrl-C in the terminal does not reach it.
+    takes longer than `timeout_s`. `data` is what `Guarded.launch` calls so. A Ctrl-C in the
+    terminal does not reach it.
     """
     process = Guarded(
-        command, account=account, environment=environment, log=log, stop_timeout_s=0.5
+        command, account=account, environment=environment, log=log, stop_timeout_s=0.5, data=data
     )
     try:
         in_time = process.wait(timeout_s)

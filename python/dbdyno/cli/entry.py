@@ -1,0 +1,20 @@
+"""Where the `dyno` command begins: signals and streams first, then everything that takes long.
+
+Importing the rest takes half a second; a Ctrl-C in it must end dyno quietly, not with a traceback.
+"""
+
+from __future__ import annotations
+
+import signal
+
+
+def main() -> None:
+    """Entry point of the `dyno` script."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a lost terminal stops nothing
+    from dbdyno.cli import main as commands
+    from dbdyno.cli import streams
+
+    streams.install()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    commands.main()
