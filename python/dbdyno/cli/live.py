@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,8 @@ class Live:
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
-        self._log.close()
+        with contextlib.suppress(OSError):
+            self._log.close()
 
     # ---- Listener
 
@@ -117,8 +119,9 @@ class Live:
 
     def say(self, message: str) -> None:
         stamp = time.strftime("%H:%M:%S")
-        self._log.write(f"{stamp} {message}\n")
-        self._log.flush()
+        with contextlib.suppress(OSError):  # a full disk: what matters of it ends the run elsewhere
+            self._log.write(f"{stamp} {message}\n")
+            self._log.flush()
         self._print(message)
 
     # ---- inside

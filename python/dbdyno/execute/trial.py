@@ -14,6 +14,7 @@ from dbdyno.execute.listener import Listener
 from dbdyno.execute.request import DATABASE, run_request
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers.runner import Sampling
+from dbdyno.store import files
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.reduce import reduce_trial
 from dbdyno.store.run import Run
@@ -77,7 +78,10 @@ class Trial:
             self._listener.on_event(event)
 
         try:
-            with self._control.watching(job):
+            with (
+                files.explained(directory / "events.ndjson", self._run.path),
+                self._control.watching(job),
+            ):
                 outcome = job.run(on_event)
         finally:
             sampling.stop()

@@ -33,6 +33,12 @@ def explained(path: Path, run: Path) -> Iterator[None]:
                 cause="trials that were complete before are safe on disk; only this one is lost",
                 fix=again,
             ) from error
+        if error.errno == errno.EFBIG:
+            raise DynoError(
+                f"cannot write {path}: {error.strerror}",
+                cause="a limit on the size of files (`ulimit -f`)",
+                fix=f"raise the limit, then: dyno run --resume {run}",
+            ) from error
         raise DynoError(
             f"cannot write {path}: {error.strerror or error}",
             cause="the run directory's disk or its permissions; complete trials stay as they are",

@@ -109,7 +109,7 @@ class Run:
             lock.release()
             raise DynoError(
                 error.what,
-                cause="nothing was measured yet",
+                cause="its disk is full or fails; nothing was measured yet",
                 fix="free some space, or name another place with --dir",
             ) from None
         except BaseException:

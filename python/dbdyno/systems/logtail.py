@@ -13,6 +13,20 @@ Hint = tuple[str, str, str]
 """(pattern in the log, likely cause, next step); the latter two may refer to groups."""
 
 
+_TELLING = re.compile(
+    r"error|fatal|panic|hint:|cannot|can't|could not|failed|no space|denied|not found",
+    re.IGNORECASE,
+)
+
+
+def telling(output: str, lines: int = LINES) -> str:
+    """Of a set-up program's output the last lines that sound like a reason, indented; without any,
+    the last lines."""
+    every = [line.rstrip() for line in output.splitlines() if line.strip()]
+    chosen = [line for line in every if _TELLING.search(line)] or every
+    return "\n".join(f"    {line}" for line in chosen[-lines:])
+
+
 class LogTail:
     """What a server logged since this object was made (just before its start)."""
 

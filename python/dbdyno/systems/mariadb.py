@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import mysqlfamily, words
+from dbdyno.systems import logtail, mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.places import program
@@ -79,7 +79,7 @@ class Mariadb:
             directory / "init.log",
         )
         if done.returncode != 0:
-            tail = "\n".join(f"    {x}" for x in (done.stdout + done.stderr).splitlines()[-15:])
+            tail = logtail.telling(done.stdout + done.stderr)
             raise DynoError(
                 f"mariadb-install-db failed with status {done.returncode}:\n{tail}",
                 cause="a full disk, a wrong setting, or a broken installation",
