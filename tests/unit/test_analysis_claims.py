@@ -112,7 +112,7 @@ def test_verdicts_on_a_clear_run() -> None:
     assert "highest at 4 in 6 of 6 blocks" in found.claims[5].why
     each = found.claims[3]
     assert [part.verdict for part in each.parts] == [REFUTED, SUPPORTED, SUPPORTED]
-    assert each.why.startswith("1 of 3 comparisons refuted; at 1 session: 0.9")
+    assert each.why.startswith("1 of 3 comparisons refutes it; at 1 session: 0.9")
 
 
 def test_an_open_claim_says_what_it_would_take() -> None:
@@ -122,7 +122,9 @@ def test_an_open_claim_says_what_it_would_take() -> None:
     assert part.verdict == UNDECIDED
     assert part.blocks_needed is not None
     assert f"about {part.blocks_needed} more block" in part.why
-    assert "would have been seen" in part.why
+    assert part.why.startswith("not known: any ratio from 0.9")
+    assert "the claim asks for > 1; about " in part.why
+    assert "4 blocks can show only ratios above 1." in part.why
 
 
 def test_an_effect_below_what_matters_is_said_to_be_small() -> None:
@@ -278,8 +280,57 @@ def test_without_claims_the_largest_difference_leads() -> None:
 def test_no_difference_is_said_as_one() -> None:
     plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
     found = checked(plan, records(plan, {("on",): 1000.0, ("off",): 1000.0}, seed=5))
-    assert "cannot be told from that with cache on" in found.answer
+    assert "Throughput with cache off is within 3 % of that with cache on: 1.00x" in found.answer
     assert found.answer.endswith("The claim is undecided.")
+
+
+def test_what_is_not_known_is_said_before_any_ratio() -> None:
+    plan = make_plan(CACHE, blocks=4, claims=("tps[off] > tps[on] at each sessions",))
+    found = checked(plan, records(plan, dict.fromkeys(QUERY_CACHE, 900.0), noise=2.0, seed=2))
+    first, second = found.answer.split(". ", 1)
+    assert first.startswith("Whether throughput with cache off differs from that with cache on, at")
+    assert "is not known: anything from " in first
+    assert first.endswith("fits the 4 blocks measured")
+    assert second == "Of the 3 levels of sessions, none shows a clear difference."
+    assert found.claims[0].why.startswith("none of the 3 comparisons is decided; nearest to")
+
+
+def test_three_engines_are_ranked_with_ties_shown() -> None:
+    truth = {
+        (engine, sessions): rate * (4 if sessions == "8" else 1)
+        for engine, rate in (("a", 300.0), ("b", 1000.0), ("c", 1001.0))
+        for sessions in ("1", "8")
+    }
+    levels = {"engine": ("a", "b", "c"), "sessions": ("1", "8")}
+    plan = make_plan(levels, claims=("tps[engine=b] > tps[engine=a] at sessions=8",))
+    found = checked(plan, records(plan, truth))
+    ranked = found.answer.split(". From best to worst: ")[1]
+    assert ranked.startswith("at 8 sessions, ")
+    assert ranked.count(" ≈ ") == 2
+    assert ranked.count("), a (") == 2
+    assert "; at 1 session, " in ranked
+    assert ranked.endswith("(≈: cannot be told apart).")
+    latency = make_plan(levels, claims=("p95[engine=b] < p95[engine=a] at sessions=8",))
+    found = checked(latency, records(latency, truth))
+    assert "), a (" in found.answer  # the longest latency is the worst
+    order = make_plan({"mode": ("x", "y", "z")}, claims=("status.A[y] > status.A[x]",))
+    found = checked(order, records(order, dict.fromkeys([("x",), ("y",), ("z",)], 1.0)))
+    assert "From best to worst" not in found.answer  # of a counter nobody knows which way is better
+
+
+def test_a_level_that_cannot_be_negative_has_no_interval_below_zero() -> None:
+    plan = make_plan({"cache": ("on",)}, blocks=3, claims=("tps[cache=on] > 10",))
+    wild = [
+        trial.replace(metrics={"transactions_per_s": rate})
+        for trial, rate in zip(records(plan, {("on",): 1.0}), (9.0, 500.0, 30.0), strict=True)
+    ]
+    found = checked(plan, wild)
+    part = found.claims[0].parts[0]
+    assert part.estimate is not None
+    assert part.estimate.ci_low == 0.0
+    assert found.cells[0].metrics["transactions_per_s"].ci_low == 0.0
+    assert part.verdict == UNDECIDED
+    assert part.why.startswith("not known: any value from 0 to ")
 
 
 def test_one_cell_and_nothing_measured() -> None:

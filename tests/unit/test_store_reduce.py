@@ -127,10 +127,12 @@ def test_in_process_cpu_is_the_systems() -> None:
     assert warnings == ()
     _, warnings = reduce_trial([bound], [], [group()], MARIADB)
     assert len(warnings) == 1
-    assert warnings[0].startswith("generator-bound: a load thread was busy for 100%")
+    assert warnings[0].startswith("generator-bound (CPU): a load thread was busy for 100%")
     late = end(generator_bound=True)
     _, warnings = reduce_trial([late], [], [group()], MARIADB)
-    assert warnings[0].startswith("generator-bound: 1 % of the answers waited 20 µs or more")
+    assert warnings[0].startswith(
+        "generator-bound (lag): 1 % of the answers lay unread for 20 µs or more"
+    )
 
 
 @pytest.mark.parametrize(

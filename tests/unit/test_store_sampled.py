@@ -69,3 +69,11 @@ def test_gaps_are_said() -> None:
     found = sampled_metrics([line(1.0, "status", x=1.0), gap, line(3.0, "status", x=3.0)], 3.0)
     assert found.warnings == ("status: 1 sample missing (first: TimeoutError: hung)",)
     assert found.metrics == {"status.x": 2.0}
+
+
+def test_a_look_at_sessions_after_the_end_does_not_count() -> None:
+    looks = [
+        {"t_s": t_s, "source": "sessions", "values": values}
+        for t_s, values in ((0.01, {"idle": 4}), (1.01, {"idle": 2}), (2.004, {"idle": 0}))
+    ]
+    assert sampled_metrics(looks, 2.0).metrics["sessions.idle"] == pytest.approx(3.0)

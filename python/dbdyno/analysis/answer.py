@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dbdyno.analysis import describe
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric
-from dbdyno.analysis.lead import Lead, elsewhere
+from dbdyno.analysis.lead import Lead, clear, elsewhere
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.ranking import ranking
 from dbdyno.analysis.types import ClaimResult, Ratio
 from dbdyno.plan.types import Plan
 
@@ -44,7 +45,8 @@ def answer(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult])
     if lead is None:
         return f"{_capital(_single(measured, claims))}. {_standing(claims, trials)}"
     first = _capital(_comparison(measured, lead))
-    return f"{first}. {_span(measured, lead) or _standing(claims, trials)}"
+    second = ranking(measured, lead) or _span(measured, lead) or _standing(claims, trials)
+    return f"{first}. {second}"
 
 
 def metric_words(metric: str, plan: Plan) -> tuple[str, str]:
@@ -71,7 +73,16 @@ def _comparison(measured: Measured, lead: Lead) -> str:
     ]
     against = " ".join(filter(None, [f"{values[0]} against {values[1]}", unit]))
     if span and _holds_one(ratio):
-        return f"{noun} {left} cannot be told from that {right}{at}: {size}, {against}"
+        assert ratio.ci_low is not None
+        assert ratio.ci_high is not None
+        if max(1 / ratio.ci_low, ratio.ci_high) <= 1 + plan.matters:
+            most = f"{plan.matters:.2g}" if plan.matters < 0.01 else f"{plan.matters * 100:g} %"
+            return f"{noun} {left} is within {most} of that {right}{at}: {size}, {against}"
+        fits = f"{describe.bound(ratio.ci_low)}x to {describe.bound(ratio.ci_high)}x"
+        return (
+            f"whether {noun} {left} differs from that {right}{at} is not known: anything from"
+            f" {fits} fits the {describe.counted(ratio.n, 'block')} measured"
+        )
     small = ", real but too small to matter" if lead.small else ""
     return f"{noun} {left} is {size} that {right}{at}{small}: {against}"
 
@@ -82,21 +93,37 @@ def _span(measured: Measured, lead: Lead) -> str:
     found = [(at, ratio) for at, ratio in elsewhere(measured, lead) if at]
     if len(found) < 2:
         return ""
+    open_ones = sum(not clear(ratio) for _, ratio in found)
+    if not clear(lead.ratio):
+        how = "none" if open_ones == len(found) else f"{len(found) - open_ones}"
+        shows = "show" if len(found) - open_ones > 1 else "shows"
+        return f"{_over(measured, lead, found, 'Of')}, {how} {shows} a clear difference."
     lowest = min(found, key=lambda item: item[1].ratio)
     highest = max(found, key=lambda item: item[1].ratio)
-    names = [
-        describe.factor_word(name, plan.factors)
-        for name in lead.common
-        if len({at[name] for at, _ in found}) > 1
-    ]
-    over = f"Over all {describe.counted(len(found), 'combination')} of {describe.listed(names)}"
-    if len(names) == 1:
-        over = f"Over the {len(found)} levels of {names[0]}"
+    over = _over(measured, lead, found, "Over")
     ends = [
         f"{describe.ratio(ratio.ratio)}x at {describe.levels(plan, at)}"
         for at, ratio in (lowest, highest)
     ]
-    return f"{over} the ratio lies between {ends[0]} and {ends[1]}."
+    said = f"{over} the ratio lies between {ends[0]} and {ends[1]}"
+    if open_ones:
+        said += f"; at {open_ones} of them it is not known which way it goes"
+    return f"{said}."
+
+
+def _over(
+    measured: Measured, lead: Lead, found: Sequence[tuple[dict[str, str], Ratio]], word: str
+) -> str:
+    """`Over the 4 levels of sessions`, `Of the 8 combinations of id_range and sessions`."""
+    names = [
+        describe.factor_word(name, measured.plan.factors)
+        for name in lead.common
+        if len({at[name] for at, _ in found}) > 1
+    ]
+    what = (
+        f"levels of {names[0]}" if len(names) == 1 else f"combinations of {describe.listed(names)}"
+    )
+    return f"{word} the {len(found)} {what}"
 
 
 def _standing(claims: Sequence[ClaimResult], trials: int) -> str:

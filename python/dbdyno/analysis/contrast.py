@@ -75,7 +75,8 @@ class LogRatio:
 class Mean:
     """One-sample t on a metric as it is, for a claim about a single number; shape (n,), n >= 2.
 
-    Arithmetic, so that it agrees with the tables of cells and may be zero (errors a second).
+    Arithmetic, so that it agrees with the tables of cells and may be zero (errors a second). The
+    lower end is cut at zero where no value was negative (`estimate.above_zero`).
     """
 
     values: tuple[float, ...]
@@ -95,7 +96,7 @@ class Mean:
 
     def interval(self, confidence: float) -> Interval:
         _, low, high = estimate.t_interval(self.values, confidence)
-        return low, high
+        return estimate.above_zero(self.values, low), high
 
 
 @dataclass(frozen=True)

@@ -29,15 +29,23 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
+def bound(value: float) -> str:
+    """An end of an interval of ratios; beyond a thousand times either way its size says nothing."""
+    if value < 0.001:
+        return "under 0.001"
+    return "over 1,000" if value > 1000 else ratio(value)
+
+
 def interval(low: float | None, high: float | None) -> str:
-    """`0.38-0.44`; open ends are said."""
+    """`0.38-0.44`, `under 0.001 to 29.7`; open ends are said."""
     if low is None and high is None:
         return "no interval"
     if low is None:
-        return f"at most {ratio(high or 0.0)}"
+        return f"at most {bound(high or 0.0)}"
     if high is None:
-        return f"at least {ratio(low)}"
-    return f"{ratio(low)}-{ratio(high)}"
+        return f"at least {bound(low)}"
+    ends = bound(low), bound(high)
+    return (" to " if any(" " in end for end in ends) else "-").join(ends)
 
 
 def factor_word(name: str, factors: Sequence[Factor]) -> str:

@@ -44,6 +44,15 @@ def t_test(values: ArrayLike, null: float) -> float:
     return float(2 * special.stdtr(len(sample) - 1, -away / error))
 
 
+def above_zero(values: Sequence[float], low: float) -> float:
+    """The lower end of an interval, cut at zero where no value was negative.
+
+    Rates, sizes and times cannot be negative, so that the part below zero holds no possible truth:
+    cutting it off leaves the coverage as it is.
+    """
+    return max(0.0, low) if min(values) >= 0 else low
+
+
 def _sample(values: ArrayLike) -> NDArray[np.float64]:
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or len(sample) < 2:
@@ -60,7 +69,12 @@ def _standard_error(sample: NDArray[np.float64]) -> float:
 
 
 def estimate(values: Sequence[float], blocks: Sequence[int]) -> Estimate:
-    """The estimate of `values`, one a block, in block order. At least one value, all finite."""
+    """The estimate of `values`, one a block, in block order. At least one value, all finite.
+
+    Arithmetic also for what cannot be negative: a mean of rates is the rate of the whole time, and
+    on a logarithmic scale one quiet block would drag the mean down and blow the upper end up. See
+    `above_zero` for the lower end.
+    """
     if not values or len(values) != len(blocks):
         raise ValueError("as many values as blocks, and at least one")
     if not all(map(math.isfinite, values)):
@@ -71,4 +85,5 @@ def estimate(values: Sequence[float], blocks: Sequence[int]) -> Estimate:
         mean, low, high = math.fsum(values) / len(values), None, None
     else:
         mean, low, high = t_interval(values, CONFIDENCE)
+        low = above_zero(values, low)
     return Estimate(mean, low, high, tuple(values), tuple(blocks))

@@ -95,10 +95,19 @@ def _of_part(measured: Measured, part: ClaimPart) -> Lead | None:
     return Lead(part.metric, left, right, part.estimate, part.small)
 
 
+def clear(ratio: Ratio) -> bool:
+    """Whether the interval says which side is larger."""
+    low, high = ratio.ci_low, ratio.ci_high
+    return low is not None and high is not None and not low <= 1 <= high
+
+
 def _strength(lead: Lead) -> tuple[bool, float]:
-    low, high = lead.ratio.ci_low, lead.ratio.ci_high
-    apart = low is not None and high is not None and not low <= 1 <= high
-    return apart, abs(math.log(lead.ratio.ratio))
+    """The largest clear effect first; among open ones the best known, since the largest of those
+    is the one with most noise."""
+    ratio = lead.ratio
+    if clear(ratio) or not ratio.ci_low or not ratio.ci_high:
+        return clear(ratio), abs(math.log(ratio.ratio))
+    return False, -math.log(ratio.ci_high / ratio.ci_low)
 
 
 def _differing(cell: Cell, other: Cell) -> dict[str, str]:

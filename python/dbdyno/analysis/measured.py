@@ -7,6 +7,7 @@ of one hard combination stand together and a block that was cut short has seen o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -86,7 +87,7 @@ class Measured:
         first: dict[str, str] = {}
         count: dict[str, int] = {}
         for one in trials:
-            for key in {_kind(text): text for text in one.warnings}.items():
+            for key in {kind(text): text for text in one.warnings}.items():
                 first.setdefault(*key)
                 count[key[0]] = count.get(key[0], 0) + 1
         return tuple(
@@ -122,6 +123,6 @@ def _sessions(metric: str) -> str:
     return f"{head}{family}".removeprefix(".") if family else ""
 
 
-def _kind(text: str) -> str:
+def kind(text: str) -> str:
     """A warning without its numbers: what makes two of them the same."""
-    return "".join("#" if character.isdigit() else character for character in text)
+    return re.sub(r"\d[\d.,]*", "#", text)

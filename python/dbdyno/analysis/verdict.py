@@ -318,24 +318,63 @@ def _why(part: ClaimPart, case: _Case, contrast: Contrast) -> str:
     shown, against = _shown(part), f"{part.operator} {part.threshold:g}"
     if part.kind == PEAK:
         shown, against = f"the best of the levels claimed is {shown} the best of the others", "1x"
-    words = {SUPPORTED: "all of it meets", REFUTED: "none of it meets"}
+    words = {SUPPORTED: "the whole interval meets", REFUTED: "no value in the interval meets"}
     if part.kind == PEAK:
-        words = {SUPPORTED: "all of it above", REFUTED: "all of it below"}
+        words = {SUPPORTED: "the whole interval is above", REFUTED: "the whole interval is below"}
     if part.verdict != UNDECIDED:
         text = f"{shown}: {words[part.verdict]} {against}"
         if part.small:
             text += "; real but too small to matter"
         return "; ".join(filter(None, [text, case.note]))
-    text = f"{shown}: on both sides of {against}"
-    if part.blocks_needed is not None:
-        text += f"; about {describe.counted(part.blocks_needed, 'more block')} would decide it"
-    elif part.kind != PEAKS:
-        text += "; more blocks would probably not decide it"
-    if isinstance(contrast, LogRatio):
-        assert part.estimate is not None
-        seen = power.detectable(contrast.logs, 1 - part.estimate.level)
-        text += f"; a distance of {math.expm1(min(seen, 20.0)):.1%} would have been seen"
-    return "; ".join(filter(None, [text, case.note]))
+    said = [_unknown(part), _more(part), _reach(part, contrast), case.note]
+    return "; ".join(filter(None, said))
+
+
+def _unknown(part: ClaimPart) -> str:
+    """What fits the measurements of an undecided part, beside what the claim asks for."""
+    estimate = part.estimate
+    assert estimate is not None
+    low, high, asked = estimate.ci_low, estimate.ci_high, f"{part.operator} {part.threshold:g}"
+    if low is None or high is None:
+        shown = _shown(part)
+        return f"not known: {shown}, and the claim asks for {asked}"
+    if part.kind == PEAK:
+        ends = f"{describe.bound(low)}x to {describe.bound(high)}x"
+        return f"not known: the best of the levels claimed may be {ends} the best of the others"
+    if part.kind == RATIO:
+        fits = f"any ratio from {describe.bound(low)}x to {describe.bound(high)}x"
+    else:
+        fits = f"any value from {describe.number(low)} to {describe.number(high)}"
+    return f"not known: {fits} fits what was measured, and the claim asks for {asked}"
+
+
+def _more(part: ClaimPart) -> str:
+    """What it would probably take to decide an undecided part."""
+    if part.blocks_needed is None:
+        return "" if part.kind == PEAKS else "more blocks would probably not decide it"
+    assert part.estimate is not None
+    blocks = describe.counted(part.blocks_needed, "more block")
+    if part.blocks_needed > 10 * part.estimate.n:
+        return (
+            f"it would take about {blocks} like these: longer trials on a quieter machine are the"
+            " better way"
+        )
+    return f"about {blocks} would probably decide it"
+
+
+def _reach(part: ClaimPart, contrast: Contrast) -> str:
+    """The smallest effect that the run had a good chance (80 %) to show."""
+    if not isinstance(contrast, LogRatio) or contrast.threshold <= 0:
+        return ""
+    assert part.estimate is not None
+    seen = power.detectable(contrast.logs, 1 - part.estimate.level)
+    if seen > math.log(1000):
+        return f"with this much noise {contrast.n} blocks show next to nothing"
+    ends = [describe.bound(contrast.threshold * math.exp(side)) for side in (seen, -seen)]
+    return (
+        f"with this much noise {contrast.n} blocks can show only ratios above {ends[0]}x or below"
+        f" {ends[1]}x"
+    )
 
 
 def _shown(part: ClaimPart) -> str:
@@ -384,9 +423,16 @@ def _summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> st
     if len({part.why for part in parts}) == 1:
         return parts[0].why
     which = [part for part in parts if part.verdict == verdict]
+    if verdict == UNDECIDED:  # the one that is nearest to an answer
+        which.sort(key=lambda part: (part.blocks_needed is None, part.blocks_needed or 0))
     at = describe.levels(measured.plan, which[0].at)
     if verdict == SUPPORTED:
         small = sum(part.small for part in parts)
         extra = f"; {small} of them real but too small to matter" if small else ""
         return f"all {len(parts)} comparisons support it{extra}"
-    return f"{len(which)} of {len(parts)} comparisons {verdict}; at {at}: {which[0].why}"
+    if verdict == REFUTED:
+        refute = "refutes" if len(which) == 1 else "refute"
+        return f"{len(which)} of {len(parts)} comparisons {refute} it; at {at}: {which[0].why}"
+    how = "none of the" if len(which) == len(parts) else f"{len(parts) - len(which)} of"
+    is_decided = f"{how} {len(parts)} comparisons {'is' if how[0] == 'n' else 'are'} decided"
+    return f"{is_decided}; nearest to an answer, at {at}: {which[0].why}"

@@ -123,19 +123,31 @@ def _cpu(end: Event, server_cpu_s: float | None, in_process: bool) -> dict[str, 
 def _meter(end: Event, in_process: bool) -> Iterable[str]:
     generator = end["generator"]
     if generator["generator_bound"] and not in_process:
-        yield _bound(generator)
+        yield _bound(end)
     if end["interrupted"]:
         yield "the trial was ended early by a signal"
 
 
-def _bound(generator: Mapping[str, Any]) -> str:
-    """Why the generator is a bottleneck: too busy, or slow to take answers in."""
+def _bound(end: Event) -> str:
+    """Which limit of the generator was reached: its CPU, which hides throughput, or the time that
+    answers lay unread (lag), which is the error bar of every latency."""
+    generator = end["generator"]
     if generator["busy_max"] > BUSY_MAX:
         seen = f"a load thread was busy for {generator['busy_max']:.0%} of a second"
-    else:
-        lag_us = (generator.get("lag") or {}).get("p99_ns", 0) / 1e3
-        seen = f"1 % of the answers waited {lag_us:.0f} µs or more until they were read"
-    return f"generator-bound: {seen}; the system may be faster than measured"
+        return f"generator-bound (CPU): {seen}; the system may be faster than measured"
+    lag_us = (generator.get("lag") or {}).get("p99_ns", 0) / 1e3
+    medians = [(total.get("latency") or {}).get("p50_ns") for total in end["groups"].values()]
+    fastest_us = min((ns for ns in medians if ns), default=0) / 1e3
+    against = f", beside a median latency of {_us(fastest_us)} µs" if fastest_us else ""
+    return (
+        f"generator-bound (lag): 1 % of the answers lay unread for {_us(lag_us)} µs or"
+        f" more{against}; latencies may be that much too high"
+    )
+
+
+def _us(value: float) -> str:
+    """Microseconds to two digits below ten, else whole."""
+    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
 def _of_group(group: GroupPlan, total: Mapping[str, Any], several: bool) -> Iterable[str]:

@@ -3,8 +3,9 @@
 A sample is `{"t_s", "source", "values"}`: what happened since the source's previous sample (rates,
 shares) or how things stand (levels). Either way its value holds for the time since the previous
 sample, and a metric is the mean over the measured phase weighted by that time. A sample counts if
-the middle of that time lies in the measured phase. A session state that a sample does not list has
-no sessions; any other value that is not listed is unknown.
+the middle of that time lies in the measured phase; a count of sessions, which is a look and not a
+sum, only if the look itself does (just after the end they have gone). A session state that a sample
+does not list has no sessions; any other value that is not listed is unknown.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def _means(source: str, lines: Sequence[Line], measured_s: float) -> dict[str, f
         t_s = float(line["t_s"])
         length = INTERVAL_S if before is None else t_s - before
         before = t_s
-        if "gap" in line or length <= 0 or not 0.0 <= t_s - length / 2 <= measured_s:
+        at_s = t_s if counts_zero else t_s - length / 2
+        if "gap" in line or length <= 0 or not 0.0 <= at_s <= measured_s:
             continue
         total += length
         for key, value in line["values"].items():
