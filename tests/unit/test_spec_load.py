@@ -209,6 +209,11 @@ WRONG = {
         "`interval` 3 s is longer than `duration`",
         "",
     ),
+    "interval too short": (
+        ONE + "duration: 2s\ninterval: ¶50ms\n",
+        "`interval` 0.05 s is not between",
+        "interval: 1s",
+    ),
     "negative rows": (ONE.replace("read_only", "read_only, rows: ¶-1"), "at least 1", ""),
     "sessions as text": (ONE.replace("read_only", "read_only, sessions: ¶few"), "whole number", ""),
     "list for a mapping": (ONE.replace("{kind: mariadb}", "¶[1]"), "a mapping, not a list", ""),

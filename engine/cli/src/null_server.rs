@@ -31,6 +31,9 @@ use system::{Poller, Signals, Timer};
 /// Runs it until it is told to stop; returns the exit code: 0, or 2 with the reason on standard
 /// error. `args`: everything behind `null-server`.
 pub fn main(args: &[String]) -> i32 {
+    if matches!(args, [only] if only == "--help" || only == "-h") {
+        return crate::output::text(options::HELP);
+    }
     let done =
         Options::parse(args).and_then(|options| run(&options).map_err(|why| why.to_string()));
     match done {

@@ -11,12 +11,21 @@ from dbdyno.spec.model import GroupBase, SetupModel, TargetModel
 from dbdyno.spec.names import did_you_mean, listed
 from dbdyno.spec.types import KINDS, Cell, Group, Target
 
+INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/load/src/check.rs` has them
+
 
 def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -> Cell:
     """The cell that `setup` describes. `root` is where it was read from, for errors."""
     targets = {name: _target(name, each, root) for name, each in setup.targets.items()}
     groups = tuple(_group(name, each, targets, root) for name, each in setup.groups.items())
     used = {group.target for group in groups}
+    if not INTERVAL_MIN_S <= setup.interval <= INTERVAL_MAX_S:
+        raise DynoError(
+            f"`interval` {setup.interval:g} s is not between 100 ms and 1 h",
+            where=_at(root, "interval", "duration").where,
+            cause="the engine counts in steps of 100 ms",
+            fix="write `interval: 1s`",
+        )
     if setup.interval > setup.duration:
         raise DynoError(
             f"`interval` {setup.interval:g} s is longer than `duration` {setup.duration:g} s",

@@ -9,6 +9,21 @@ const ROWS_MAX: u32 = 100_000;
 const USAGE: &str =
     "allowed are --port P, --cpu N, --rows N (at most 100000), --delay-us D, --socket PATH";
 
+/// What `--help` prints.
+pub const HELP: &str = "\
+Usage: dyno-engine null-server [OPTIONS]
+
+Speaks the MySQL protocol on 127.0.0.1, accepts any login and answers each statement at once. Says
+{\"port\":P} when ready; at SIGTERM, SIGINT or the end of its standard input says what it spent.
+
+Options:
+  --port P       Port to listen on; 0, the default: any free one
+  --socket PATH  Listen on this Unix socket as well; nothing may be there yet
+  --cpu N        Stay on this CPU
+  --rows N       Rows of every result, at most 100000 [default: 1]
+  --delay-us D   Hold each answer back for so many microseconds [default: 0]
+";
+
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -83,5 +98,16 @@ mod tests {
             let why = parse(args).unwrap_err();
             assert!(why.contains("--delay-us"), "{why}");
         }
+    }
+
+    #[test]
+    fn help_and_usage_know_the_same_options() {
+        let names = |text: &str| -> std::collections::BTreeSet<String> {
+            text.split([' ', '\n', ','])
+                .filter(|w| w.starts_with("--"))
+                .map(str::to_owned)
+                .collect()
+        };
+        assert_eq!(names(HELP), names(USAGE));
     }
 }

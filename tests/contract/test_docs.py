@@ -1,0 +1,117 @@
+"""The documentation cannot rot: the reference is what the programs say, every name appears in it,
+and every link leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from dbdyno import spec, systems
+from dbdyno.cli import studies
+from dbdyno.cli.main import dyno
+from dbdyno.execute import engine
+from dbdyno.samplers import SAMPLERS
+from dbdyno.spec import metrics, workloads
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    *sorted(DOCS.rglob("*.md")),
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return "\n".join(path.read_text() for path in sorted(DOCS.rglob("*.md")))
+
+
+def test_the_reference_is_what_the_programs_say() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "reference.py", "--check"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_and_option_is_documented(text: str) -> None:
+    assert dyno.commands
+    for name, command in dyno.commands.items():
+        assert f"## dyno {name}\n" in text
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                for spelling in (*parameter.opts, *parameter.secondary_opts):
+                    assert f"`{spelling}" in text or f", {spelling}" in text, spelling
+
+
+def names() -> list[tuple[str, str]]:
+    """(family, name) of everything that a user can write."""
+    listed = json.loads(
+        subprocess.run(
+            [engine.find(), "list", "--json"], capture_output=True, text=True, check=True
+        ).stdout
+    )
+    found = [("driver", driver["name"]) for driver in listed["drivers"]]
+    found += [
+        (f"option of {driver['name']}", option["name"])
+        for driver in listed["drivers"]
+        for option in driver["options"]
+    ]
+    found += [("workload", workload["name"]) for workload in listed["workloads"]]
+    for options in workloads.WORKLOADS.values():
+        found += [("workload option", option.name) for option in options]
+    found += [("preset", preset) for preset in workloads.PRESETS]
+    found += [("system", system.kind) for system in systems.registry()]
+    found += [("sampler", sampler) for sampler in SAMPLERS]
+    found += [("metric", metric.name) for metric in metrics.METRICS]
+    found += [("short form", alias) for metric in metrics.METRICS for alias in metric.aliases]
+    found += [("study", study) for study in studies.names()]
+    found += [("key", key) for key in spec.json_schema()["properties"]]
+    return found
+
+
+def test_every_name_is_documented(text: str) -> None:
+    missing = [
+        f"{family} {name}"
+        for family, name in names()
+        if f"`{name}`" not in text and f"# {name}\n" not in text
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text()):
+        if not target.startswith(("http://", "https://", "#", "mailto:")):
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen:
+            continue
+        seen.add(page)
+        for target in LINK.findall(page.read_text()):
+            linked = (page.parent / target.partition("#")[0]).resolve()
+            if linked.suffix == ".md" and linked.is_file():
+                waiting.append(linked)
+    unreached = {path.resolve() for path in DOCS.rglob("*.md")} - {path.resolve() for path in seen}
+    assert unreached == set()
+
+
+def test_every_decision_is_listed() -> None:
+    index = (DOCS / "decisions" / "README.md").read_text()
+    for path in (DOCS / "decisions").glob("*.md"):
+        assert path.name == "README.md" or f"({path.name})" in index, path.name

@@ -1,0 +1,251 @@
+"""Each member of a family is registered, found by its name, and does what its table says.
+
+`tests/contract/test_docs.py` asks for its documentation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbdyno import samplers, spec, systems
+from dbdyno.cli import studies
+from dbdyno.execute import engine
+from dbdyno.plan import estimate
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.make import make
+from dbdyno.spec import workloads
+from dbdyno.spec.workloads import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
+from dbdyno.systems.base import System, TargetPlan
+
+ROOT = Path(__file__).parents[2]
+TWO_CORES = Machine(cores=2, memory_bytes=16 << 30, kernel="", cpu_model="", cpus=(0, 1))
+STUDY_MAX_S = 15 * 60
+
+
+@pytest.fixture(scope="module")
+def listed() -> dict[str, Any]:
+    done = subprocess.run(
+        [engine.find(), "list", "--json"], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def members(folder: Path) -> set[str]:
+    """Names of the modules of a Rust folder: `x.rs`, or a folder `x/`."""
+    files = {path.stem for path in folder.glob("*.rs")} - {"lib", "options", "digits"}
+    return files | {path.name for path in folder.iterdir() if path.is_dir()}
+
+
+def covered(word: str, *places: str) -> bool:
+    """Whether a test file of these places speaks of a member."""
+    files = [path for place in places for path in ROOT.glob(place) if path.is_file()]
+    assert files, places
+    return any(word in path.read_text() for path in files)
+
+
+# -- drivers -------------------------------------------------------------------------------------
+
+
+def test_every_driver_is_listed_and_tested(listed: dict[str, Any]) -> None:
+    drivers = {driver["name"] for driver in listed["drivers"]}
+    assert drivers == members(ROOT / "engine/drivers/src")
+    for driver in listed["drivers"]:
+        assert driver["about"]
+        own = f"engine/drivers/src/{driver['name']}"
+        assert covered("#[test]", f"{own}.rs", f"{own}/tests.rs"), driver["name"]
+
+
+def probe(driver: str, options: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """The last event of a run with these driver options against a place where nothing answers."""
+    addresses = {
+        "null": "none",
+        "sqlite": {"file": str(directory / "absent.db")},
+        "mysql": {"unix": str(directory / "absent.sock")},
+        "postgres": {"unix": str(directory / "absent.sock")},
+    }
+    plan = null_plan(directory, {"preset": "point_select"})
+    plan["targets"]["db"] = {
+        "driver": driver,
+        "address": addresses[driver],
+        "user": "u",
+        "database": "d",
+        "options": options,
+    }
+    return sent(plan)[-1]
+
+
+def test_drivers_take_the_options_they_list_and_no_others(
+    listed: dict[str, Any], tmp_path: Path
+) -> None:
+    for driver in listed["drivers"]:
+        name = driver["name"]
+        plain = probe(name, {}, tmp_path)
+        for option in driver["options"]:
+            value = json.loads(option["default"])
+            event = probe(name, {option["name"]: value}, tmp_path)
+            assert event["event"] == plain["event"], (name, option["name"], event)
+            assert option["name"] not in event.get("what", ""), event
+        refused = probe(name, {"no_such_option": 1}, tmp_path)
+        assert (refused["event"], refused["kind"]) == ("failed", "plan"), refused
+        assert "no_such_option" in refused["what"]
+        for option in driver["options"]:
+            assert option["name"] in refused["hint"], (name, refused["hint"])
+
+
+# -- workloads -----------------------------------------------------------------------------------
+
+
+def null_plan(directory: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """A trial of some milliseconds against nothing."""
+    return {
+        "schema_version": 1,
+        "job": "run",
+        "trial": "t",
+        "directory": str(directory),
+        "seed": 1,
+        "targets": {"db": {"driver": "null", "address": "none", "options": {"delay_us": 500}}},
+        "duration_s": 0.1,
+        "interval_s": 0.1,
+        "groups": [
+            {
+                "name": "workload",
+                "target": "db",
+                "workload": "oltp",
+                "sessions": 1,
+                "options": options,
+            }
+        ],
+    }
+
+
+def sent(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Events that a plan gives."""
+    done = subprocess.run(
+        [engine.find(), "run"], input=json.dumps(plan), capture_output=True, text=True, timeout=60
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def example(option: Option) -> Any:
+    """A value that the table allows."""
+    if option.words:
+        return option.words[-1]
+    low = option.low if option.low is not None else 0
+    return {INTEGER: int(max(low, 1)), NUMBER: max(low, 0.5), FLAG: True, TEXT: ""}[option.type]
+
+
+def beyond(option: Option) -> list[Any]:
+    """Values that the table refuses."""
+    if option.type == WORD:
+        return ["no_such_word"]
+    if option.type in (FLAG, TEXT):
+        return [7]
+    return [option.low - 1, option.high + 1] if option.low is not None and option.high else []
+
+
+def test_every_workload_is_listed_in_both_languages(listed: dict[str, Any]) -> None:
+    names = {workload["name"] for workload in listed["workloads"]}
+    assert names == members(ROOT / "engine/workloads/src") == set(workloads.WORKLOADS)
+    for name in names:
+        assert covered("#[test]", f"engine/workloads/src/{name}*", f"engine/workloads/src/{name}/*")
+
+
+@pytest.mark.parametrize("option", workloads.OLTP, ids=lambda option: option.name)
+def test_the_engine_takes_what_the_table_allows(option: Option, tmp_path: Path) -> None:
+    given = {"rows": 1000, option.name: example(option)}
+    if option.of_distribution:
+        given["distribution"] = option.of_distribution
+    events = sent(null_plan(tmp_path, given))
+    assert events[-1]["event"] == "end", events[-1]
+    for value in beyond(option):
+        event = sent(null_plan(tmp_path, {**given, option.name: value}))[-1]
+        assert (event["event"], event["kind"]) == ("failed", "plan"), (value, event)
+        assert option.name in event["what"], event
+
+
+@pytest.mark.parametrize("preset", workloads.PRESETS)
+def test_presets_send_what_the_table_says(preset: str, tmp_path: Path) -> None:
+    events = sent(null_plan(tmp_path, {"preset": preset}))
+    spelt_out = sent(null_plan(tmp_path, workloads.meaning("oltp", {"preset": preset})))
+    classes = [e["class"] for e in events if e["event"] == "statement"]
+    assert classes
+    assert classes == [e["class"] for e in spelt_out if e["event"] == "statement"]
+
+
+def test_an_unknown_option_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    event = sent(null_plan(tmp_path, {"point_selcts": 1}))[-1]
+    assert (event["event"], event["kind"]) == ("failed", "plan")
+    assert "point_selcts" in event["what"]
+    for option in workloads.OLTP:
+        assert option.name in event["hint"]
+
+
+# -- systems -------------------------------------------------------------------------------------
+
+SHARED = {  # of `systems/`: what members share, and is none itself
+    "account",
+    "base",
+    "certificate",
+    "guardian",
+    "logtail",
+    "mysqlfamily",
+    "places",
+    "process",
+    "scratch",
+    "verify",
+    "words",
+}
+
+
+def modules(package: str) -> set[str]:
+    folder = ROOT / "python" / "dbdyno" / package
+    return {path.stem for path in folder.glob("*.py")} - {"__init__"}
+
+
+def test_every_file_of_systems_is_a_system_or_shared() -> None:
+    assert modules("systems") - SHARED == set(systems.KINDS)
+    assert not SHARED - modules("systems")
+
+
+@pytest.mark.parametrize("system", systems.registry(), ids=lambda system: system.kind)
+def test_a_system_is_found_by_name_and_driven_by_a_known_driver(
+    system: System, listed: dict[str, Any]
+) -> None:
+    assert systems.load(system.kind) is system
+    assert system.kind in import_module(f"dbdyno.systems.{system.kind}").__name__
+    assert system.driver in {driver["name"] for driver in listed["drivers"]}
+    assert system.about
+    assert system.resolve(TargetPlan("db", system.kind)) is not None
+    assert covered(system.kind, "tests/unit/test_systems_*.py", "tests/live/*.py")
+
+
+# -- samplers ------------------------------------------------------------------------------------
+
+
+def test_every_sampler_is_listed_and_tested() -> None:
+    assert modules("samplers") - {"base", "runner"} == set(samplers.SAMPLERS)
+    runner = (ROOT / "python/dbdyno/samplers/runner.py").read_text()
+    for name in samplers.SAMPLERS:
+        assert re.search(rf"from dbdyno\.samplers\.{name} import", runner), f"{name} is never read"
+        assert covered(f"{name}.", "tests/unit/test_samplers*.py"), name
+
+
+# -- studies -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_a_study_is_valid_and_takes_a_quarter_of_an_hour_at_most(name: str) -> None:
+    loaded = spec.load(studies.find(name), [])
+    assert loaded.name == name
+    assert loaded.question.endswith("?")
+    assert loaded.claims
+    plan = make(loaded, TWO_CORES)
+    assert estimate.of(plan).total_s <= STUDY_MAX_S
+    assert covered(name, "tests/live/*.py") or covered("studies.names()", "tests/live/*.py")

@@ -1,0 +1,97 @@
+"""The guide works: its files are valid, and its commands run in the order of reading.
+
+A block ```yaml that begins with `# NAME.yaml` is a file; one without a name is added to the claims
+guide's experiment and checked. Lines of ```sh blocks are run, `dyno run` at quick size. `make` is
+not: its targets only have to be there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from private_servers import binaries
+from running import Place, place
+
+pytestmark = pytest.mark.live
+
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "guide"
+PAGES = sorted(GUIDE.glob("*.md"))
+BLOCK = re.compile(r"^```(sh|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"# (\w[\w-]*\.yaml)\n")
+SHORT = ("--check", "--dry-run", "--quick", "--resume", "--list", "--help")
+
+
+@pytest.fixture
+def there() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """(language, text) of the fenced blocks of a page, in order."""
+    return BLOCK.findall(page.read_text())
+
+
+def files(page: Path) -> dict[str, str]:
+    """Experiments that a page has its reader save."""
+    return {
+        found[1]: text
+        for language, text in blocks(page)
+        if language == "yaml" and (found := NAME.match(text))
+    }
+
+
+def run(line: str, there: Place) -> None:
+    """Runs one line of a guide as its reader would, but quickly."""
+    if line.startswith("make "):
+        target = line.split()[1]
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
+        return
+    if line.startswith("export "):
+        return
+    if line.startswith("dyno run") and not any(option in line for option in SHORT):
+        line += " --quick"
+    done = subprocess.run(
+        ["sh", "-c", line],
+        cwd=there.path,
+        env={
+            **there.environment,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        },
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_of_the_guide_works(page: Path, there: Place) -> None:
+    lines = [
+        line for language, text in blocks(page) if language == "sh" for line in text.splitlines()
+    ]
+    for name, text in files(page).items():
+        there.experiment(text, name)
+        for kind in re.findall(r"kind: (mariadb|postgres|mysql)\b", text):
+            binaries(kind)
+    for line in lines:
+        run(line, there)
+    (there.path / "scratch").exists() and (there.path / "scratch").rmdir()  # empty again
+    assert there.until_clean() == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_snippet_of_the_guide_is_valid(page: Path, there: Place) -> None:
+    whole = files(GUIDE / "claims.md")["claims.yaml"]
+    for language, text in blocks(page):
+        if language == "yaml" and not NAME.match(text):
+            there.experiment(whole + text)
+            done = there.dyno("run", "experiment.yaml", "--check")
+            assert done.returncode == 0, f"{text}\n{done.stderr}"

@@ -1,0 +1,59 @@
+"""Every command of `dyno`, from click itself."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+
+from dbdyno.cli.main import dyno
+from reference_pages.markdown import code, sections, table
+
+EXIT_CODES = (
+    (0, "done"),
+    (1, 'the answer is "no": a claim was refuted and `--strict` was given'),
+    (2, "you must change something: a file, an option, the machine; the message says what"),
+    (3, "interrupted; `dyno run --resume DIR` goes on"),
+)
+VARIABLES = (
+    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),
+    ("DYNO_SCRATCH", "where servers keep their files, unless `--scratch` says so; else /var/tmp"),
+    ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
+    ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
+    ("NO_COLOR", "if set and not empty, nothing is coloured"),
+)
+
+
+def page() -> str:
+    """docs/reference/commands.md"""
+    about = inspect.cleandoc(dyno.help or "").partition("\n")[0]
+    return sections(
+        "# Commands",
+        about,
+        "Data goes to standard output, talk to standard error.",
+        *(_command(name, command) for name, command in dyno.commands.items()),
+        "## Exit codes",
+        table(("code", "meaning"), EXIT_CODES),
+        "## Environment variables",
+        table(("variable", "meaning"), ((code(n), text) for n, text in VARIABLES)),
+    )
+
+
+def _command(name: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=f"dyno {name}")
+    usage = " ".join([f"dyno {name}", *command.collect_usage_pieces(context)])
+    return sections(
+        f"## dyno {name}",
+        code(usage),
+        inspect.cleandoc(command.help or ""),
+        table(("option", "meaning"), _options(command, context)),
+    )
+
+
+def _options(command: click.Command, context: click.Context) -> list[tuple[str, str]]:
+    rows = []
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if isinstance(parameter, click.Option) and record:
+            rows.append((code(record[0]), record[1]))
+    return rows

@@ -1,0 +1,51 @@
+"""`dyno-engine` as it describes itself: commands, drivers, their options."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+from typing import Any
+
+from dbdyno.execute import engine
+from reference_pages.markdown import block, code, sections, table
+
+INTRO = """The load engine: one job a call. `dyno` calls it; people need it by hand only to measure it. A job's plan
+(`schemas/engine-plan.schema.json`) goes in on standard input, events (`schemas/engine-event.schema.json`) come out on
+standard output, one JSON object a line; examples of all stand in `schemas/examples/`."""
+
+
+def page() -> str:
+    """docs/reference/engine.md"""
+    return sections(
+        "# dyno-engine",
+        INTRO,
+        block(said("--help")),
+        block(said("null-server", "--help")),
+        "## Drivers",
+        "A driver is chosen by the system (`kind:`). Its options are written as `options:` of a target.",
+        *(_driver(driver) for driver in listed()["drivers"]),
+    )
+
+
+def _driver(driver: dict[str, Any]) -> str:
+    options = ((code(o["name"]), code(o["default"]), o["about"]) for o in driver["options"])
+    return sections(
+        f"### {driver['name']}",
+        f"{driver['about'][0].upper()}{driver['about'][1:]}.",
+        table(("option", "default", "meaning"), options) or "No options.",
+    )
+
+
+@functools.cache
+def listed() -> dict[str, Any]:
+    """What `dyno-engine list --json` says."""
+    found: dict[str, Any] = json.loads(said("list", "--json"))
+    return found
+
+
+def said(*arguments: str) -> str:
+    """What the engine prints."""
+    return subprocess.run(
+        [engine.find(), *arguments], capture_output=True, text=True, check=True, timeout=20
+    ).stdout

@@ -1,0 +1,136 @@
+"""Every key of an experiment file, from its JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbdyno import spec
+from dbdyno.spec import workloads
+from reference_pages.markdown import code, sections, table
+
+INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put
+`# yaml-language-server: $schema=PATH` on the first line. What is not listed here is an error."""
+
+VALUES = (
+    ("duration", "`500ms`, `10s`, `5m`, `1h30m`", "a plain number is refused: of which unit?"),
+    (
+        "size",
+        "`64M` (10^6), `1Gi` (2^30), or bytes",
+        "kMGT are powers of 1000, Ki Mi Gi Ti of 1024",
+    ),
+    ("rate", "`66.7/s`, `4000/min`", ""),
+    ("share", "`3%` or `0.03`", ""),
+    ("level", '`on`, `off`, `"on"`', "words, quoted or not: this is YAML 1.2"),
+)
+
+FACTORS = """A factor has two or more levels; cells are all combinations. Three spellings:
+
+- `sessions: [1, 4, 16]`: the factor's name is a path, its values are laid there one by one.
+- `id_range: {set: [readers.id_range, updater.id_range], levels: [10000, 100000]}`: one list of values, several paths.
+- `cache: {on: {db.config: {query_cache_type: 1}}, off: {...}}`: each level is a patch, dotted path -> value; mappings merge deeply.
+
+A path starts with a target's name (`db.config`), a group's name (`readers.sessions`), or a top-level key (`duration`).
+With one group its name may be left out (`sessions`). A factor is *hard* if a level changes a target (but for `protocol`, `tls`,
+`transport`, `options`) or the loaded data: servers then start anew between its levels. Other factors are *easy*."""
+
+
+def page() -> str:
+    """docs/reference/experiment.md"""
+    schema = spec.json_schema()
+    parts = schema["$defs"]
+    return sections(
+        "# Experiment file",
+        INTRO,
+        "## Values",
+        table(("kind", "written", "remark"), VALUES),
+        "## Top level",
+        table(_HEADS, (_row(name, field, schema) for name, field in schema["properties"].items())),
+        "One of `workload` and `groups` must be there.",
+        _part("targets.NAME", parts["TargetModel"], parts, ()),
+        _part("groups.NAME, workload", parts["GroupModel"], parts, tuple(_options())),
+        "Further keys are the workload's own: see [workloads](workloads.md).",
+        _part("state", parts["StateModel"], parts, ()),
+        _part("needs", parts["NeedsModel"], parts, ()),
+        _part("cpus", parts["CpusModel"], parts, ()),
+        "## factors",
+        FACTORS,
+    )
+
+
+_HEADS = ("key", "type", "default", "meaning")
+
+
+def _options() -> set[str]:
+    return {option.name for options in workloads.WORKLOADS.values() for option in options}
+
+
+def _part(title: str, part: dict[str, Any], parts: dict[str, Any], without: tuple[str, ...]) -> str:
+    rows = (
+        _row(name, field, part) for name, field in part["properties"].items() if name not in without
+    )
+    about = part.get("description", "")
+    return sections(f"## {title}", about, table(_HEADS, rows))
+
+
+def _row(name: str, field: dict[str, Any], whole: dict[str, Any]) -> tuple[str, str, str, str]:
+    required = name in whole.get("required", ())
+    default = "required" if required else _default(field)
+    return code(name), kind_of(field), default, field.get("description") or _of_part(field)
+
+
+def _of_part(field: dict[str, Any]) -> str:
+    """What a key means that has no words of its own: what the part says that it refers to."""
+    several = next(iter(field.get("patternProperties", {}).values()), {})
+    several = several or field.get("additionalProperties") or {}
+    for each, words in ((field, "see below: {}"), (several, "by name; see below: {}")):
+        if isinstance(each, dict) and "$ref" in each:
+            about = spec.json_schema()["$defs"][each["$ref"].rpartition("/")[2]]["description"]
+            return words.format(about[0].lower() + about[1:].rstrip("."))
+    return ""
+
+
+def _default(field: dict[str, Any]) -> str:
+    value = field.get("default")
+    if value in (None, "", {}, []):
+        return ""
+    if isinstance(value, bool):
+        return code(str(value).lower())
+    # Lengths of time are seconds once read, but a file gives their unit.
+    unit = "s" if "duration" in kind_of(field) else ""
+    return code(f"{value:g}{unit}" if isinstance(value, float) else value)
+
+
+def kind_of(field: dict[str, Any]) -> str:
+    """A type of the schema in words."""
+    if "$ref" in field:
+        return "mapping"
+    if "enum" in field:
+        return ", ".join(code(value) for value in field["enum"])
+    if "const" in field:
+        return code(field["const"])
+    if "anyOf" in field:
+        kinds = [kind_of(each) for each in field["anyOf"] if each.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kind for kind in kinds if kind))
+    if "examples" in field:
+        return _by_example(str(field["examples"][0]))
+    kind = field.get("type", "")
+    if kind == "array":
+        return f"list of {kind_of(field['items'])}"
+    if kind == "object":
+        return "mapping"
+    return _limits(kind, field)
+
+
+def _by_example(example: str) -> str:
+    if example.endswith("%"):
+        return "share"
+    if "/" in example:
+        return "rate"
+    return "duration" if example.endswith("s") else "size"
+
+
+def _limits(kind: str, field: dict[str, Any]) -> str:
+    low, high = field.get("minimum"), field.get("maximum")
+    if high is not None:
+        return f"{kind}, {low} to {high}"
+    return f"{kind} from {low}" if low is not None else kind

@@ -1,0 +1,73 @@
+"""Every metric and every sampler: names, units, spellings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from dbdyno.samplers import SAMPLERS, cpu, disk, memory, process
+from dbdyno.spec import metrics
+from dbdyno.store.sampled import PEAKS
+from reference_pages.markdown import code, sections, table
+
+INTRO = """The same names stand in results, claims, conditions and charts. With several groups, a group's metrics start with its
+name (`readers.transactions_per_s`); with several targets in a cell, what is sampled of a server starts with the target's
+(`db.status.Threads_running`). Only committed work counts, in throughput and in latency."""
+
+SAMPLED = """Sampled once a second on the trial's clock, by threads of `dyno`, not by the load threads. The value of a trial is the
+mean over its measured time. A source that cannot be read leaves a gap and a warning, never a failed trial."""
+
+OF_GENERATOR = (
+    """`generator.*` comes from the engine's `end` event: what it took to make the load."""
+)
+
+
+def page() -> str:
+    """docs/reference/metrics.md"""
+    return sections(
+        "# Metrics",
+        INTRO,
+        table(
+            ("metric", "also written", "unit", "better", "of a group", "meaning"),
+            (_row(metric) for metric in metrics.METRICS),
+        ),
+        "## Sampled",
+        SAMPLED,
+        table(("source", "metrics", "meaning"), (_sampler(name) for name in SAMPLERS)),
+        f"Beside the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
+        f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in metrics.FAMILIES)}.",
+        OF_GENERATOR,
+    )
+
+
+def _row(metric: metrics.Metric) -> tuple[str, ...]:
+    spellings = dict.fromkeys((*metric.aliases, metric.short))
+    written = ", ".join(code(name) for name in spellings if name in metric.aliases)
+    group = "yes" if metric.per_group else "all groups together"
+    return code(metric.name), written, metric.unit, metric.direction, group, metric.about
+
+
+def _sampler(name: str) -> tuple[str, str, str]:
+    module = import_module(f"dbdyno.samplers.{name}")
+    found = next(
+        member
+        for member in vars(module).values()
+        if isinstance(member, type)
+        and member.__module__ == module.__name__
+        and hasattr(member, "about")
+    )
+    names = ", ".join(code(f"{found.source}.{each}") for each in _names().get(name, ("NAME",)))
+    return code(name), names, found.about
+
+
+def _names() -> Mapping[str, tuple[str, ...]]:
+    """Names that do not depend on a server, from what the samplers make of readings."""
+    ticks = {**dict.fromkeys(cpu.COLUMNS, 1), "ctxt": 1}
+    counters = {"8:0": tuple(range(17))}
+    reading = process.Reading(io={1: (0, 0)}, tasks={1: (0, 0)})
+    return {
+        "cpu": tuple(cpu.shares(dict.fromkeys(ticks, 0), ticks, 1.0)),
+        "memory": tuple(memory.NAMES.values()),
+        "disk": tuple(disk.rates(counters, counters, 1.0)),
+        "process": tuple(process.rates(reading, reading, 1.0)),
+    }

@@ -1,0 +1,81 @@
+"""Files of a run directory, and the committed schemas. A contract test compares with a real run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dbdyno.report import write
+from dbdyno.store import record, run
+from reference_pages.markdown import code, sections, table
+
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+
+FILES = (
+    ("manifest.json", "status, versions, environment, the frozen plan; `manifest.schema.json`"),
+    ("lock", "held (flock) by the process that works in the run"),
+    ("run.log", "what was said while it ran"),
+    (write.RESULT, "the findings, for programs; `result.schema.json`"),
+    (write.HTML, "the report: one file, opens offline"),
+    (write.MARKDOWN, "the report's numbers as text"),
+    (
+        f"trials/ID/{run.ENGINE_PLAN}",
+        "what the engine was given, less secrets; `engine-plan.schema.json`",
+    ),
+    (f"trials/ID/{run.EVENTS}", "the engine's events, one a line; `engine-event.schema.json`"),
+    (
+        f"trials/ID/{run.HISTOGRAMS}",
+        "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` an interval each, "
+        "`GROUP/CLASS` and `GROUP/!errors` once, `!lag` once",
+    ),
+    (
+        f"trials/ID/{run.SAMPLES}",
+        '`{"t_s", "source", "values"}`, one a line; `t_s` 0 is where measuring starts',
+    ),
+    ("trials/ID/engine.log", "only where the engine wrote to standard error"),
+    (
+        f"trials/ID/{run.TRIAL}",
+        "metrics, warnings, outages, settings, plans of statements; written last: where it is, the trial is complete",
+    ),
+    ("trials/ID.void-N", "an attempt that did not meet `require:` or failed, with its record"),
+    ("trials/ID.partial-N", "what an interrupted attempt left; never used"),
+)
+
+STATUS = (
+    (
+        run.RUNNING,
+        "a process works in it; if nobody holds the lock, it was killed and can be resumed",
+    ),
+    (run.INTERRUPTED, "ended by Ctrl-C; can be resumed"),
+    (run.COMPLETE, "all trials are done"),
+    (
+        run.FAILED,
+        "ended by an error, which `manifest.json` holds as `failure`; can be resumed once that is mended",
+    ),
+)
+
+
+def page() -> str:
+    """docs/reference/run-directory.md"""
+    return sections(
+        "# Run directory",
+        "Everything of one run; `dyno report DIR` draws it again. A trial's ID is `b01-t003`: block and place in the plan.",
+        table(("file", "what"), ((code(name), text) for name, text in FILES)),
+        f"Schema versions: run directory {run.SCHEMA_VERSION}, trial.json {record.RECORD_VERSION}. Each is a whole number, "
+        "raised when an older reader would misunderstand a newer file; a reader refuses what it does not know.",
+        "## Status",
+        table(("status", "meaning"), ((code(name), text) for name, text in STATUS)),
+        "## Schemas",
+        "JSON Schema, draft 2020-12, in `schemas/`.",
+        table(
+            ("schema", "of"),
+            ((code(path.name), _title(path)) for path in sorted(SCHEMAS.glob("*.schema.json"))),
+        ),
+    )
+
+
+def _title(path: Path) -> str:
+    schema = json.loads(path.read_text())
+    title = schema.get("title", "")
+    about = schema.get("description", "").partition("\n")[0]
+    return f"{title}: {about}" if about else title

@@ -1,0 +1,50 @@
+"""Every shipped study, from its file."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from dbdyno import spec
+from dbdyno.cli import studies
+from dbdyno.plan import estimate
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.make import make
+from reference_pages.markdown import block, cell, code, sections, table
+
+# The estimate of two cores and plenty of memory, whatever machine writes this page.
+MACHINE = Machine(cores=2, memory_bytes=16 << 30, kernel="", cpu_model="", cpus=(0, 1))
+
+
+def page() -> str:
+    """docs/reference/studies.md"""
+    return sections(
+        "# Studies",
+        "`dyno run NAME` runs one, `dyno run NAME --quick` tries it in under a minute. The files stand in `studies/`.",
+        *(_study(name) for name in studies.names()),
+    )
+
+
+def _study(name: str) -> str:
+    path = studies.find(name)
+    loaded = spec.load(path, [])
+    cost = estimate.of(make(loaded, MACHINE))
+    minutes = max(1, round(cost.total_s / 60))
+    return sections(
+        f"## {name}",
+        cell(loaded.question),
+        _comment(path),
+        f"{cost.cells} cells x {cost.blocks} blocks = {cost.trials} trials, about {minutes} min.",
+        table(
+            ("factor", "levels"),
+            ((code(f.name), ", ".join(code(level) for level in f.levels)) for f in loaded.factors),
+        ),
+        "Claims:",
+        block("\n".join(claim.text for claim in loaded.claims)),
+    )
+
+
+def _comment(path: Path) -> str:
+    """What the file says of itself before its first key."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
+    return "\n".join(line.removeprefix("#").strip() for line in lines)
