@@ -35,6 +35,7 @@ fn driver(kind: &DriverKind) -> Value {
     json!({
         "name": kind.name,
         "about": kind.about,
+        "library": (kind.library)(),
         "options": kind.options.iter().map(option).collect::<Vec<_>>(),
     })
 }

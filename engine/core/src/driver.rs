@@ -21,6 +21,8 @@ pub struct DriverKind {
     pub dialect: Dialect,
     /// What `options` of a target may hold, for the reference. `build` refuses any other.
     pub options: &'static [DriverOption],
+    /// The system itself, where it is a library in this binary: "SQLite 3.50.4".
+    pub library: fn() -> Option<String>,
     /// Builds it for one target and one list of statements, shared by all its sessions; or says
     /// which field of the target is wrong.
     pub build: BuildDriver,

@@ -42,6 +42,7 @@ pub static KIND: DriverKind = DriverKind {
             default: "true",
         },
     ],
+    library: || None,
     build,
 };
 

@@ -91,6 +91,7 @@ static TOY: DriverKind = DriverKind {
     about: "a test",
     options: &[],
     dialect: Dialect::Mysql,
+    library: || None,
     build: |_: &Target, _: Arc<[Statement]>| Ok(Box::new(Toy)),
 };
 

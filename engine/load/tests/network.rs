@@ -90,6 +90,7 @@ static TOY: DriverKind = DriverKind {
     about: "lines",
     dialect: Dialect::Null,
     options: &[],
+    library: || None,
     build: |_: &Target, _: Arc<[Statement]>| Ok(Box::new(Toy)),
 };
 

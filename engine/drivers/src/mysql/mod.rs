@@ -57,6 +57,7 @@ pub static KIND: DriverKind = DriverKind {
             default: "\"cached\"",
         },
     ],
+    library: || None,
     build,
 };
 

@@ -40,6 +40,7 @@ pub static KIND: DriverKind = DriverKind {
     about: "PostgreSQL 12 to 18 over TCP or a Unix socket: trust, md5, SCRAM-SHA-256, TLS",
     dialect: Dialect::Postgres,
     options: &[],
+    library: || None,
     build,
 };
 

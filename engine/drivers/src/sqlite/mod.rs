@@ -39,6 +39,7 @@ pub static KIND: DriverKind = DriverKind {
             default: "false",
         },
     ],
+    library: || Some(format!("SQLite {}", rusqlite::version())),
     build,
 };
 
