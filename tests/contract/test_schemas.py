@@ -1,7 +1,7 @@
 """What the two programs and their files say to each other is what `schemas/` says.
 
 The Rust side parses the same examples in `engine/core/tests/schemas.rs` and holds the schemas of
-plan and events to its types; `tests/unit/test_spec_schema.py` holds that of experiments to the loader.
+plan and events to its types; `tests/unit/test_spec_schema.py` does so for experiments.
 """
 
 from __future__ import annotations
