@@ -38,17 +38,21 @@ workload: {{kind: oltp, preset: read_write, tables: 2, rows: 2000, sessions: 4}}
 factors:
   engine:
 {levels}
-blocks: 2
+blocks: {blocks}
 warmup: 300ms
 duration: 500ms
 interval: 100ms
 """
 
 
-def experiment(kinds: Sequence[str]) -> str:
-    """A small experiment over systems: a trial of each in two blocks."""
+def experiment(kinds: Sequence[str], blocks: int) -> str:
+    """A small experiment over systems: a trial of each in each block."""
+    if len(kinds) == 1:
+        return EXPERIMENT.replace("factors:\n  engine:\n{levels}\n", "").format(
+            first=kinds[0], blocks=blocks
+        )
     levels = "\n".join(f"    {kind}: {{db.kind: {kind}}}" for kind in kinds)
-    return EXPERIMENT.format(first=kinds[0], levels=levels)
+    return EXPERIMENT.format(first=kinds[0], levels=levels, blocks=blocks)
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,11 @@ class Kill:
 class Slaughter:
     """One place, one experiment, many deaths."""
 
-    def __init__(self, there: Place, kinds: Sequence[str], seed: int) -> None:
+    def __init__(self, there: Place, kinds: Sequence[str], seed: int, *, blocks: int = 2) -> None:
         self._there = there
         self._random = random.Random(seed)
-        self._file = there.experiment(experiment(kinds))
-        self._trials = 2 * len(kinds)
+        self._file = there.experiment(experiment(kinds, blocks))
+        self._trials = blocks * len(kinds)
         self._usual_s = 4.0 * len(kinds)
         self._number = 0
         self._dyno: subprocess.Popen[str] | None = None
@@ -93,6 +97,18 @@ class Slaughter:
                 if kill.phase != MISSED:
                     break
             yield kill
+
+    def signals(self, numbers: Sequence[int], phase: str) -> tuple[int, str]:
+        """Sends dyno signals in a phase, a moment apart; its exit code and output."""
+        dyno = self._running()
+        self._await(dyno, "dyno", phase)
+        for number in numbers:
+            if dyno.poll() is None:
+                dyno.send_signal(number)
+                time.sleep(self._random.uniform(0, 0.1))
+        output, _ = dyno.communicate(timeout=RUN_S)
+        self._dyno = None
+        return dyno.returncode, output
 
     def finish(self) -> int:
         """Resumes undisturbed; returns the exit code of the last part."""

@@ -170,7 +170,7 @@ def listens(port: int) -> bool:
 
 
 def complete_trials(run: Path) -> dict[str, bytes]:
-    """Trial id -> its record, for every complete trial of a run (void attempts are `<id>.void-N`)."""
+    """Trial id -> its record, for every complete trial (void attempts are `<id>.void-N`)."""
     found = {file.parent.name: file for file in run.glob("trials/*/trial.json")}
     return {name: file.read_bytes() for name, file in found.items() if "." not in name}
 
