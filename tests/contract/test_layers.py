@@ -23,7 +23,7 @@ PYTHON = {
     "report": {"spec", "systems", "samplers", "plan", "store", "analysis"},
     "cli": {"spec", "systems", "samplers", "plan", "store", "execute", "analysis", "report"},
 }
-EVERYBODY = {"errors", "units", "__version__"}
+EVERYBODY = {"errors", "installed", "__version__"}
 
 RUST = {
     "dyno-core": set(),

@@ -1,4 +1,4 @@
-"""The other program: finding `dyno-engine`, giving it a plan, hearing its events.
+"""The other program: giving `dyno-engine` a plan, hearing its events.
 
 One process a job. The plan goes in on standard input (it may carry passwords, so never through a
 file or argv); events come back on standard output, one JSON object a line.
@@ -9,17 +9,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbdyno import __version__
 from dbdyno.errors import DynoError
+from dbdyno.installed import find as find
 
 Event = dict[str, Any]
 
@@ -39,51 +37,6 @@ class Outcome:
     def interrupted(self) -> bool:
         """Whether a signal ended it early."""
         return bool(self.end and self.end.get("interrupted"))
-
-
-def find() -> Path:
-    """The engine: DYNO_ENGINE, then the scripts directory of this environment, then PATH.
-
-    Refuses another version: plan and events are one schema.
-    """
-    named = os.environ.get("DYNO_ENGINE")
-    beside = Path(sysconfig.get_path("scripts")) / "dyno-engine"
-    found = named or (str(beside) if beside.exists() else None) or shutil.which("dyno-engine")
-    if not found:
-        raise DynoError(
-            "dyno-engine, the load generator, was not found",
-            cause="only the Python half of dbdyno is installed",
-            fix="run `make setup` in the checkout, or set DYNO_ENGINE to the binary",
-        )
-    path = Path(found)
-    version = _version_of(path)
-    if version != __version__:
-        raise DynoError(
-            f"{path} is version {version}, this is dbdyno {__version__}",
-            cause="the two halves were installed at different times",
-            fix="build or install both from the same version",
-        )
-    return path
-
-
-def _version_of(path: Path) -> str:
-    try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
-        )
-        words = done.stdout.split()
-        if len(words) != 2 or words[0] != "dyno-engine":
-            raise ValueError("it does not say that it is dyno-engine")
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        why: object = error.strerror if isinstance(error, OSError) else error
-        if isinstance(error, subprocess.CalledProcessError):
-            why = f"its --version ended with status {error.returncode}"
-        raise DynoError(
-            f"{path} cannot be used as dyno-engine: {why}",
-            cause="DYNO_ENGINE or PATH names something else, or a build for another machine",
-            fix="run `make setup`",
-        ) from error
-    return words[1]
 
 
 class Job:

@@ -127,6 +127,7 @@ class Fleet:
             server.create_schema(DATABASE)
             if sets:
                 self._load(member, server, loading, sets)
+                server.settle(DATABASE)
         except BaseException:
             server.stop(discard=True)
             raise

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dbdyno import __version__
+from dbdyno import installed
 from dbdyno.errors import DynoError
 from dbdyno.systems import words
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
@@ -49,8 +49,8 @@ class Sqlite:
                 cause="SQLite is built into the load engine",
                 fix="leave it out",
             )
-        # The load goes through the engine's own copy, whose version is fixed with the engine's.
-        return Binaries(version=f"SQLite of dyno-engine {__version__}", paths={})
+        # The load goes through the engine's own copy, not through Python's.
+        return Binaries(version=installed.library(self.driver), paths={})
 
     def resolve(self, target: TargetPlan) -> Resolved:
         words.check_words(target)

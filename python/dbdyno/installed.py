@@ -1,0 +1,71 @@
+"""The installed engine: where it is, and what it says of itself. Used by every layer."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from dbdyno import __version__
+from dbdyno.errors import DynoError
+
+TIMEOUT_S = 20
+
+
+def find() -> Path:
+    """The engine: DYNO_ENGINE, then the scripts directory of this environment, then PATH.
+
+    Refuses another version: plan and events are one schema.
+    """
+    named = os.environ.get("DYNO_ENGINE")
+    beside = Path(sysconfig.get_path("scripts")) / "dyno-engine"
+    found = named or (str(beside) if beside.exists() else None) or shutil.which("dyno-engine")
+    if not found:
+        raise DynoError(
+            "dyno-engine, the load generator, was not found",
+            cause="only the Python half of dbdyno is installed",
+            fix="run `make setup` in the checkout, or set DYNO_ENGINE to the binary",
+        )
+    path = Path(found)
+    version = _version_of(path)
+    if version != __version__:
+        raise DynoError(
+            f"{path} is version {version}, this is dbdyno {__version__}",
+            cause="the two halves were installed at different times",
+            fix="build or install both from the same version",
+        )
+    return path
+
+
+def _version_of(path: Path) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+        )
+        words = done.stdout.split()
+        if len(words) != 2 or words[0] != "dyno-engine":
+            raise ValueError("it does not say that it is dyno-engine")
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        why: object = error.strerror if isinstance(error, OSError) else error
+        if isinstance(error, subprocess.CalledProcessError):
+            why = f"its --version ended with status {error.returncode}"
+        raise DynoError(
+            f"{path} cannot be used as dyno-engine: {why}",
+            cause="DYNO_ENGINE or PATH names something else, or a build for another machine",
+            fix="run `make setup`",
+        ) from error
+    return words[1]
+
+
+@functools.cache
+def library(driver: str) -> str:
+    """The system that a driver carries in the engine itself ("SQLite 3.50.4"); empty if none."""
+    done = subprocess.run(
+        [find(), "list", "--json"], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+    )
+    kinds = {kind["name"]: kind for kind in json.loads(done.stdout)["drivers"]}
+    return kinds[driver]["library"] or ""
