@@ -8,7 +8,7 @@ ENGINE := $(VENV)/bin/dyno-engine
 STAMP := $(VENV)/.installed
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint fmt bench servers engine setup reference clean fuzz
+.PHONY: help demo test lint fmt bench servers engine setup reference clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,9 +20,10 @@ test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
 	$(PY) -m pytest
 
-lint: setup ## Formatting, clippy, ruff, mypy
+lint: setup ## Formatting, clippy, rustdoc, ruff, mypy
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --quiet
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -45,7 +46,7 @@ setup: $(STAMP) $(ENGINE)
 
 engine: $(ENGINE)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("dbdyno needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
