@@ -91,6 +91,13 @@ def test_trials_fit_their_schemas(run: Path) -> None:
         assert [event["event"] for event in (events[0], events[-1])] == ["start", "end"]
 
 
+def test_every_metric_is_documented(run: Path) -> None:
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    for record in run.glob("trials/*/trial.json"):
+        for name in json.loads(record.read_text())["metrics"]:
+            assert f"`{name}`" in page or name.startswith(("status.", "sessions.")), name
+
+
 def test_strict_says_no(run: Path) -> None:
     done = subprocess.run(
         [DYNO, "report", run, "--strict"], capture_output=True, text=True, timeout=60

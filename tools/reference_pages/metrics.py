@@ -18,7 +18,14 @@ SAMPLED = """Sampled once a second on the trial's clock, by threads of `dyno`, n
 mean over its measured time. A source that cannot be read leaves a gap and a warning, never a failed trial."""
 
 OF_GENERATOR = (
-    """`generator.*` comes from the engine's `end` event: what it took to make the load."""
+    (
+        "generator.busy_max",
+        "largest share of a second that a load thread was busy; above 0.8 the generator limits",
+    ),
+    (
+        "generator.lag_ms_p99",
+        "how long answers lay unread before they were stamped: the error bar of the latencies",
+    ),
 )
 
 
@@ -36,7 +43,8 @@ def page() -> str:
         table(("source", "metrics", "meaning"), (_sampler(name) for name in SAMPLERS)),
         f"Beside the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
         f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in metrics.FAMILIES)}.",
-        OF_GENERATOR,
+        "## Of the meter",
+        table(("metric", "meaning"), ((code(name), text) for name, text in OF_GENERATOR)),
     )
 
 

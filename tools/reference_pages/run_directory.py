@@ -25,7 +25,7 @@ FILES = (
     (f"trials/ID/{run.EVENTS}", "the engine's events, one a line; `engine-event.schema.json`"),
     (
         f"trials/ID/{run.HISTOGRAMS}",
-        "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` an interval each, "
+        "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` each measured interval, `GROUP/!warmup` each before, "
         "`GROUP/CLASS` and `GROUP/!errors` once, `!lag` once",
     ),
     (
