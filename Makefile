@@ -53,7 +53,8 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 $(ENGINE): $(RUST_SOURCES) | $(STAMP)
-	cargo build --release --package dyno-engine
+	@command -v cargo >/dev/null || { echo 'dbdyno needs Rust (cargo 1.89 or newer); rustup installs it' >&2; exit 1; }
+	cargo build --release --package dyno-engine --target-dir target
 	ln -sf ../../target/release/dyno-engine $@
 
 clean: ## Remove what was built
