@@ -141,6 +141,8 @@ class Slaughter:
         self._dyno = None
         left = self._there.until_clean(90)
         clean_s = time.monotonic() - died
+        if pid is None:
+            wrong = f"{wrong}: {output[-2000:]}"
         wrong = wrong or self._judge(victim, dyno.returncode, output)
         now = complete_trials(self.run)
         lost = tuple(sorted(name for name, text in kept.items() if now.get(name) != text))

@@ -93,7 +93,7 @@ def test_signals_end_a_run_in_order(there: Place) -> None:
     once, twice = [signal.SIGINT], [signal.SIGINT, signal.SIGINT]
     ways = [(once, "loading"), (twice, "copy"), (twice, "trial"), ([signal.SIGTERM], "trial")]
     ways += [(once, "start"), ([signal.SIGTERM], "loading"), (once, "trial")]
-    for numbers, phase in random.Random(seed).sample(ways, len(ways)):
+    for numbers, phase in random.Random(seed).sample(ways, 5):
         kept = complete_trials(killer.run)
         code, output = killer.signals([signal.SIGHUP, *numbers], phase)
         print(numbers, phase, code)

@@ -17,6 +17,7 @@ from dbdyno.errors import DynoError
 from dbdyno.systems import scratch
 from dbdyno.systems.account import Account, check_reachable, private_directory, private_file
 from dbdyno.systems.logtail import LogTail
+from dbdyno.systems.owner import sweep
 from dbdyno.systems.places import check_port, free_port, socket_directory
 from dbdyno.systems.process import Guarded
 from dbdyno.systems.scratch import Scratch
@@ -192,6 +193,34 @@ time.sleep(600)
     dyno.wait()
     dyno.stdout.close()
     assert until(lambda: not path.exists())
+
+
+def test_what_is_left_when_everything_dies_is_swept_by_the_next(tmp_path: Path) -> None:
+    program = f"""
+import time
+from pathlib import Path
+from dbdyno.systems.scratch import Scratch
+made = Scratch(Path({str(tmp_path)!r}))
+(made.path / "file").write_text("x")
+print(made.path, made._guard.guardian_pid, flush=True)
+time.sleep(600)
+"""
+    dyno = subprocess.Popen(python(program), stdout=subprocess.PIPE, text=True)
+    assert dyno.stdout is not None
+    path, pid = dyno.stdout.readline().split()
+    foreign = tmp_path / "dyno-0123456789"
+    foreign.mkdir()
+    with Scratch(tmp_path) as living:
+        assert sweep(tmp_path) == [], "both are in use, and the third is not ours"
+        os.kill(int(pid), signal.SIGKILL)
+        dyno.kill()
+        dyno.wait()
+        dyno.stdout.close()
+        assert until(lambda: gone(int(pid)))
+        assert Path(path).is_dir()
+        assert sweep(tmp_path) == [Path(path)]
+        assert living.path.is_dir()
+    assert list(tmp_path.iterdir()) == [foreign]
 
 
 def test_where_scratch_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

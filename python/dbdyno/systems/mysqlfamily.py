@@ -28,6 +28,7 @@ from dbdyno.systems.account import private_file as write_private
 from dbdyno.systems.base import Binaries, Resolved, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
+from dbdyno.systems.lost import answered
 from dbdyno.systems.places import LOOPBACK, check_port, free_port, socket_directory
 from dbdyno.systems.process import Guarded
 
@@ -342,6 +343,7 @@ class MysqlServer:
         self._lock = threading.Lock()
         self._connection: pymysql.Connection[Any] | None = None
 
+    @answered("the server", (pymysql.Error, OSError))
     def wait_until_ready(self) -> None:
         """Returns after a first real login; DynoError with the log's end if the server dies."""
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -407,6 +409,7 @@ class MysqlServer:
                     self._connection = None
                 raise
 
+    @answered("the server", (pymysql.Error, OSError))
     def check_settings(self, resolved: Resolved) -> None:
         """Every setting asked for is what the server says; see `verify`."""
         effective = self.settings()
@@ -456,6 +459,7 @@ class MysqlServer:
             "options": dict(target.options),
         }
 
+    @answered("the server", (pymysql.Error, OSError))
     def create_schema(self, database: str) -> None:
         name = _identifier(database)
         there = self.rows(
@@ -477,6 +481,7 @@ class MysqlServer:
         self.rows(f"CREATE TABLE {name}.{MARKER} (made_by VARCHAR(64) NOT NULL PRIMARY KEY)")
         self.rows(f"INSERT INTO {name}.{MARKER} VALUES ('dbdyno')")
 
+    @answered("the server", (pymysql.Error, OSError))
     def settle(self, database: str) -> None:
         """After loading: fresh statistics, so that plans do not change in mid-run."""
         tables = self.rows(
@@ -488,6 +493,7 @@ class MysqlServer:
                 with connection.cursor() as cursor:
                     cursor.execute(f"ANALYZE TABLE {_identifier(str(table))}")
 
+    @answered("the server", (pymysql.Error, OSError))
     def settings(self) -> dict[str, str]:
         return {str(k).lower(): _text(v) for k, v in self.rows("SHOW GLOBAL VARIABLES")}
 

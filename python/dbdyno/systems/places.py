@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import socket
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.systems.account import Account, check_reachable
+from dbdyno.systems.owner import new_path
 
 SOCKET_PATH_BYTES_MAX = 107  # sun_path is 108 bytes with its terminating zero: unix(7)
 LOOPBACK = "127.0.0.1"
@@ -31,7 +31,7 @@ def socket_directory(account: Account) -> Path:
     """A short path, not there yet, for a private directory that holds sockets, pid files and what
     is needed at start-up. A guardian makes it, so that it is never left behind."""
     for root in (Path(tempfile.gettempdir()), Path("/tmp"), Path("/run")):
-        path = root / f"dyno-{secrets.token_hex(5)}"
+        path = new_path(root)
         # PostgreSQL adds "/.s.PGSQL.65535.lock" (20 bytes).
         if not root.is_dir() or len(os.fsencode(path)) + 21 > SOCKET_PATH_BYTES_MAX:
             continue
@@ -64,7 +64,7 @@ def check_port(port: int, setting: str) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise DynoError(
-                f"cannot listen on {LOOPBACK}:{port} ({setting}): {error.strerror}",
+                f"cannot listen on {LOOPBACK}:{port} (`{setting}: {port}`): {error.strerror}",
                 cause="another server uses the port",
                 fix=f"see `ss -ltnp 'sport = :{port}'`; or leave `{setting}` out: "
                 "dyno then chooses a free port",

@@ -38,6 +38,7 @@ from dbdyno.systems.account import (
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
+from dbdyno.systems.lost import answered
 from dbdyno.systems.places import LOOPBACK, check_port, free_port, program, socket_directory
 from dbdyno.systems.process import Guarded, run_guarded
 
@@ -372,6 +373,7 @@ class PostgresServer:
         self._connection: pg8000.native.Connection | None = None
         self._counter_queries: tuple[tuple[str, str], ...] | None = None
 
+    @answered("postgres", ERRORS)
     def wait_until_ready(self) -> None:
         """Returns after a first real login; DynoError with the log's end if the server dies."""
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -441,6 +443,7 @@ class PostgresServer:
             with contextlib.suppress(*ERRORS):
                 connection.close()
 
+    @answered("postgres", ERRORS)
     def check_settings(self, resolved: Resolved) -> None:
         """Every setting asked for is what the server says; see `verify`."""
         found = {
@@ -482,6 +485,7 @@ class PostgresServer:
             "options": dict(target.options),
         }
 
+    @answered("postgres", ERRORS)
     def create_schema(self, database: str) -> None:
         """A database of that name, marked by its comment."""
         name = _name(database)
@@ -499,10 +503,12 @@ class PostgresServer:
                 fix="choose another name",
             )
 
+    @answered("postgres", ERRORS)
     def settle(self, database: str) -> None:
         """After loading: statistics, visibility map and hint bits, as autovacuum would in time."""
         self._in(database, ["VACUUM (ANALYZE)", "CHECKPOINT"], SETTLE_TIMEOUT_S)
 
+    @answered("postgres", ERRORS)
     def settings(self) -> dict[str, str]:
         rows = self.rows("SELECT name, current_setting(name, true) FROM pg_settings")
         return {str(name): "" if value is None else str(value) for name, value in rows}

@@ -23,6 +23,7 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.systems import guardian
 from dbdyno.systems.account import Account
+from dbdyno.systems.owner import Owner
 
 START_TIMEOUT_S = 20.0
 # The guardian, after the server's own patience: waiting for orphans and removing directories.
@@ -56,6 +57,7 @@ class Guarded:
         self._stop_signal = int(signal.SIGTERM)
         self._lock = threading.Lock()
         self._exit: dict[str, Any] | None = None
+        self._owners: list[Owner] = []
         self._buffer = b""
         self._data: guardian.Identity | None = None
         self._begun_unix_s = time.time()
@@ -82,6 +84,7 @@ class Guarded:
         }
         try:
             self._ask(charge, "made", "the guardian process did not start")
+            self._owners += [Owner(path) for path in make]
             if command:
                 self.launch(command, **launch)
         except BaseException:
@@ -215,6 +218,8 @@ class Guarded:
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None
+        for owner in self._owners:
+            owner.release()
         self._exit = self._exit or {"exited": None}
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -7,12 +7,12 @@ servers run under (root's home is not), and on real storage: a tmpfs would make 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import tempfile
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.systems.owner import new_path, sweep
 from dbdyno.systems.process import Guarded
 
 TMPFS = ("tmpfs", "ramfs")
@@ -69,7 +69,9 @@ class Scratch:
 
     def __init__(self, root: Path | None = None) -> None:
         root = root or scratch_root()
-        self.path = root.absolute() / f"dyno-{secrets.token_hex(5)}"
+        for place in {root.absolute(), Path(tempfile.gettempdir())}:
+            sweep(place)  # what a machine that lost its power has left
+        self.path = new_path(root.absolute())
         try:
             # Others may pass but not list: each server's directory in it is private to its account.
             self._guard = Guarded(make=[self.path], make_mode=0o711)
