@@ -75,7 +75,9 @@ def names() -> list[tuple[str, str]]:
     found += [("metric", metric.name) for metric in metrics.METRICS]
     found += [("short form", alias) for metric in metrics.METRICS for alias in metric.aliases]
     found += [("study", study) for study in studies.names()]
-    found += [("key", key) for key in spec.json_schema()["properties"]]
+    schema = spec.json_schema()
+    for part in (schema, *schema["$defs"].values()):
+        found += [("key", key) for key in part.get("properties", {})]
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from dbdyno import spec
 from dbdyno.spec import workloads
+from dbdyno.spec.model import TOP_KEYS
 from reference_pages.markdown import code, sections, table
 
 INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put
@@ -44,7 +45,7 @@ def page() -> str:
         "## Values",
         table(("kind", "written", "remark"), VALUES),
         "## Top level",
-        table(_HEADS, (_row(name, field, schema) for name, field in schema["properties"].items())),
+        table(_HEADS, (_row(name, schema["properties"][name], schema) for name in TOP_KEYS)),
         "One of `workload` and `groups` must be there.",
         _part("targets.NAME", parts["TargetModel"], parts, ()),
         _part("groups.NAME, workload", parts["GroupModel"], parts, tuple(_options())),
@@ -52,8 +53,11 @@ def page() -> str:
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
         _part("cpus", parts["CpusModel"], parts, ()),
+        _part("claims", parts["ClaimModel"], parts, ()),
+        "A claim is text, or this mapping. [The grammar](claims.md).",
         "## factors",
         FACTORS,
+        _part("factors.NAME, short", parts["SetForm"], parts, ()),
     )
 
 
@@ -82,10 +86,10 @@ def _of_part(field: dict[str, Any]) -> str:
     """What a key means that has no words of its own: what the part says that it refers to."""
     several = next(iter(field.get("patternProperties", {}).values()), {})
     several = several or field.get("additionalProperties") or {}
-    for each, words in ((field, "see below: {}"), (several, "by name; see below: {}")):
+    for each, words in ((field, "{}; see below"), (several, "by name: {}; see below")):
         if isinstance(each, dict) and "$ref" in each:
             about = spec.json_schema()["$defs"][each["$ref"].rpartition("/")[2]]["description"]
-            return words.format(about[0].lower() + about[1:].rstrip("."))
+            return words.format(about.rstrip("."))
     return ""
 
 
