@@ -105,10 +105,11 @@ class Live:
         elif kind == "outage" and event.get("end_s") is None:
             self.say(f"{event['group']} lost a connection: {event['cause']}")
 
-    def on_record(self, record: TrialRecord) -> None:
-        if record.status == "complete":
+    def on_record(self, record: TrialRecord, *, over: bool) -> None:
+        if over:
             self._eta.finish(record.id)
             self._progress.advance(self._task)
+        if record.status == "complete":
             shown = "  ".join(_headline(record.metrics))
             self.say(
                 f"  {shown}" + (f"  ({len(record.warnings)} warnings)" * bool(record.warnings))

@@ -93,6 +93,13 @@ class Fleet:
             self._drop_caches(cell)
         self._settle()
 
+    def adopt(self, cell: Cell) -> None:
+        """Goes on with the running servers for another cell of the same hard combination. Its
+        connections may differ (protocol, TLS, transport, the driver's options)."""
+        for target in cell.targets:
+            member = self.members[target.name]
+            member.target, member.resolved = target, member.system.resolve(target)
+
     def stop(self) -> None:
         """Stops all servers and removes their working directories."""
         while self.members:

@@ -18,8 +18,8 @@ class Listener(Protocol):
     def on_event(self, event: Event) -> None:
         """The engine said something."""
 
-    def on_record(self, record: TrialRecord) -> None:
-        """A trial is on disk, complete or void."""
+    def on_record(self, record: TrialRecord, *, over: bool) -> None:
+        """An attempt is on disk, complete or void; `over` unless another one follows."""
 
     def say(self, message: str) -> None:
         """A sentence for the user and the run's log."""

@@ -115,7 +115,7 @@ class LocalExecution:
             self._run.complete(record)
         else:
             self._run.set_aside(record)
-        self._listener.on_record(record)
+        self._listener.on_record(record, over=over)
         return over
 
     def _ready(self, planned: TrialPlan, cell: Cell, fleet: Fleet) -> None:
@@ -124,6 +124,7 @@ class LocalExecution:
         same = standing.hard == cell.hard and standing.block == planned.block
         unspoilt = standing.fresh or (cell.state.data == "reuse" and cell.state.cache == "warm")
         if same and unspoilt and fleet.alive():
+            fleet.adopt(cell)
             return
         try:
             fleet.start(cell)

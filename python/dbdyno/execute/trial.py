@@ -99,6 +99,8 @@ class Trial:
             if outcome.failed and outcome.failed.get("kind") in FATAL:
                 raise error
             void_reason = str(error).replace("\n", "; ")
+        elif outcome.interrupted:  # not by us: `measure` has asked
+            void_reason = f"somebody else's signal ended trial {trial.id} early"
         else:
             samples = self._run.samples(trial.id)
             metrics, warnings = reduce_trial(events, samples, cell.groups, cell.targets)
