@@ -12,6 +12,7 @@ import contextlib
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -139,8 +140,10 @@ class Slaughter:
             dyno.kill()
             dyno.communicate()
         self._dyno = None
-        left = self._there.until_clean(90)
+        left = self._there.until_clean(30)
         clean_s = time.monotonic() - died
+        if left:
+            wrong += self._clear()
         if pid is None:
             wrong = f"{wrong}: {output[-2000:]}"
         wrong = wrong or self._judge(victim, dyno.returncode, output)
@@ -152,6 +155,18 @@ class Slaughter:
             wrong = ""  # it was over too soon; that is luck, not a fault
             was = MISSED
         return Kill(victim, at_s, was, tuple(left), lost, wrong, dyno.returncode, clean_s)
+
+    def _clear(self) -> str:
+        """Removes files that were left, so that they count once; returns what defects say."""
+        said = ""
+        for entry in [*self._there.temp.iterdir(), *self._there.scratch.iterdir()]:
+            if "defect" in entry.name:
+                said += entry.read_text()[-3000:]
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+        return said
 
     @staticmethod
     def _judge(victim: str, code: int, output: str) -> str:
