@@ -1,0 +1,214 @@
+"""Servers that die, hang and talk rubbish in mid-trial: outages and errors on record, the rest of
+the run goes on, nothing hangs and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import engine_jobs
+import pytest
+from private_servers import CORE, binaries, running
+from refusals import plain_words
+from running import Place, complete_trials, place, result, wait_for
+from spoiling_proxy import proxy
+
+pytestmark = pytest.mark.live
+
+Served = tuple[Any, dict[str, Any]]  # a server, and how the engine reaches it
+
+EXPERIMENT = """\
+experiment: dying
+targets:
+  db: {kind: KIND}
+workload: {kind: oltp, preset: point_select, tables: 1, rows: 500, deadline: 1s}
+factors:
+  sessions: [1, 2]
+blocks: 3
+warmup: 0s
+duration: 800ms
+interval: 100ms
+claims: ["tps[sessions=2] >= 0.01 * tps[sessions=1]"]
+"""
+
+
+@pytest.fixture
+def there() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+@contextmanager
+def served(kind: str) -> Iterator[Served]:
+    with running(kind, tls="off") as (bench, server):
+        server.create_schema("dbdyno")
+        target = server.engine_target(bench.target, bench.resolved, "dbdyno")
+        loaded = engine_jobs.run(engine_jobs.plan(bench.directory.parent, target, "load"))
+        assert loaded.last["event"] == "loaded", loaded.last
+        yield server, target
+
+
+@pytest.fixture(scope="module", params=CORE)
+def lasting(request: pytest.FixtureRequest) -> Iterator[Served]:
+    """A server for tests that leave it alive."""
+    with served(request.param) as made:
+        yield made
+
+
+def processes_of(pid: int) -> list[int]:
+    """A server's process and all below it: PostgreSQL has one a connection."""
+    found = [pid]
+    for one in found:
+        for task in Path(f"/proc/{one}/task").glob("*/children"):
+            found += [int(child) for child in task.read_text().split()]
+    return found
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    for one in processes_of(pid):
+        os.kill(one, number)
+
+
+def measured(events: Path, intervals: int = 2) -> bool:
+    return events.is_file() and events.read_text().count('"phase":"measure"') >= intervals
+
+
+def server_of(there: Place, program: str) -> int:
+    """The process of the server that `dyno` started: the program itself, not a child of one."""
+    found = {pid: line for pid, line in there.processes() if line.split(" ")[0].endswith(program)}
+    return min(found)
+
+
+@pytest.mark.parametrize(("kind", "program"), [("mariadb", "mariadbd"), ("postgres", "postgres")])
+def test_a_run_goes_on_behind_a_killed_server(there: Place, kind: str, program: str) -> None:
+    binaries(kind)
+    run = there.path / "out"
+    dyno = there.start("run", there.experiment(EXPERIMENT.replace("KIND", kind)), "--dir", run)
+    assert wait_for(lambda: measured(run / "trials/b01-t001/events.ndjson"))
+    os.kill(server_of(there, program), signal.SIGKILL)
+    out, _ = dyno.communicate(timeout=120)
+    assert dyno.returncode == 0, out
+    plain_words(out)
+    records = {name: json.loads(text) for name, text in complete_trials(run).items()}
+    assert len(records) == 6
+    hit = records.pop("b01-t001")
+    assert hit["status"] == "complete"
+    assert hit["outages"]
+    assert all(outage["cause"] and outage["start_s"] >= 0 for outage in hit["outages"])
+    events = (run / "trials/b01-t001/events.ndjson").read_text()
+    assert '"event":"outage"' in events
+    assert '"event":"end"' in events
+    for record in records.values():  # each from a fresh server
+        assert (record["status"], record["outages"]) == ("complete", [])
+        assert record["metrics"]["transactions_per_s"] > 0
+    claim = result(run)["claims"][0]
+    assert claim["verdict"] not in ("supported", "refuted")
+    assert "outage" in json.dumps(claim), claim
+    assert "outage" in (run / "report.md").read_text()
+    assert there.until_clean() == []
+
+
+@pytest.mark.parametrize("kind", CORE)
+def test_a_killed_server_is_an_outage(kind: str, tmp_path: Path) -> None:
+    with served(kind) as (server, target):
+        said = engine_jobs.run(
+            engine_jobs.plan(tmp_path, target, duration_s=2.0),
+            lambda: os.kill(server.pid, signal.SIGKILL),
+        )
+        assert said.code == 0, said.last
+        outages = said.of("outage")
+        assert {outage["session"] for outage in outages} == {0, 1}
+        assert all(outage["end_s"] is None for outage in outages[-2:])
+        assert all(outage["cause"] for outage in outages)
+        assert said.of("interval")[-1]["groups"]["g"]["lost"] == 2
+        assert said.total["transactions"] > 0
+        assert not server.alive()
+
+
+def test_a_server_that_hangs_for_a_while_misses_deadlines(lasting: Served, tmp_path: Path) -> None:
+    server, target = lasting
+    pause = engine_jobs.after(
+        1.5,
+        lambda: send(server.pid, signal.SIGSTOP),
+        lambda: send(server.pid, signal.SIGCONT),
+    )
+    said = engine_jobs.run(
+        engine_jobs.plan(tmp_path, target, duration_s=5.0, deadline_s=0.5), pause
+    )
+    assert said.code == 0, said.last
+    assert said.total["errors"]["deadline"] >= 1
+    assert said.total["error_latency"]["max_ns"] >= 0.5e9  # counts with its age
+    assert any(event["code"] == "deadline" and event["message"] for event in said.of("error"))
+    assert said.of("interval")[-1]["groups"]["g"]["transactions"] > 0  # and it works again
+    assert server.alive()
+
+
+def test_a_server_that_hangs_for_good_does_not_hold_the_trial_up(
+    lasting: Served, tmp_path: Path
+) -> None:
+    server, target = lasting
+    try:
+        said = engine_jobs.run(
+            engine_jobs.plan(tmp_path, target, duration_s=3.0, deadline_s=0.5),
+            lambda: send(server.pid, signal.SIGSTOP),
+        )
+    finally:
+        send(server.pid, signal.SIGCONT)
+    assert said.code == 0, said.last
+    assert said.total["errors"].get("deadline", 0) >= 1
+    assert said.last["measured_s"] == pytest.approx(3.0, abs=0.5)  # by its own clock
+    assert said.of("interval")[-1]["groups"]["g"]["transactions"] == 0
+    assert wait_for(server.alive, 20)
+
+
+@pytest.mark.parametrize("tls", ["off", "require"])
+@pytest.mark.parametrize("protocol", ["prepared", "text"])
+def test_rubbish_is_an_outage_and_no_crash(
+    lasting: Served, tmp_path: Path, protocol: str, tls: str
+) -> None:
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    server, target = lasting
+    with proxy(target, seed) as between:
+        through = between.target(target, protocol=protocol, tls=tls)
+        said = engine_jobs.run(
+            engine_jobs.plan(tmp_path, through, duration_s=2.5, deadline_s=0.5),
+            engine_jobs.after(0.6, between.rubbish, between.honest),
+        )
+    assert said.code == 0, said.last
+    assert said.total["transactions"] > 0
+    outages = said.of("outage")
+    assert outages, said.text[-3000:]
+    assert all(outage["cause"] for outage in outages)
+    assert sum(said.total["errors"].values()) >= 1
+    assert server.alive()
+
+
+def test_rubbish_for_good_ends_with_the_trial(lasting: Served, tmp_path: Path) -> None:
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    with proxy(lasting[1], seed) as between:
+        said = engine_jobs.run(
+            engine_jobs.plan(tmp_path, between.target(lasting[1]), duration_s=1.5, deadline_s=0.5),
+            between.rubbish,
+        )
+    assert said.code == 0, said.last
+    assert said.of("interval")[-1]["groups"]["g"]["lost"] >= 1
+    assert any(outage["end_s"] is None for outage in said.of("outage"))
+
+
+def test_a_connection_that_is_cut_is_an_outage_that_ends(lasting: Served, tmp_path: Path) -> None:
+    """The proxy closes what is open, and lets new connections through no more."""
+    with proxy(lasting[1]) as between:
+        said = engine_jobs.run(
+            engine_jobs.plan(tmp_path, between.target(lasting[1]), duration_s=1.5), between.close
+        )
+    assert said.code == 0, said.last
+    assert {outage["session"] for outage in said.of("outage")} == {0, 1}
+    assert lasting[0].alive()
