@@ -184,6 +184,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The connection is of no more use, whether it was at work or on its way.
     pub(crate) fn connection_lost(&mut self, index: u32, error: Option<Error>) {
         let error = error.unwrap_or_else(|| Error::new(Kind::Connection, "connection lost"));
+        let error = self.at_address(index, error);
         match self.seats[index as usize].stage {
             Stage::Down => {}
             Stage::Up => {
@@ -206,6 +207,17 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 self.connect_failed(index, error);
             }
         }
+    }
+
+    /// The same, naming the server: of what a protocol finds wrong it does not know from whom.
+    fn at_address(&self, index: u32, mut error: Error) -> Error {
+        let endpoint = self.lanes[self.seats[index as usize].group].endpoint;
+        if let Some(label) = endpoint.map(|endpoint| endpoint.label())
+            && !error.what.contains(&**label)
+        {
+            error.what = format!("{label}: {}", error.what);
+        }
+        error
     }
 
     /// Closes, and asks for a new connection at once.

@@ -81,10 +81,11 @@ def run(
             check_settings(loaded)
             click.echo(f"{loaded.path}: ok", err=True)
             return 0
+        if not dry_run:
+            engine.find()  # what is missing is said before a directory is made
         plan = make(loaded, Machine.read(), quick=quick, available=_missing)
         if dry_run:
             return show_plan(plan, as_json)
-        engine.find()  # this and the next before a directory is made
         scratch = scratch_root(scratch)
         path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
         facts = environment.describe(plan, Machine.read(), _versions(plan))

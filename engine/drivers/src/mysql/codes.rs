@@ -109,7 +109,8 @@ impl Refusal {
             1461 => "raise max_prepared_stmt_count, use fewer sessions, or protocol: text",
             1295 => "this statement cannot be prepared: use protocol: text",
             1193 | 1064 | 1231 => "this server's version may not know it",
-            _ => "",
+            1054 => "a table of that name was made for something else: use a schema of its own",
+            _ => "see the server's error log and its manual on this code",
         };
         Error::new(Kind::Server, format!("{what}: {} {}", self.code, self.message)).hint(hint)
     }

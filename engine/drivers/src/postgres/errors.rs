@@ -104,6 +104,11 @@ impl<'a> ErrorFields<'a> {
         let hint = match (self.hint, self.code) {
             ([], b"42P01" | b"3F000") => "load the data first, into this database".to_owned(),
             ([], b"42501") => "grant this user the right to do it".to_owned(),
+            ([], b"42703") => {
+                "a table of that name was made for something else: use a database of its own"
+                    .to_owned()
+            }
+            ([], _) => "see the server's log".to_owned(),
             (hint, _) => text(hint),
         };
         Error::new(

@@ -117,7 +117,7 @@ impl PostgresWire {
                 Ok((1, Progress::More))
             }
             ([b'N', ..], _) => Err(Error::new(
-                Kind::Connection,
+                Kind::Authentication,
                 format!("PostgreSQL at {place} does not offer TLS, which the plan demands"),
             )
             .hint("set ssl = on with a certificate at the server, or use tls: prefer or off")),

@@ -109,6 +109,11 @@ impl Wait {
 }
 
 impl SqliteSession {
+    /// The database's path, for messages.
+    fn file(&self) -> &str {
+        self.connection.path().unwrap_or_default()
+    }
+
     /// Opens the file, runs the session's statements and prepares the workload's.
     pub fn open(driver: &Sqlite) -> Result<Self> {
         let shown = driver.path.display();
@@ -178,7 +183,7 @@ impl SqliteSession {
                 Prepared::Text { template: Template::new(words), kind }
             } else {
                 let statement = self.patiently(|s| s.connection.prepare(words)).map_err(|e| {
-                    let error = fatal(&format!("prepare \"{words:.200}\""), &e);
+                    let error = fatal(&format!("prepare \"{words:.200}\" on {}", self.file()), &e);
                     if error.hint.is_empty() {
                         error.hint("are the tables loaded with the same options?")
                     } else {
@@ -318,7 +323,7 @@ impl Blocking for SqliteSession {
             }
             Ok(first)
         })
-        .map_err(|error| fatal(&format!("run \"{sql:.200}\""), &error))
+        .map_err(|error| fatal(&format!("run \"{sql:.200}\" on {}", self.file()), &error))
     }
 
     fn rollback(&mut self) -> Result<()> {
@@ -345,7 +350,7 @@ impl Blocking for SqliteSession {
         });
         match loaded {
             Ok(rows) => self.query("COMMIT").map(|_| rows),
-            Err(error) => Err(fatal(&format!("load table {table}"), &error)),
+            Err(error) => Err(fatal(&format!("load table {table} into {}", self.file()), &error)),
         }
         .inspect_err(|_| {
             // The first error is the one to report, not one of undoing.
