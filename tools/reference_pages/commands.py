@@ -31,6 +31,7 @@ def page() -> str:
         "# Commands",
         about,
         "Data goes to standard output, talk to standard error.",
+        table(("option", "meaning"), _options(dyno, _context())),
         *(_command(name, command) for name, command in dyno.commands.items()),
         "## Exit codes",
         table(("code", "meaning"), EXIT_CODES),
@@ -39,8 +40,13 @@ def page() -> str:
     )
 
 
+def _context() -> click.Context:
+    """That of `dyno` itself; its settings hold for all commands."""
+    return dyno.make_context("dyno", [], resilient_parsing=True)
+
+
 def _command(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"dyno {name}")
+    context = click.Context(command, info_name=name, parent=_context())
     usage = " ".join([f"dyno {name}", *command.collect_usage_pieces(context)])
     return sections(
         f"## dyno {name}",

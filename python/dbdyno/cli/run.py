@@ -37,8 +37,19 @@ from dbdyno.systems.scratch import scratch_root
 @click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run directory.")
 @click.option("--mix-environments", is_flag=True, help="Resume although the machine has changed.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change the file.")
-@click.option("--dir", "directory", type=click.Path(path_type=Path), help="Where the run goes.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change the file: dotted path=value; may be repeated.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    help="Where the run goes [default: runs/NAME-TIME].",
+)
 @click.option(
     "--scratch",
     type=click.Path(path_type=Path),
@@ -69,8 +80,8 @@ def run(
     if resume is not None:
         if experiment or overrides or quick:
             raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
-        scratch = scratch_root(scratch)
-        with _reopen(resume, mix_environments) as reopened:
+        reopened, scratch = _reopen(resume, mix_environments, scratch)
+        with reopened:
             return _execute(reopened, scratch, strict, as_json, verbose)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
@@ -88,7 +99,7 @@ def run(
             return show_plan(plan, as_json)
         scratch = scratch_root(scratch)
         path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-        facts = environment.describe(plan, Machine.read(), _versions(plan))
+        facts = environment.describe(plan, Machine.read(), _versions(plan), scratch)
         with Run.create(path, plan, facts) as created:
             created.set_status(RUNNING, command=["dyno", *sys.argv[1:]])
             return _execute(created, scratch, strict, as_json, verbose)
@@ -161,11 +172,15 @@ def _versions(plan: Plan) -> dict[str, str]:
     return found
 
 
-def _reopen(path: Path, mix_environments: bool) -> Run:
-    """A run to go on with; refuses another machine's or moment's unless told otherwise."""
+def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[Run, Path]:
+    """A run to go on with, and where its servers keep their files: where they did, unless told
+    otherwise. Refuses another machine, moment or storage unless told otherwise."""
     before = Run.open(path)
-    now = environment.describe(before.plan, Machine.read(), _versions(before.plan))
-    changed = environment.differences(before.environment, now)
+    latest = before.latest_environment
+    recorded = Path(latest["scratch"]) if "scratch" in latest else None
+    scratch = scratch_root(scratch or recorded)
+    now = environment.describe(before.plan, Machine.read(), _versions(before.plan), scratch)
+    changed = environment.differences(latest, now)
     if changed and not mix_environments:
         raise DynoError(
             f"{path} was measured in another environment ({'; '.join(changed)})",
