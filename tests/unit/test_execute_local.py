@@ -10,6 +10,7 @@ import plans
 import pytest
 
 from dbdyno.execute import fleet, local
+from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -88,3 +89,58 @@ def test_cells_that_share_a_server_keep_their_own_connections(world: World) -> N
     assert world.execute(plan) == "complete"
     assert [protocol for _, _, protocol in world.asked] == ["prepared", "text"] * 3
     assert world.starts == 3  # once a block: an easy factor starts no servers
+
+
+class Clock:
+    """A clock that tests move."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.loaded_s = 0.0
+
+    def budget(self, limit_s: float | None, spent_s: float = 0.0) -> Budget:
+        return Budget(limit_s, spent_s, lambda: self.loaded_s, lambda: self.now_s)
+
+
+def test_a_block_begins_only_if_it_would_end_within_the_budget() -> None:
+    clock = Clock()
+    budget = clock.budget(100)
+    assert budget.holds_another()
+    clock.now_s, clock.loaded_s = 150, 30  # 50 s, of which 30 s loaded what is needed once
+    assert budget.holds_another()
+    clock.now_s = 180  # 80 s gone, and a block takes 30 s
+    assert not budget.holds_another()
+
+
+def test_earlier_processes_have_spent_their_part_of_the_budget() -> None:
+    assert Clock().budget(100, spent_s=99).holds_another()
+    assert not Clock().budget(100, spent_s=101).holds_another()
+    assert Clock().budget(None, spent_s=1e9).holds_another()
+
+
+def test_a_run_over_its_budget_ends_with_whole_blocks_and_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = iter([True, True, False])
+    monkeypatch.setattr(Budget, "holds_another", lambda self: next(asked))
+    plan = replace(of_null(plans.plan(), {0: "text", 1: "text"}), budget_s=60.0)
+    assert world.execute(plan) == "complete"
+    run = Run.open(world.tmp_path / "run")
+    assert (run.status, run.plan.blocks) == ("complete", 2)
+    assert [trial.id for trial in run.plan.trials] == [record.id for record in run.records()]
+    assert "budget of 60 s" in run.plan.notes[-1]
+
+
+def test_the_first_block_runs_whatever_the_budget(world: World) -> None:
+    plan = replace(of_null(plans.plan(), {0: "text", 1: "text"}), budget_s=0.0)
+    assert world.execute(plan) == "complete"
+    assert {block for block, _, _ in world.asked} == {1}
+
+
+def test_a_trial_that_stays_void_is_over_after_three_attempts(world: World) -> None:
+    plan = replace(of_null(plans.plan(blocks=1), {0: "text", 1: "text"}), require=("x > 1",))
+    assert world.execute(plan) == "complete"
+    assert [cell for _, cell, _ in world.asked] == [0, 0, 0, 1, 1, 1]
+    run = Run.open(world.tmp_path / "run")
+    assert [record.status for record in run.records()] == ["void", "void"]
+    assert len(run.voided()) == 4

@@ -162,6 +162,43 @@ def test_a_break_becomes_the_boundary_of_a_block(tmp_path: Path) -> None:
         assert run.void_partial_blocks("nothing is left to set aside") == 0
 
 
+def test_a_resumed_run_is_held_against_where_it_was_last_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    clock = [1000.0]
+    monkeypatch.setattr("dbdyno.store.run.time.time", lambda: clock[0])
+
+    def measure(run: Run, nth: int, at_s: float) -> None:
+        trial = run.plan.trials[nth]
+        run.begin(trial.id)
+        record = finished(trial.id, trial.block, trial.cell)
+        run.complete(record.replace(started_unix_s=at_s))
+
+    with Run.create(path, plan(), {"kernel": "a"}) as run:
+        assert run.latest_environment == {"kernel": "a"}
+        measure(run, 0, 1010.0)
+        measure(run, 1, 1060.0)
+    clock[0] = 2000.0
+    with Run.resume(path, {"kernel": "b"}) as run:
+        assert run.latest_environment == {"kernel": "a"}  # nothing was measured on b yet
+        assert run.spent_s() == 1060 - 1000 + 10 + 30
+        measure(run, 2, 2010.0)
+        assert run.latest_environment == {"kernel": "b"}
+    assert Run.open(path).latest_environment == {"kernel": "b"}
+    assert Run.open(path).environment == {"kernel": "a"}
+
+
+def test_a_plan_is_only_ever_cut_and_noted(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", plan(), ENVIRONMENT) as run:
+        before = run.plan
+        run.amend("cut", blocks=2)
+    after = Run.open(tmp_path / "run").plan
+    assert (after.blocks, after.notes) == (2, (*before.notes, "cut"))
+    assert after.trials == tuple(trial for trial in before.trials if trial.block <= 2)
+    assert after.cells == before.cells
+
+
 def test_streams_tolerate_a_cut_off_last_line_only(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", plan(), ENVIRONMENT) as run:
         directory = run.begin("b01-t001")

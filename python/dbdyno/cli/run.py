@@ -189,8 +189,12 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
         )
     reopened = Run.resume(path, now)
     if changed:
-        reopened.void_partial_blocks("measured in another environment: " + "; ".join(changed))
-    return reopened
+        what = "; ".join(changed)
+        reopened.void_partial_blocks(f"measured in another environment: {what}")
+        if reopened.records():
+            block = max(record.block for record in reopened.records()) + 1
+            reopened.amend(f"Another environment from block {block} on: {what}.")
+    return reopened, scratch
 
 
 def _list(as_json: bool) -> int:

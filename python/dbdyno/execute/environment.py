@@ -12,13 +12,17 @@ from typing import Any
 from dbdyno import __version__
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.types import Plan
+from dbdyno.systems.scratch import mounted
 
 # A difference in any of these makes trials before and after incomparable within a block.
-IDENTITY = ("kernel", "boot_id", "cpu_set", "systems", "dbdyno")
+IDENTITY = ("kernel", "boot_id", "cpu_set", "storage", "systems", "dbdyno")
 
 
-def describe(plan: Plan, machine: Machine, systems: Mapping[str, str]) -> dict[str, Any]:
-    """Facts of this machine and moment. `systems` maps kind (and basedir) to version."""
+def describe(
+    plan: Plan, machine: Machine, systems: Mapping[str, str], scratch: Path
+) -> dict[str, Any]:
+    """Facts of this machine and moment. `systems` maps kind (and basedir) to version, `scratch` is
+    where the servers keep their files."""
     return {
         "dbdyno": __version__,
         "python": platform.python_version(),
@@ -34,6 +38,8 @@ def describe(plan: Plan, machine: Machine, systems: Mapping[str, str]) -> dict[s
         "server_cpus": list(plan.server_cpus),
         "clocksource": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "scratch": str(scratch.absolute()),
+        "storage": " on ".join(filter(None, mounted(scratch))),
         "started_unix_s": time.time(),
         "systems": dict(systems),
     }
@@ -44,7 +50,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [
         f"{key}: {before.get(key)} -> {now.get(key)}"
         for key in IDENTITY
-        if before.get(key) != now.get(key)
+        if key in before and before[key] != now.get(key)
     ]
 
 

@@ -71,6 +71,7 @@ class Fleet:
         self._say = say
         self._on_load = on_load
         self.members: dict[str, Member] = {}
+        self.loaded_s = 0.0  # time spent on snapshots so far
 
     @property
     def scratch(self) -> Path:
@@ -121,6 +122,7 @@ class Fleet:
         path = self._scratch.path / "snapshots" / key
         if path.exists():
             return path
+        begun = time.monotonic()
         building = path.with_name(f"{key}.partial")
         shutil.rmtree(building, ignore_errors=True)
         building.parent.mkdir(mode=0o711, exist_ok=True)
@@ -146,6 +148,7 @@ class Fleet:
                 fix="look at the memory and the disk of the machine, then run again",
             )
         building.rename(path)
+        self.loaded_s += time.monotonic() - begun
         return path
 
     def _load(

@@ -2,7 +2,8 @@
 
 Order comes from the plan alone. Each hard combination's servers are started afresh once a block;
 cells whose trials change data start every trial from the loaded snapshot. A trial that does not
-meet `require:`, or whose engine failed, is void, kept, and run again at most twice.
+meet `require:`, or whose engine failed, is void, kept, and run again at most twice. Where the
+budget does not hold another block the plan is cut short there, and says so.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.execute import disk_full
+from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
@@ -84,11 +86,28 @@ class LocalExecution:
         return [trial for trial in self._run.plan.trials if trial.id not in done]
 
     def _all(self, waiting: Sequence[TrialPlan], fleet: Fleet, trial: Trial) -> str:
+        limit_s, spent_s = self._run.plan.budget_s, self._run.spent_s()
+        budget = Budget(limit_s, spent_s, lambda: fleet.loaded_s)
+        first_of = {planned.block: planned.id for planned in reversed(self._run.plan.trials)}
         for planned in waiting:
             if self._control.stop_after_trial:
                 return "interrupted"
+            begins = first_of[planned.block] == planned.id
+            if begins and not budget.holds_another() and planned.block > 1:
+                self._cut(planned.block - 1)
+                return "complete"
             self._one(planned, self._run.plan.cells[planned.cell], fleet, trial)
         return "complete"
+
+    def _cut(self, blocks: int) -> None:
+        """Ends the plan after so many blocks."""
+        plan = self._run.plan
+        note = (
+            f"The budget of {plan.budget_s:g} s does not hold another block: the run ends after"
+            f" {blocks} of {plan.blocks}."
+        )
+        self._run.amend(note, blocks=blocks)
+        self._listener.say(note)
 
     def _one(self, planned: TrialPlan, cell: Cell, fleet: Fleet, trial: Trial) -> None:
         for attempt in range(1, ATTEMPTS + 1):

@@ -119,6 +119,7 @@ class _Maker:
             skipped=skipped,
             notes=tuple(self.notes),
             spec_text=spec.text,
+            budget_s=None if self.quick else spec.budget_s,
         )
 
     # --- what can be had ------------------------------------------------------------------------

@@ -107,3 +107,4 @@ class Plan:
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]  # about comparability: which words are not fixed, and so on
     spec_text: str  # the YAML as read, with --set applied: reproduces the run
+    budget_s: float | None = None  # no block is begun that would end later than this

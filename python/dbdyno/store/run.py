@@ -8,11 +8,13 @@ trial left behind is moved aside on resume (the newest one of each trial is kept
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -165,6 +167,41 @@ class Run:
         self.manifest["status"] = status
         self.manifest["updated_unix_s"] = time.time()
         self._write_manifest()
+
+    def amend(self, note: str, *, blocks: int | None = None) -> None:
+        """Adds a note to the plan, for whoever reads the results; with `blocks`, cuts the plan
+        after so many blocks. Nothing else of a plan ever changes."""
+        self._must_write()
+        plan = self.plan
+        kept = plan.blocks if blocks is None else blocks
+        trials = tuple(trial for trial in plan.trials if trial.block <= kept)
+        self.plan = replace(plan, notes=(*plan.notes, note), blocks=kept, trials=trials)
+        self.manifest["plan"] = plan_json.to_json(self.plan)
+        self.manifest["updated_unix_s"] = time.time()
+        self._write_manifest()
+
+    def spent_s(self) -> float:
+        """How long earlier processes worked in the run: each from its start to the end of its last
+        trial that is over (what was lost with a process that was killed does not count)."""
+        starts = [float(session["started_unix_s"]) for session in self.manifest.get("sessions", [])]
+        total = 0.0
+        for start, end in itertools.pairwise(starts):
+            theirs = [one for one in self.records() if start <= one.started_unix_s < end]
+            if theirs:
+                last = max(theirs, key=lambda one: one.started_unix_s)
+                cell = self.plan.cells[last.cell]
+                total += last.started_unix_s + cell.warmup_s + cell.duration_s - start
+        return total
+
+    @property
+    def latest_environment(self) -> dict[str, Any]:
+        """That of the process that measured the newest trial; the first one's if there is none."""
+        newest = max((one.started_unix_s for one in self.records()), default=0.0)
+        found: dict[str, Any] = self.manifest["environment"]
+        for session in self.manifest.get("sessions", []):
+            if session["started_unix_s"] <= newest:
+                found = session["environment"]
+        return found
 
     def close(self) -> None:
         """Gives the lock back. A run still marked as running becomes interrupted."""

@@ -48,20 +48,26 @@ def scratch_root(named: Path | None = None) -> Path:
 
 
 def filesystem(path: Path) -> str:
-    """Type of the filesystem that holds `path` ("ext4"; "" if unknown): proc(5), mountinfo."""
-    best, kind = "", ""
+    """Type of the filesystem that holds `path` ("ext4"; "" if unknown)."""
+    return mounted(path)[0]
+
+
+def mounted(path: Path) -> tuple[str, str]:
+    """Type and source of the filesystem that holds `path` ("ext4", "/dev/sda1"; empty if unknown):
+    proc(5), mountinfo."""
+    best, kind, source = "", "", ""
     real = os.path.realpath(path)
     try:
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:
-        return ""
+        return "", ""
     for line in lines:
         fields, _, rest = line.partition(" - ")
         mount = fields.split()[4].replace("\\040", " ")
         inside = real == mount or real.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best):
-            best, kind = mount, rest.split()[0]
-    return kind
+            best, (kind, source) = mount, rest.split()[:2]
+    return kind, source
 
 
 class Scratch:
