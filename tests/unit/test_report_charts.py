@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -86,6 +87,33 @@ def test_line_chart_is_well_formed_starts_at_zero_and_names_its_lines(width: flo
     whiskers = [e for e in root.iter() if e.get("class") == "w s0"]
     assert len(whiskers) == 9
     assert not [e for e in root.iter() if e.get("class") == "w s1"]
+
+
+def test_lines_far_apart_get_a_logarithmic_axis_that_says_so() -> None:
+    high, low = two_lines()
+    flat = lines.Series("d", 1, tuple(replace(p, mean=p.mean / 40) for p in low.points))
+    assert lines.value_axis([high, low]).low == 0
+    axis = lines.value_axis([high, flat])
+    assert axis.log
+    assert axis.low <= 50 / 40 * 1
+    assert axis.high >= 1600
+    assert axis.title("tx/s") == "tx/s, logarithmic"
+    assert not lines.value_axis([high, lines.Series("z", 1, (lines.Point(1, 0, None, None),))]).log
+    rows = [dots.Row("", "full", 0, 90.0, None, None), dots.Row("", "off", 1, 9e4, None, None)]
+    drawing = dots.dot_chart(rows, title="t", unit="tps", width=680)
+    assert "tps, logarithmic" in drawing
+    assert "stem" not in drawing
+
+
+def test_names_that_do_not_fit_beside_the_lines_stand_whole_above() -> None:
+    long = [
+        replace(one, label=f"{one.label} and a very long name of a level") for one in two_lines()
+    ]
+    drawing = lines.line_chart(
+        long, title="t", unit="", x_label="x", x_levels=[1, 4, 16], width=350, height=250
+    )
+    assert drawing.count("and a very long name of a level</text>") == 2
+    assert "…" not in drawing
 
 
 def coordinates(drawing: str) -> list[float]:

@@ -11,7 +11,22 @@ from pathlib import Path
 import pytest
 
 from dbdyno.analysis.types import UNDECIDED, VALUE, ClaimPart, ClaimResult, Ratio
-from dbdyno.report import claims, layout, names, page, series, servers, tables, tested, text, waits
+from dbdyno.report import (
+    claims,
+    classes,
+    counters,
+    latency,
+    layout,
+    names,
+    page,
+    series,
+    servers,
+    tables,
+    tested,
+    text,
+    waits,
+)
+from dbdyno.store.histogram import Histogram, Tagged
 from fixtures import synthetic_run as synthetic
 
 ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
@@ -160,15 +175,108 @@ def test_warnings_are_said_once_with_their_cells() -> None:
     assert (synthetic.GENERATOR_BOUND, "6 trials: mariadb · sessions 64 (6 trials)") in rows
 
 
+def test_warnings_that_differ_in_numbers_are_one() -> None:
+    plan, kept = CACHE.plan, CACHE.kept[:3]
+    late = [
+        record.replace(warnings=(f"generator-bound (lag): 1 % lay unread for {us} µs or more",))
+        for record, us in zip(kept, ("1.2", "42", "3.5"), strict=True)
+    ]
+    rows = tested.warning_rows((), late, plan, layout.choose(plan))
+    assert len(rows) == 1
+    assert rows[0][0].endswith("1.2 µs or more")
+    assert rows[0][1].startswith("this or like it in 3 trials: ")
+
+
+def test_void_attempts_are_all_listed() -> None:
+    plan, roles = CACHE.plan, layout.choose(CACHE.plan)
+    done, lost = CACHE.kept[0], CACHE.kept[1].replace(status="void", void_reason="x is 9")
+    aside = [
+        record.replace(status="void", void_reason=f"x is {i}")
+        for i, record in enumerate((lost, done, done))
+    ]
+    found = tested.void_attempts(aside, [done, lost], plan, roles)
+    assert [one.reason for one in found if one.trial == done.id] == ["x is 1", "x is 2"]
+    assert {one.after for one in found if one.trial == done.id} == {"repeated, then complete"}
+    assert [one.reason for one in found if one.trial == lost.id] == ["x is 0", "x is 9"]
+    assert {one.after for one in found if one.trial == lost.id} == {"never complete"}
+
+
+def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
+    roles = layout.choose(CACHE.plan)
+    means = {
+        "status.Qcache_hits": 300.0,
+        "status.Qcache_inserts": 90.0,
+        "status.Qcache_not_cached": 10.0,
+        "status.Innodb_data_fsyncs": 50.0,
+        "status.Innodb_log_waits": 0.0,
+        "readers.transactions_per_s": 20.0,
+        "updater.transactions_per_s": 5.0,
+        "cpu.busy": 0.5,
+    }
+    cell = replace(
+        CACHE_FINDINGS.cells[0],
+        metrics={name: synthetic.estimate([mean], [1]) for name, mean in means.items()},
+    )
+    mariadb, machine = counters.counter_tables([cell], CACHE.plan, roles)
+    shown = dict(zip((c.short for c in mariadb.columns), mariadb.rows[0][1], strict=True))
+    # Zeros are left out.
+    assert shown == {"query cache hits %": "75.0", "fsyncs/s": "50.0", "fsyncs/tx": "2.00"}
+    assert machine.rows[0][1] == ("50.0",)
+
+
+def test_classes_share_out_a_transactions_time() -> None:
+    plan, roles = ENGINES.plan, layout.choose(ENGINES.plan)
+    ms = 1_000_000
+    cell = latency.CellLatency(
+        0,
+        {"workload": Histogram.of([10 * ms] * 100)},
+        {
+            "workload/select": Histogram.of([ms] * 500),
+            "workload/commit": Histogram.of([5 * ms] * 100),
+            "elsewhere/commit": Histogram.of([5 * ms] * 100),
+        },
+        {},
+    )
+    (found,) = classes.classes([cell], plan.cells, roles)
+    assert {(r.name, r.statements, r.share) for r in found.rows} == {
+        ("select", "5.00", "50 %"),
+        ("commit", "1.00", "50 %"),
+    }
+    assert found.rows[0].quantiles[2] == "–"  # too few for a p99
+    alone = replace(cell, classes={"workload/select": Histogram.of([ms])})
+    assert classes.classes([alone], plan.cells, roles) == []
+
+
+def test_latency_of_classes_leaves_out_errors_and_the_warm_up() -> None:
+    one = Histogram.of([1_000_000] * 20)
+    tags = ("workload", "workload/commit", "workload/!warmup", "workload/!errors", "!lag")
+    lines = [Tagged(tag, 0.0, 1.0, one) for tag in tags]
+    plan_cell = ENGINES.plan.cells[0]
+    assert set(latency.collect(plan_cell, [lines]).classes) == {"workload/commit"}
+
+
+def test_qps_is_left_out_where_it_is_tps_again() -> None:
+    cells = tuple(
+        replace(c, metrics={"transactions_per_s": e, "operations_per_s": e})
+        for c in ENGINE_FINDINGS.cells
+        for e in [c.metrics["transactions_per_s"]]
+    )
+    same = replace(ENGINE_FINDINGS, cells=cells, headline_metric="operations_per_s")
+    assert tables.twins(same, ()) == {"transactions_per_s"}
+    assert tables.twins(replace(same, headline_metric="service_ms_p95"), ()) == {"operations_per_s"}
+    assert tables.twins(ENGINE_FINDINGS, ()) == frozenset()
+
+
 def test_sessions_by_state_keep_the_largest_states() -> None:
     roles = layout.choose(CACHE.plan)
-    many = {f"state {i}": float(i + 1) for i in range(20)}
-    figure = waits.figure({0: (many, 2)}, CACHE.plan.cells, roles)
+    cell = CACHE_FINDINGS.cells[0]
+    many = {f"sessions.state {i}": synthetic.estimate([i + 1.0], [1]) for i in range(20)}
+    figure = waits.figure([replace(cell, metrics=many)], roles)
     assert figure is not None
     assert "other" in figure.wide
     assert "state 19" in figure.wide
     assert "state 0<" not in figure.wide
-    assert waits.figure({0: ({}, 0)}, CACHE.plan.cells, roles) is None
+    assert waits.figure([replace(cell, metrics={})], roles) is None
 
 
 def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
@@ -179,9 +287,9 @@ def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
     claim = ClaimResult("a / b >= 2.5", UNDECIDED, (part,), "", ())
     findings = replace(CACHE_FINDINGS, claims=(claim, replace(claim, parts=(value,))))
     shown = claims.views(CACHE.plan, findings, roles)
-    assert shown[0].parts[0].words == "1.20 times (97.5 % interval 0.900 to 1.60), against ≥ 2.5"
+    assert shown[0].parts[0].words == "97.5 % interval 0.900 to 1.60×, against ≥ 2.5"
     assert shown[0].parts[0].why == "It is open. About 9 more blocks would probably decide."
-    assert shown[1].parts[0].words == "1.20 ms (97.5 % interval 0.900 to 1.60), against ≥ 2.5"
+    assert shown[1].parts[0].words == "97.5 % interval 0.900 to 1.60 ms, against ≥ 2.5"
 
 
 def test_a_small_effect_says_so() -> None:

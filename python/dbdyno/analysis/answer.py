@@ -80,7 +80,7 @@ def _comparison(measured: Measured, lead: Lead) -> str:
             return f"{noun} {left} is within {most} of that {right}{at}: {size}, {against}"
         fits = f"{describe.bound(ratio.ci_low)}x to {describe.bound(ratio.ci_high)}x"
         return (
-            f"whether {noun} {left} differs from that {right}{at} is not known: anything from"
+            f"it is not known whether {noun} {left} differs from that {right}{at}: anything from"
             f" {fits} fits the {describe.counted(ratio.n, 'block')} measured"
         )
     small = ", real but too small to matter" if lead.small else ""
@@ -133,6 +133,8 @@ def _standing(claims: Sequence[ClaimResult], trials: int) -> str:
     if len(claims) == 1:
         return f"The claim is {claims[0].verdict}."
     counts = Counter(claim.verdict for claim in claims)
+    if len(counts) == 1:
+        return f"All {len(claims)} claims are {claims[0].verdict}."
     parts = [f"{count} {verdict}" for verdict, count in counts.most_common()]
     return f"Of {len(claims)} claims, {describe.listed(parts)}."
 

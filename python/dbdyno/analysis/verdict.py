@@ -433,6 +433,16 @@ def _summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> st
     if verdict == REFUTED:
         refute = "refutes" if len(which) == 1 else "refute"
         return f"{len(which)} of {len(parts)} comparisons {refute} it; at {at}: {which[0].why}"
-    how = "none of the" if len(which) == len(parts) else f"{len(parts) - len(which)} of"
-    is_decided = f"{how} {len(parts)} comparisons {'is' if how[0] == 'n' else 'are'} decided"
-    return f"{is_decided}; nearest to an answer, at {at}: {which[0].why}"
+    known = len(parts) - len(which)
+    how = f"{known} of {len(parts)} comparisons {'is' if known == 1 else 'are'} decided"
+    if not known:
+        none = "neither" if len(parts) == 2 else "none"
+        how = f"{none} of the {len(parts)} comparisons is decided"
+    stuck = [part for part in which if part.estimate is None]
+    if stuck:  # whatever the others come to, this one keeps the claim open
+        at = describe.levels(measured.plan, stuck[0].at)
+        return f"{how}; at {at}, {stuck[0].why}"
+    why = which[0].why
+    if why.startswith("not known: "):  # its interval stands beside it, with those of the others
+        why = why.partition("; ")[2] or why
+    return f"{how}; nearest to an answer, at {at}: {why}"

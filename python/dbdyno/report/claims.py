@@ -25,7 +25,7 @@ from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_dot
 from dbdyno.report.charts.scale import ratio_range
 from dbdyno.report.layout import Layout
-from dbdyno.report.numbers import MISSING, count, percent, sig3
+from dbdyno.report.numbers import MISSING, count, edge, percent, sig3
 
 # verdict -> (CSS class, mark that tells it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
@@ -39,6 +39,8 @@ _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
 SHOWN = 4
 
 _DETAIL = re.compile(r" \([^()]*\)$")
+# "generator-bound (lag)" has its explanation among the warnings; it is not told beside each claim.
+_NAMED = re.compile(r"^(generator-bound \([^()]*\)): .*$", re.DOTALL)
 _NUMBERS_FIRST = re.compile(r"^[\d.,]+\S* [^():]*\([^()]*\): ")
 
 
@@ -92,10 +94,11 @@ def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
 def short_warning(text: str) -> str:
     """A warning in a line: without its detail, which stands among the warnings, but with its count.
 
-    "generator-bound: ... (busiest thread 91%); the system may be faster [6 of 48 trials]"
+    "generator-bound (CPU): a load thread ...; the system may be faster [6 of 48 trials]"
     """
-    said, bracket, counted = text.partition(" [")
-    said = _DETAIL.sub("", said.partition("; ")[0])
+    said, bracket, counted = text.rpartition(" [")
+    said = _DETAIL.sub("", (said or text).partition("; ")[0])
+    said = _NAMED.sub(r"\1", said)
     return f"{said} [{counted}" if bracket else said
 
 
@@ -189,8 +192,9 @@ def _part(
         axis=axis,
         unit="×" if part.kind in _RATIOS else "",
     )
+    ends = edge if unit == "×" else sig3
     written = (
-        f"{sig3(low)}{unit} to {sig3(high)}{unit}" if low is not None and high is not None else ""
+        f"{ends(low)}{unit} to {ends(high)}{unit}" if low is not None and high is not None else ""
     )
     why = part.why
     if part.verdict == UNDECIDED and part.blocks_needed and "block" not in why:
@@ -199,7 +203,9 @@ def _part(
         )
     brief = (part.why or words) if e is None else f"{sig3(ratio)}{unit}"
     if low is not None and high is not None:
-        brief += f" ({sig3(low)} to {sig3(high)})"
+        brief += f" ({ends(low)} to {ends(high)})"
+        if part.verdict == UNDECIDED:  # what is not known is not told by its middle
+            brief = written
     value = MISSING if ratio is None else f"{sig3(ratio)}{unit}"
     return PartView(
         at, part.left, part.right, part.verdict, css, mark, value, written, words, brief, why, dot
@@ -220,10 +226,13 @@ def _words(part: ClaimPart, unit: str) -> str:
     """The estimate in a phrase: "2.61 times (98.3 % interval 2.48 to 2.75), against ≥ 2.5"."""
     e = part.estimate
     if e is None:
-        return "nothing could be estimated"
+        return ""  # the reason says it
     text = f"{sig3(e.ratio)} times" if unit == "×" else f"{sig3(e.ratio)}{unit}"
     if e.ci_low is not None and e.ci_high is not None:
-        text += f" ({percent(e.level)} interval {sig3(e.ci_low)} to {sig3(e.ci_high)})"
+        ends = edge if unit == "×" else sig3
+        interval = f"{percent(e.level)} interval {ends(e.ci_low)} to {ends(e.ci_high)}"
+        open_ = part.verdict == UNDECIDED  # what is not known is not told by its middle
+        text = f"{interval}{unit}" if open_ else f"{text} ({interval})"
     if part.kind == PEAK:
         return f"{text}: best level that the claim allows over the best that it rules out"
     return f"{text}, against {_sign(part)} {part.threshold:g}"

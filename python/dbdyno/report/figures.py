@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from dbdyno.analysis.types import CellResult, Estimate
-from dbdyno.report.charts.dots import Row, dot_chart
-from dbdyno.report.charts.lines import Point, Series, axis_end, line_chart
+from dbdyno.report.charts.dots import Row, dot_chart, row_axis
+from dbdyno.report.charts.lines import Point, Series, line_chart, value_axis
+from dbdyno.report.charts.scale import Axis
 from dbdyno.report.layout import Layout
 from dbdyno.report.names import Metric
 
@@ -37,26 +38,30 @@ def metric_figures(
             panels.setdefault(layout.panel_key(cell.levels), []).append(cell)
     if not panels:
         return []
-    high = None
-    if layout.x is not None and len(panels) > 1:
-        every = [s for members in panels.values() for s in _lines(members, layout, metric.name)]
-        high = axis_end(every)
+    axis = None
+    if len(panels) > 1:
+        parts = list(panels.values())
+        axis = (
+            row_axis([row for part in parts for row in _rows(part, layout, metric.name)])
+            if layout.x is None
+            else value_axis([line for part in parts for line in _lines(part, layout, metric.name)])
+        )
     figures = []
     for members in panels.values():
         where = layout.label(members[0].levels, layout.panels)
         title = f"{metric.heading}{f', {where}' if where else ''}"
-        draw = _drawing(members, layout, metric, title, high)
+        draw = _drawing(members, layout, metric, title, axis)
         name = f"{metric.name}-{where}" if where else metric.name
         figures.append(Figure(title, metric.unit, name, draw(width), draw(NARROW)))
     return figures
 
 
 def _drawing(
-    members: list[CellResult], layout: Layout, metric: Metric, title: str, high: float | None
+    members: list[CellResult], layout: Layout, metric: Metric, title: str, axis: Axis | None
 ) -> Callable[[float], Markup]:
     if layout.x is None:
         rows = _rows(members, layout, metric.name)
-        return lambda width: dot_chart(rows, title=title, unit=metric.unit, width=width)
+        return lambda width: dot_chart(rows, title=title, unit=metric.unit, width=width, axis=axis)
     series = _lines(members, layout, metric.name)
     levels = [*(layout.x.values or ())]
     return lambda width: line_chart(
@@ -67,7 +72,7 @@ def _drawing(
         x_levels=levels,
         width=width,
         height=340 if width > 400 else 250,
-        high=high,
+        axis=axis,
     )
 
 

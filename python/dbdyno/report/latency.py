@@ -48,7 +48,7 @@ def collect(cell: Cell, trials: Iterable[Sequence[Tagged]]) -> CellLatency:
         {
             tag: histogram
             for tag, histogram in together.items()
-            if "/" in tag and not tag.endswith("/!errors") and histogram.count
+            if "/" in tag and "/!" not in tag and histogram.count
         },
         {name: heat for name in groups if (heat := _heat(intervals[name], cell.duration_s))},
     )

@@ -71,6 +71,23 @@ class Layout:
         """A cell's full label; a run without factors has one cell."""
         return self.label(levels) or "the only cell"
 
+    def split(self, levels: Mapping[str, str]) -> tuple[str, str]:
+        """A cell's label in two: what stands above a group of cells, and what tells them apart.
+
+        The axis' level is the inner one, so that names too long for a line are said once.
+        """
+        if len(self.factors) < 2:
+            return "", self.cell(levels)
+        inner = self.x or self.factors[-1]
+        outer = tuple(f for f in (*self.panels, *self.series) if f is not inner)
+        return self.label(levels, outer), self.label(levels, (inner,))
+
+    def place(self, levels: Mapping[str, str]) -> list[int]:
+        """Sorts cells so that those with the same outer label (see `split`) stand together."""
+        inner = self.x or (self.factors[-1] if self.factors else None)
+        outer = [f for f in (*self.panels, *self.series) if f is not inner]
+        return [f.levels.index(levels[f.name]) for f in (*outer, *([inner] if inner else []))]
+
     @property
     def x_label(self) -> str:
         """Title of the axis; sessions are threads to a DBA."""

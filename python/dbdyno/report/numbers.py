@@ -51,6 +51,13 @@ def interval(low: float | None, high: float | None) -> str:
     return f"{sig3(low)} to {sig3(high)}"
 
 
+def edge(value: float | None) -> str:
+    """An end of an interval of ratios: past a thousand times either way, its size says nothing."""
+    if value is None or 0.001 <= value <= 1000:
+        return sig3(value)
+    return "< 0.001" if value < 0.001 else "> 1,000"
+
+
 def plus_minus(mean: float, half: float) -> str:
     """A mean and half its interval: 6.43 ± 0.004; half has two significant digits at most, and no
     more decimals than say something beside the mean."""

@@ -9,7 +9,19 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.analysis.types import Findings
-from dbdyno.report import claims, latency, layout, names, series, servers, tables, tested, waits
+from dbdyno.report import (
+    claims,
+    classes,
+    counters,
+    latency,
+    layout,
+    names,
+    series,
+    servers,
+    tables,
+    tested,
+    waits,
+)
 from dbdyno.report.figures import SMALL, WIDE, Figure, metric_figures
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import count
@@ -29,7 +41,6 @@ class Raw:
 
     cells: list[latency.CellLatency]
     series: dict[str, Any]
-    waits: Figure | None
 
 
 def context(run: Run, findings: Findings) -> dict[str, Any]:
@@ -39,6 +50,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
     roles = layout.choose(plan, findings)
     groups = names.groups_of(plan)
     raw = _read(run, records, roles)
+    different = servers.different_settings(complete, plan.cells, roles)
     headline = metric_figures(
         findings.cells, roles, names.describe(findings.headline_metric, groups), width=WIDE
     )
@@ -66,10 +78,15 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "multiples": _multiples(findings, roles, groups),
         "series": raw.series,
         "distributions": latency.distribution_figures(raw.cells, plan.cells, roles),
+        "classes": classes.classes(raw.cells, plan.cells, roles),
         "heat": latency.heat_figures(raw.cells, plan.cells, roles),
-        "waits": raw.waits,
+        "heat_all": sum(len(cell.heat) for cell in raw.cells),
+        "waits": waits.figure(findings.cells, roles),
+        "counters": counters.counter_tables(findings.cells, plan, roles),
+        "void": tested.void_attempts(run.voided(), records, plan, roles),
         "words": servers.words(complete, plan.cells, roles),
-        "different": servers.different_settings(complete, plan.cells, roles),
+        "different": different[: servers.DIFFERENT_MAX],
+        "different_all": len(different),
         "plans": servers.plans(complete, plan, roles),
         "environment": tested.environment_rows(run.environment),
         "split": tested.split(plan),
@@ -91,7 +108,7 @@ def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> li
         for name, estimate in cell.metrics.items()
         if any(estimate.values) and names.base_name(name, groups)[1] in names.KNOWN
     }
-    moving.discard(findings.headline_metric)
+    moving -= {findings.headline_metric, *tables.twins(findings, groups)}
     figures: list[Figure] = []
     for name in names.order(moving, groups):
         figures += metric_figures(findings.cells, roles, names.describe(name, groups), width=SMALL)
@@ -102,24 +119,14 @@ def _read(run: Run, records: list[TrialRecord], roles: Layout) -> Raw:
     """Reads each trial's files once, one cell after the other, keeping only what is drawn."""
     plan = run.plan
     chosen = series.choose_samples([r.metrics for r in records])
-    cells, trials, states = [], {}, {}
+    cells, trials = [], {}
     for cell in plan.cells:
         own = [r for r in records if r.cell == cell.index]
         logs = [run.histograms(r.id) for r in own if r.status == COMPLETE]
         cells.append(latency.collect(cell, logs))
-        total: dict[str, float] = {}
-        times = 0
         for r in own:
-            samples = run.samples(r.id)
-            trials[r.id] = series.read_trial(run.events(r.id), samples, chosen)
-            if r.status == COMPLETE:
-                sums, n = waits.states_of(samples)
-                times += n
-                for state, value in sums.items():
-                    total[state] = total.get(state, 0.0) + value
-        states[cell.index] = (total, times)
-    drawn = waits.figure(states, plan.cells, roles)
-    return Raw(cells, _series_json(run, records, trials, chosen, roles), drawn)
+            trials[r.id] = series.read_trial(run.events(r.id), run.samples(r.id), chosen)
+    return Raw(cells, _series_json(run, records, trials, chosen, roles))
 
 
 def _series_json(

@@ -113,7 +113,8 @@ def _matches(cell: Cell, wanted: set[int], cells: Sequence[Cell], layout: Layout
 def different_settings(
     records: Sequence[TrialRecord], cells: Sequence[Cell], layout: Layout
 ) -> list[SettingRow]:
-    """Settings whose value differs between cells, within one kind of target."""
+    """Settings whose value differs between cells, within one kind of target; the page shows the
+    first `DIFFERENT_MAX`."""
     values: dict[tuple[str, str], dict[str, dict[int, None]]] = {}
     for record in records:
         for target, facts in record.targets.items():
@@ -132,7 +133,7 @@ def different_settings(
                 who, name, tuple((v, which(list(w), cells, layout)) for v, w in found.items())
             )
         )
-    return rows[:DIFFERENT_MAX]
+    return rows
 
 
 def _jitters(found: Mapping[str, Mapping[int, None]]) -> bool:

@@ -17,10 +17,10 @@ from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.names import Metric
-from dbdyno.report.numbers import MISSING, change, interval, percent, sig3, times
+from dbdyno.report.numbers import MISSING, change, edge, interval, percent, sig3, times
 from dbdyno.store.record import TrialRecord
 
-FIRST_METRICS = 3  # tables of ratios that are open; the others are folded
+FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> li
         for name in names.order(measured, groups, findings.headline_metric)
         if names.base_name(name, groups)[1] in names.TABLE or name == findings.headline_metric
     ]
+    same = twins(findings, groups)
+    wanted = [metric for metric in wanted if metric.name not in same]
     of_group = list(dict.fromkeys(m.group for m in wanted if m.group))
     if not of_group:
         return [_cell_table("", tuple(wanted), findings, layout)]
@@ -68,6 +70,19 @@ def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> li
         metrics = tuple(m for m in wanted if m.group == group or (i == 0 and not m.group))
         tables.append(_cell_table(group, metrics, findings, layout))
     return tables
+
+
+def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
+    """Throughputs that say what another says: where each transaction is one operation, qps and tps
+    are one number, and the one that the report leads with (else tps) stays."""
+    found = set()
+    for group in groups or ("",):
+        prefix = f"{group}." if len(groups) > 1 else ""
+        tps, qps = f"{prefix}transactions_per_s", f"{prefix}operations_per_s"
+        cells = [c.metrics for c in findings.cells if tps in c.metrics and qps in c.metrics]
+        if cells and all(c[tps].values == c[qps].values for c in cells):
+            found.add(tps if findings.headline_metric == qps else qps)
+    return frozenset(found)
 
 
 def _cell_table(
@@ -90,9 +105,7 @@ def _value(estimate: Estimate | None) -> Value:
         return Value(MISSING, "")
     if estimate.ci_low is None or (estimate.ci_low == estimate.ci_high):
         return Value(sig3(estimate.mean), "")
-    # A t interval of a noisy magnitude may reach below zero, where the magnitude cannot.
-    low = max(0.0, estimate.ci_low) if min(estimate.values, default=0.0) >= 0 else estimate.ci_low
-    return Value(sig3(estimate.mean), interval(low, estimate.ci_high))
+    return Value(sig3(estimate.mean), interval(estimate.ci_low, estimate.ci_high))
 
 
 @dataclass(frozen=True)
@@ -133,7 +146,8 @@ def ratio_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> l
         metric = names.describe(name, groups)
         for factor in sorted(found[name], key=lambda factor: factor not in main):
             rows = found[name][factor]
-            tables.append(_ratio_table(metric, rows, layout, i < FIRST_METRICS))
+            is_open = i < FIRST_METRICS and factor in (main or factor)
+            tables.append(_ratio_table(metric, rows, layout, is_open))
     return tables
 
 
@@ -165,7 +179,7 @@ def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> Ra
         baseline,
         at,
         times(r.ratio),
-        f"{times(r.ci_low)} to {times(r.ci_high)}" if r.ci_low is not None else MISSING,
+        f"{edge(r.ci_low)}× to {edge(r.ci_high)}×" if r.ci_low is not None else MISSING,
         change(r.ratio)
         if clear
         else "no clear difference"

@@ -1,18 +1,23 @@
-"""The end of a run in the terminal: the answer, ratios with intervals, the claims, the path."""
+"""The end of a run in the terminal: the answer, the claims in a line or two each, one table of
+ratios, the path of the report. To be read in ten seconds; the report has all of it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import Findings
-from dbdyno.report import claims, layout, names, page, tables
+from dbdyno.report import claims, layout, names, page, tables, tested
+from dbdyno.report.numbers import count
 from dbdyno.report.text import visible
 from dbdyno.report.write import HTML
 from dbdyno.store.run import Run
 
-ROWS_MAX = 24  # of the table of ratios; the report has all of them
+ROWS_MAX = 16  # of the table of ratios; the report has all of them
+WARNINGS_MAX = 3
 _STYLE = {"supported": "green", "refuted": "red", "undecided": "yellow", "untested": "dim"}
 
 
@@ -28,21 +33,25 @@ def terminal(run: Run, findings: Findings) -> RenderableType:
     parts.append(Text(visible(answer)))
     if findings.why:
         parts.append(Text(f"Why: {visible(findings.why)}", style="dim"))
+    views = claims.views(plan, findings, roles)
+    if views:
+        parts += [Text(), _claims(views)]
     compared = tables.ratio_tables(findings, roles, groups)
     if compared:
         parts += [Text(), _ratios(compared[0])]
     else:
         for table in tables.cell_tables(findings, roles, groups):
             parts += [Text(), _cells(table)]
-    views = claims.views(plan, findings, roles)
-    if views:
-        parts += [Text(), _claims(views)]
-    for warning in findings.warnings[:5]:
+    if findings.warnings:
+        parts.append(Text())
+    for warning in findings.warnings[:WARNINGS_MAX]:
         parts.append(Text(f"warning: {visible(warning)}", style="yellow"))
-    if len(findings.warnings) > 5:
-        parts.append(
-            Text(f"{len(findings.warnings) - 5} more warnings in the report", style="yellow")
-        )
+    if (more := len(findings.warnings) - WARNINGS_MAX) > 0:
+        parts.append(Text(f"{count(more, 'more warning')} in the report", style="yellow"))
+    if void := tested.void_attempts(run.voided(), run.records(), plan, roles):
+        trials = count(len({one.trial for one in void}), "trial")
+        said = f"void: {count(len(void), 'attempt')} at {trials} not used, the first since"
+        parts.append(Text(f"{said} {visible(void[0].reason)}", style="yellow"))
     for skipped in plan.skipped:
         parts.append(
             Text(f"not tested: {visible(skipped.what)} ({visible(skipped.why)})", style="dim")
@@ -52,27 +61,29 @@ def terminal(run: Run, findings: Findings) -> RenderableType:
 
 
 def _ratios(table: tables.RatioTable) -> Table:
-    shown = Table(
-        title=f"{table.metric.column}, by {table.factor}",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        title_style="bold",
-    )
-    for name in ("level", "against", "at"):
+    """One line a ratio; what all lines share stands in the title."""
+    pairs = {(row.level, row.baseline) for row in table.rows}
+    title = f"{table.metric.column}, by {table.factor}"
+    columns: list[tuple[str, Callable[[tables.RatioRow], str]]] = []
+    if len(pairs) == 1:
+        level, baseline = pairs.pop()
+        title = f"{table.metric.column}, {visible(level)} against {visible(baseline)}"
+    else:
+        columns += [("level", lambda row: row.level), ("against", lambda row: row.baseline)]
+    if any(row.at for row in table.rows):
+        columns.append(("at", lambda row: row.at))
+    shown = Table(title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False)
+    for name, _ in columns:
         shown.add_column(name, overflow="fold")
     shown.add_column("ratio", justify="right")
     shown.add_column(f"{table.confidence} interval", justify="right")
     shown.add_column("in words")
     for row in table.rows[:ROWS_MAX]:
-        style = "bold" if row.clear else ""
         shown.add_row(
-            Text(visible(row.level)),
-            Text(visible(row.baseline)),
-            Text(visible(row.at)),
-            Text(row.ratio, style=style),
+            *(Text(visible(of(row))) for _, of in columns),
+            Text(row.ratio, style="bold" if row.clear else "dim"),
             Text(row.interval),
-            Text(row.words),
+            Text(row.words if row.clear else "not clear", style="" if row.clear else "dim"),
         )
     if len(table.rows) > ROWS_MAX:
         shown.caption = f"{len(table.rows) - ROWS_MAX} more rows in the report"
@@ -111,19 +122,27 @@ def _claims(views: list[claims.ClaimView]) -> Table:
         style = _STYLE[claim.css]
         verdict = Text(f"{claim.mark} {claims.verdict_text(claim)}", style=style)
         body = Text(visible(claim.text))
-        for part in claim.parts[: claims.SHOWN]:
-            where = f"{part.at}: " if part.at and len(claim.parts) > 1 else ""
-            mark = f"{part.mark} " if len(claim.parts) > 1 else ""
-            body.append(
-                f"\n{mark}{visible(where)}{part.brief if where else part.words}", style="dim"
-            )
-        if len(claim.parts) > claims.SHOWN:
-            body.append(f"\n{len(claim.parts) - claims.SHOWN} more in the report", style="dim")
-        if len(claim.parts) > 1 and claim.foot:
-            body.append(f"\n({claim.foot})", style="dim")
+        words = claim.parts[0].words if len(claim.parts) == 1 else ""
+        if words and claim.css != "undecided":  # whose reason says its interval
+            body.append(f"\n{visible(words)}", style="dim")
+        elif len({part.verdict for part in claim.parts}) > 1:
+            _parts(body, claim)
         if claim.why:
-            body.append(f"\n{visible(claim.why)}", style="dim")
-        for warning in claim.warnings:
-            body.append(f"\n{visible(warning)}", style="yellow")
+            body.append(f"\n{visible(_short(claim.why))}", style="dim")
         shown.add_row(verdict, body)
     return shown
+
+
+def _parts(body: Text, claim: claims.ClaimView) -> None:
+    """The parts of a claim whose verdicts differ; where all agree, the claim's says it."""
+    for part in claim.parts[: claims.SHOWN]:
+        body.append(f"\n{part.mark} {visible(part.at)}: {visible(part.brief)}", style="dim")
+    if len(claim.parts) > claims.SHOWN:
+        body.append(f"\n{len(claim.parts) - claims.SHOWN} more in the report", style="dim")
+
+
+def _short(why: str) -> str:
+    """A reason without what the report says of the run's reach."""
+    return "; ".join(
+        part for part in why.split("; ") if not part.startswith("with this much noise")
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from dbdyno.analysis.measured import kind
 from dbdyno.plan.types import Plan
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import count, seconds, size
@@ -117,6 +118,32 @@ def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> li
     return found
 
 
+@dataclass(frozen=True)
+class Void:
+    """An attempt at a trial that was measured and then not used."""
+
+    trial: str
+    block: int
+    where: str
+    reason: str
+    after: str  # what became of the trial
+
+
+def void_attempts(
+    voided: Sequence[TrialRecord], records: Sequence[TrialRecord], plan: Plan, layout: Layout
+) -> list[Void]:
+    """Every attempt that was void, those that were repeated included, in the order of the plan."""
+    status = {r.id: r.status for r in records}
+    last = [r for r in records if r.status != COMPLETE]
+    place = {trial.id: i for i, trial in enumerate(plan.trials)}
+    found = []
+    for r in sorted([*voided, *last], key=lambda r: (place[r.id], r.started_unix_s)):
+        after = "repeated, then complete" if status.get(r.id) == COMPLETE else "never complete"
+        where = layout.cell(plan.cells[r.cell].levels)
+        found.append(Void(r.id, r.block, where, r.void_reason, after))
+    return found
+
+
 def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The environment as label and text, the known facts first."""
     rows = []
@@ -150,23 +177,26 @@ def moment(unix_s: float) -> str:
 def warning_rows(
     findings_warnings: Sequence[str], records: Sequence[TrialRecord], plan: Plan, layout: Layout
 ) -> list[tuple[str, str]]:
-    """(warning, where it holds), each text once; those of the whole run first."""
-    own = {text for record in records for text in record.warnings}
+    """(warning, where it holds), each kind once (texts that differ in numbers only are one kind,
+    shown as its first), those of the whole run first."""
+    own = {kind(text) for record in records for text in record.warnings}
     # The analysis repeats a trial's warning with a count; here it gets its cells instead.
-    of_run = [t for t in dict.fromkeys(findings_warnings) if t.partition(" [")[0] not in own]
+    of_run = [t for t in dict.fromkeys(findings_warnings) if kind(t.partition(" [")[0]) not in own]
     rows = [(text, "") for text in of_run]
-    said = set(of_run)
-    where: dict[str, dict[str, list[str]]] = {}
+    texts: dict[str, dict[str, None]] = {}
+    where: dict[str, dict[str, set[str]]] = {}
     for record in records:
         for text in record.warnings:
-            if text not in said:
+            if text not in of_run:
                 cell = layout.cell(plan.cells[record.cell].levels)
-                where.setdefault(text, {}).setdefault(cell, []).append(record.id)
-    for text, cells in where.items():
+                texts.setdefault(kind(text), {})[text] = None
+                where.setdefault(kind(text), {}).setdefault(cell, set()).add(record.id)
+    for key, cells in where.items():
         total = sum(len(trials) for trials in cells.values())
         places = "; ".join(
             f"{cell} ({count(len(t), 'trial')})" for cell, t in list(cells.items())[:4]
         )
         more = f"; {len(cells) - 4} more cells" if len(cells) > 4 else ""
-        rows.append((text, f"{count(total, 'trial')}: {places}{more}"))
+        like = "this or like it in " if len(texts[key]) > 1 else ""
+        rows.append((next(iter(texts[key])), f"{like}{count(total, 'trial')}: {places}{more}"))
     return rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.report.charts.scale import Scale, linear_ticks, log_ticks
+from dbdyno.report.charts.scale import Axis, Scale, log_ticks, magnitudes
 from dbdyno.report.charts.svg import SERIES, Canvas, plain, shorten, text_width
 from dbdyno.report.numbers import interval, plus_minus, sig3, tick
 
@@ -26,11 +26,18 @@ class Row:
     values: tuple[float, ...] = ()
 
 
-def dot_chart(rows: list[Row], *, title: str, unit: str, width: float) -> Markup:
-    """Rows of dots from zero, the value written at the end of each row."""
-    top = max([max(r.mean, r.high or 0.0, *(r.values or (0.0,))) for r in rows], default=1.0)
-    top = min(top, 2 * max((r.mean for r in rows), default=1.0)) or 1.0
-    ticks = linear_ticks(top, 5 if width > 500 else 3)
+def row_axis(rows: list[Row], wanted: int = 5) -> Axis:
+    """The axis that shows all of `rows`."""
+    others = [v for r in rows for v in (r.low, r.high, *r.values) if v is not None]
+    means = [r.mean for r in rows]
+    return magnitudes(means, means, others, wanted)
+
+
+def dot_chart(
+    rows: list[Row], *, title: str, unit: str, width: float, axis: Axis | None = None
+) -> Markup:
+    """Rows of dots, the value written at the end of each row; `axis` is shared by panels."""
+    axis = axis or row_axis(rows, 5 if width > 500 else 3)
     names = max((text_width(plain(r.label)) for r in rows), default=0.0)
     left = min(width * 0.4, names + 14)
     numbers = [value_text(r) for r in rows]
@@ -45,11 +52,11 @@ def dot_chart(rows: list[Row], *, title: str, unit: str, width: float) -> Markup
         title,
         "; ".join(f"{r.heading} {r.label} {n}" for r, n in zip(rows, numbers, strict=True)),
     )
-    x = Scale(0, ticks[-1], left, width - right)
+    x = Scale(axis.low, axis.high, left, width - right, axis.log)
     bottom = height - 26
-    canvas.text(left, 12, unit, "axis")
-    for value in ticks:
-        canvas.line(x(value), 20, x(value), bottom, "zero" if value == 0 else "grid")
+    canvas.text(left, 12, axis.title(unit), "axis")
+    for value in axis.ticks:
+        canvas.line(x(value), 20, x(value), bottom, "zero" if value == axis.low else "grid")
         canvas.text(x(value), height - 10, tick(value), "tick", "middle")
     y = 36.0
     for i, row in enumerate(rows):
@@ -73,7 +80,8 @@ def value_text(row: Row) -> str:
 
 def _whisker(canvas: Canvas, row: Row, x: Scale, y: float, unit: str) -> None:
     css = f"s{row.style % SERIES}"
-    canvas.line(x(0), y, x(row.mean), y, f"stem {css}")
+    if not x.log:  # a length from an arbitrary start means nothing
+        canvas.line(x(0), y, x(row.mean), y, f"stem {css}")
     for value in row.values:
         canvas.rect(x(value) - 0.8, y - 6, 1.6, 12, f"f {css} faint")
     if row.low is not None and row.high is not None:

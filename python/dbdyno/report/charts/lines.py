@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.report.charts.scale import Scale, linear_ticks, wants_log
+from dbdyno.report.charts import key
+from dbdyno.report.charts.scale import Axis, Scale, magnitudes, wants_log
 from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
 from dbdyno.report.numbers import interval, sig3, tick
 
@@ -44,43 +45,46 @@ def line_chart(
     x_levels: list[float],
     width: float,
     height: float,
-    high: float | None = None,
+    axis: Axis | None = None,
 ) -> Markup:
-    """Draws the chart; `high` fixes the end of the axis so that neighbouring panels compare."""
-    tall = height > 280
-    ticks = linear_ticks(high or axis_end(series), 5 if tall else 4)
-    top = ticks[-1]
+    """Draws the chart; `axis` fixes the vertical axis so that neighbouring panels compare.
+
+    Names stand at the lines' ends if they fit there whole, else in a key above, which adds to
+    `height`.
+    """
+    axis = axis or value_axis(series, 5 if height > 280 else 4)
     labels = [plain(one.label) for one in series]
-    room = min(width * 0.4, max((text_width(label) for label in labels), default=0) + 16)
     named = len(series) > 1
-    right = room if named else 18
-    left = max(text_width(tick(value)) for value in ticks) + 8
+    beside = named and key.fits(labels, width)
+    room = max((text_width(label) for label in labels), default=0) + 16
+    right = room if beside else 18
+    above = key.places(labels, width)[1] if named and not beside else 0.0
+    height += above
+    left = max(text_width(tick(value)) for value in axis.ticks) + 8
     canvas = Canvas(width, height, title, summary(series, unit, x_label))
     log = wants_log(x_levels)
     x_low, x_high = min(x_levels), max(x_levels)
     if not log:
         x_low = min(0.0, x_low) if x_low <= (x_high - x_low) else x_low
     x = Scale(x_low, x_high, left + 8, width - right - 8, log)
-    y = Scale(0, top, height - 38, 26)
-    _frame(canvas, x, y, ticks, x_levels, left, right, unit, x_label)
+    y = Scale(axis.low, axis.high, height - 38, above + 26, axis.log)
+    _frame(canvas, x, y, axis, x_levels, left, right, axis.title(unit), x_label)
     shift = _dodge(len(series))
     for i, one in enumerate(series):
         _draw(canvas, one, x, y, shift[i], unit, x_label)
-    if named:
+    if beside:
         _labels(canvas, series, labels, x, y, room)
+    elif named:
+        key.line_key(canvas, labels, [one.style for one in series])
     return canvas.render()
 
 
-def axis_end(series: list[Series]) -> float:
-    """The largest number that the chart must show."""
-    tops = [
-        max(p.mean, p.high or 0.0, *p.values) if p.values else max(p.mean, p.high or 0.0)
-        for one in series
-        for p in one.points
-    ]
-    means = [p.mean for one in series for p in one.points]
-    # One wild interval must not flatten everything: it is cut at twice the largest mean.
-    return min(max(tops, default=1.0), 2 * max(means, default=1.0)) or 1.0
+def value_axis(series: list[Series], wanted: int = 5) -> Axis:
+    """The vertical axis that shows all of `series`."""
+    points = [p for one in series for p in one.points]
+    others = [v for p in points for v in (p.low, p.high, *p.values) if v is not None]
+    tops = [max(p.mean for p in one.points) for one in series if one.points]
+    return magnitudes(tops, [p.mean for p in points], others, wanted)
 
 
 def summary(series: list[Series], unit: str, x_label: str) -> str:
@@ -99,7 +103,7 @@ def _frame(
     canvas: Canvas,
     x: Scale,
     y: Scale,
-    ticks: list[float],
+    axis: Axis,
     x_levels: list[float],
     left: float,
     right: float,
@@ -107,15 +111,15 @@ def _frame(
     x_label: str,
 ) -> None:
     end = canvas.width - right
-    canvas.text(0, 12, unit, "axis")
-    for value in ticks:
-        canvas.line(left, y(value), end, y(value), "zero" if value == 0 else "grid")
+    canvas.text(0, y.end - 14, unit, "axis")
+    for value in axis.ticks:
+        canvas.line(left, y(value), end, y(value), "zero" if value == axis.low else "grid")
         canvas.text(left - 6, y(value) + 4, tick(value), "tick", "end")
     free = -1e9
     for level in sorted(x_levels):
         wide = text_width(tick(level)) / 2
         if x(level) - wide > free + 4:
-            canvas.text(x(level), y(0) + 17, tick(level), "tick", "middle")
+            canvas.text(x(level), y.start + 17, tick(level), "tick", "middle")
             free = x(level) + wide
     canvas.text((left + end) / 2, canvas.height - 4, x_label, "axis", "middle")
 

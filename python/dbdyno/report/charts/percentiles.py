@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from dbdyno.report.charts import key
 from dbdyno.report.charts.scale import Scale, log_ticks
 from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
 from dbdyno.report.numbers import sig3, tick
@@ -64,14 +65,17 @@ def percentile_chart(
     low, high = span or latency_span(cells)
     labels = [plain(one.label) for one, _ in lines]
     named = len(lines) > 1
-    room = min(width * 0.4, max((text_width(x) for x in labels), default=0) + 14) if named else 12
+    beside = named and key.fits(labels, width)
+    room = max((text_width(x) for x in labels), default=0) + 14 if beside else 12.0
+    above = key.places(labels, width)[1] if named and not beside else 0.0
+    height += above
     ticks = log_ticks(low, high, 6)
     left = max((text_width(tick(v)) for v in ticks), default=20) + 8
     canvas = Canvas(width, height, title, "; ".join(_said(one) for one, _ in lines))
     reach = max((points[-1][0] for _, points in lines), default=1.0)
     x = Scale(0, max(1.0, reach), left, width - room)
-    y = Scale(low, high, height - 38, 26, True)
-    canvas.text(0, 12, "ms", "axis")
+    y = Scale(low, high, height - 38, above + 26, True)
+    canvas.text(0, above + 12, "ms", "axis")
     for value in ticks:
         canvas.line(left, y(value), width - room, y(value), "grid")
         canvas.text(left - 6, y(value) + 4, tick(value), "tick", "end")
@@ -95,11 +99,13 @@ def percentile_chart(
     for (one, points), label, at_y in zip(lines, labels, placed, strict=True):
         css = f"s{one.style % SERIES}"
         end_x, end_y = x(points[-1][0]), y(points[-1][1])
-        if named:
+        if beside:
             text_x = width - room + 8
             if abs(at_y - 4 - end_y) > 8 or end_x < text_x - 14:
                 canvas.line(end_x + 2, end_y, text_x - 2, at_y - 4, f"lead {css}")
             canvas.text(text_x, at_y, shorten(label, room - 8), f"name {css}")
+    if named and not beside:
+        key.line_key(canvas, labels, [one.style for one, _ in lines])
     return canvas.render()
 
 

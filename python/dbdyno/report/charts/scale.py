@@ -1,13 +1,60 @@
 """Axes: from values to pixels, and where the ticks stand.
 
-Magnitudes start at zero. A logarithmic axis is used where the levels themselves grow by factors
-(sessions 1, 4, 16, 64), for ratios, and for latency distributions, which span decades.
+Magnitudes start at zero, unless they lie so far apart that the small ones would be a line on zero
+(`WIDE` times): then the axis is logarithmic, and says so. A logarithmic axis is also used where the
+levels themselves grow by factors (sessions 1, 4, 16, 64), for ratios, and for latency
+distributions, which span decades.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+WIDE = 30.0  # largest over smallest mean beyond which zero is no useful start
+LOGARITHMIC = ", logarithmic"  # what the axis' unit says then
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of magnitudes with its ticks; the first tick is its low end."""
+
+    ticks: tuple[float, ...]
+    log: bool = False
+
+    @property
+    def low(self) -> float:
+        """The value at the start of the axis."""
+        return self.ticks[0]
+
+    @property
+    def high(self) -> float:
+        """The value at its end."""
+        return self.ticks[-1]
+
+    def title(self, unit: str) -> str:
+        """What stands beside the axis."""
+        return f"{unit}{LOGARITHMIC}".lstrip(", ") if self.log else unit
+
+
+def magnitudes(
+    tops: Sequence[float], means: Sequence[float], others: Sequence[float], wanted: int
+) -> Axis:
+    """The axis for `means`, and for `others` (ends of intervals, single values) as far as they do
+    not flatten the means: what reaches beyond twice the largest mean is cut there.
+
+    `tops`: the largest mean of each line or row, whose spread decides between the scales: a line
+    that itself rises from near zero is read well from zero.
+    """
+    top = max(means, default=0.0)
+    reach = min(max([top, *others]), 2 * top) or 1.0
+    if not means or min(means) <= 0 or max(tops) / min(tops) <= WIDE:
+        return Axis(tuple(linear_ticks(reach, wanted)))
+    low = min([v for v in (*means, *others) if v > 0])
+    first = math.floor(math.log10(max(low, min(means) / 3)))
+    last = math.ceil(math.log10(reach) - 1e-9)
+    return Axis(tuple(10.0**power for power in range(first, last + 1)), log=True)
 
 
 @dataclass(frozen=True)

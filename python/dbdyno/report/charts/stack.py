@@ -1,4 +1,4 @@
-"""Sessions by state: one bar a cell, split into states, in sessions on average."""
+"""A whole split into parts, one bar a cell: sessions by state, a transaction by statement."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from dbdyno.report.charts.key import MARK, places
 from dbdyno.report.charts.scale import Scale
 from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
 from dbdyno.report.numbers import sig3
@@ -15,37 +16,51 @@ SHADES = 8  # states with a colour of their own; `other` is the last
 
 @dataclass(frozen=True)
 class Bar:
-    """A cell: average sessions in each state, in the order of the key."""
+    """A cell: the size of each part, in the order of the key; `heading` stands above its first."""
 
     label: str
     parts: tuple[tuple[str, float], ...]
+    heading: str = ""
 
 
-def stacked_bars(bars: list[Bar], states: list[str], *, title: str, width: float) -> Markup:
-    """Bars of equal length (shares), the number of sessions at the end, with a key above.
+def stacked_bars(
+    bars: list[Bar],
+    states: list[str],
+    *,
+    title: str,
+    width: float,
+    unit: str = "sessions",
+) -> Markup:
+    """Bars of equal length (shares), the whole in `unit` at the end, with a key above.
 
     Colour k belongs to `states[k]`; a segment wide enough carries its name.
     """
+    heads = [
+        i for i, b in enumerate(bars) if b.heading and (not i or bars[i - 1].heading != b.heading)
+    ]
     left = min(width * 0.36, max((text_width(plain(b.label)) for b in bars), default=0) + 12)
     right = 64.0
-    key, key_height = _key(states, width)
-    height = key_height + 18 + len(bars) * 26 + 8
+    key, key_height = places(states, width)
+    height = key_height + 18 + len(bars) * 26 + len(heads) * 22 + 8
     canvas = Canvas(width, height, title, "; ".join(_said(bar) for bar in bars))
-    for state, x, y in key:
-        canvas.rect(x, y - 9, 10, 10, f"f k{states.index(state) % SHADES}")
-        canvas.text(x + 15, y, shorten(plain(state), width - x - 15), "tick dark")
-    canvas.text(width, key_height + 8, "sessions" if width > 500 else "sess.", "axis", "end")
+    for i, (state, (x, y)) in enumerate(zip(states, key, strict=True)):
+        canvas.rect(x, y - 9, 10, 10, f"f k{i % SHADES}")
+        canvas.text(x + MARK, y, shorten(plain(state), width - x - MARK), "tick dark")
+    canvas.text(width, key_height + 8, unit, "axis", "end")
     y = key_height + 16.0
-    for bar in bars:
+    for i, bar in enumerate(bars):
         total = sum(value for _, value in bar.parts)
+        if i in heads:
+            canvas.text(0, y + 13, shorten(plain(bar.heading), width - right), "head")
+            y += 22
         canvas.text(0, y + 14, shorten(plain(bar.label), left - 8), "name")
-        _segments(canvas, bar, states, Scale(0, total or 1.0, left, width - right), y)
+        _segments(canvas, bar, states, Scale(0, total or 1.0, left, width - right), y, unit)
         canvas.text(width, y + 14, sig3(total), "value", "end")
         y += 26
     return canvas.render()
 
 
-def _segments(canvas: Canvas, bar: Bar, states: list[str], x: Scale, y: float) -> None:
+def _segments(canvas: Canvas, bar: Bar, states: list[str], x: Scale, y: float, unit: str) -> None:
     total = sum(value for _, value in bar.parts) or 1.0
     at = 0.0
     for state, value in bar.parts:
@@ -54,7 +69,7 @@ def _segments(canvas: Canvas, bar: Bar, states: list[str], x: Scale, y: float) -
         at += value
         if end - start < 0.4:
             continue
-        share = f"{state}: {sig3(value)} sessions, {value / total * 100:.0f} %"
+        share = f"{state}: {sig3(value)} {unit}, {value / total * 100:.0f} %"
         canvas.rect(start, y, max(0.5, end - start - 1), 19, f"f k{index}", share)
         label = plain(state)
         percent = f"{value / total * 100:.0f} %"
@@ -64,18 +79,6 @@ def _segments(canvas: Canvas, bar: Bar, states: list[str], x: Scale, y: float) -
                 break
 
 
-def _key(states: list[str], width: float) -> tuple[list[tuple[str, float, float]], float]:
-    """Places the key's entries in lines: (state, x, baseline) and the height used."""
-    x, y = 0.0, 12.0
-    placed = []
-    for state in states:
-        wide = text_width(plain(state)) + 15 + 18
-        if x and x + wide > width:
-            x, y = 0.0, y + 19
-        placed.append((state, x, y))
-        x += wide
-    return placed, y + 10
-
-
 def _said(bar: Bar) -> str:
-    return f"{bar.label}: " + ", ".join(f"{state} {sig3(value)}" for state, value in bar.parts)
+    where = f"{bar.heading} {bar.label}".strip()
+    return f"{where}: " + ", ".join(f"{state} {sig3(value)}" for state, value in bar.parts)

@@ -71,7 +71,8 @@ function shading(trial) {
 function span(trial) {
   var low = Infinity, high = -Infinity;
   trial.t.forEach(function (t) { if (t !== null) { low = Math.min(low, t); high = Math.max(high, t); } });
-  return isFinite(low) ? [low, high] : [0, 1];
+  // A sample taken with the last interval lands just behind it, and a line to a point outside is cut.
+  return isFinite(low) ? [low, high + Math.min(0.5, 0.05 * (high - Math.max(0, low)))] : [0, 1];
 }
 
 function plot(parent, trial, title, unit, t, lines, height) {
