@@ -32,7 +32,7 @@ def main() -> int:
     print("left behind, trials lost", flush=True)
     seen: list[Kill] = []
     with place() as there:
-        killer = Slaughter(there, kinds, asked.seed)
+        killer = Slaughter(there, kinds, asked.seed, hurry=True)
         for kill in killer.kills(plan):
             seen.append(kill)
             print(line(len(seen), kill), flush=True)

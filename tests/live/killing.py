@@ -27,6 +27,7 @@ PHASES = ("start-up", "loading", "copy", "trial", "report", "any")
 SERVER_PROGRAMS = ("mariadbd", "mysqld", "postgres")
 RUN_S = 240.0  # a run that takes longer hangs
 AIM_S = 60.0  # for a phase to come
+HURRY_S = 5.0
 TRIES = 4  # at a death that comes too late because the run was over first
 MISSED = "missed"
 
@@ -78,7 +79,17 @@ class Kill:
 class Slaughter:
     """One place, one experiment, many deaths."""
 
-    def __init__(self, there: Place, kinds: Sequence[str], seed: int, *, blocks: int = 2) -> None:
+    def __init__(
+        self,
+        there: Place,
+        kinds: Sequence[str],
+        seed: int,
+        *,
+        blocks: int = 2,
+        hurry: bool = False,
+    ) -> None:
+        """With `hurry`, a run that survives a death is not waited for but ended by SIGTERM."""
+        self._hurry = hurry
         self._there = there
         self._random = random.Random(seed)
         self._file = there.experiment(experiment(kinds, blocks))
@@ -134,6 +145,8 @@ class Slaughter:
         wrong = "" if pid is not None else "nothing to kill"
         output = ""
         try:
+            if self._hurry and victim != "dyno" and not _ends(dyno, HURRY_S):
+                dyno.terminate()  # it copes: go on to the next death
             output, _ = dyno.communicate(timeout=RUN_S)
         except subprocess.TimeoutExpired:
             wrong = "dyno hangs"
@@ -174,7 +187,7 @@ class Slaughter:
             return "traceback: " + output[-3000:]
         # A dead part other than dyno costs a trial (which is made again) or ends the run with an
         # error that says what died and leaves it resumable.
-        expected = {-signal.SIGKILL} if victim == "dyno" else {0, 2}
+        expected = {-signal.SIGKILL} if victim == "dyno" else {0, 2, 3}
         if code not in expected and not (victim == "dyno" and code == 0):
             return f"exit code {code}: {output[-2000:]}"
         if code == 2 and not re.search(r"cause|fix|killed|ended|lost|died|signal", output):
@@ -262,6 +275,14 @@ def _is(victim: str, line: str) -> bool:
         return "guardian.py" in line
     # A server's main process: its children have titles of their own, or no configuration.
     return Path(words[0]).name in SERVER_PROGRAMS and "server.c" in line
+
+
+def _ends(process: subprocess.Popen[str], timeout_s: float) -> bool:
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _kill_9(pid: int) -> None:
