@@ -9,20 +9,36 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import termios
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from killing import Slaughter
 from private_servers import binaries
-from running import DYNO, Place, complete_trials, place, wait_for
+from running import (
+    DYNO,
+    Place,
+    complete_trials,
+    memory_of,
+    place,
+    shared_files,
+    shared_memory,
+    wait_for,
+)
 
+from dbdyno import systems
 from dbdyno.cli.status import status
 from dbdyno.errors import DynoError
+from dbdyno.systems.base import Binaries, System, TargetPlan
+from dbdyno.systems.process import Guarded
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
@@ -213,10 +229,37 @@ def test_an_early_ctrl_c_is_quiet(there: Place) -> None:
         assert there.until_clean() == []
 
 
+def test_a_killed_bootstrap_of_postgres_leaves_no_shared_memory(there: Place) -> None:
+    """initdb's children make shared memory too, and their guardian is not their parent."""
+    found = binaries("postgres")
+    system = systems.load("postgres")
+    directory = there.scratch / "db"
+    made = threading.Thread(target=_prepare, args=(system, found, directory), daemon=True)
+    made.start()
+    seen: set[str] = set()
+    killed = 0
+    while made.is_alive():
+        for pid, line in there.processes():
+            if Path(line.split(" ")[0]).name != "postgres":
+                continue
+            memory = memory_of(Path(f"/proc/{pid}"))
+            if memory and not killed:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                killed, seen = pid, memory
+    assert killed, "the bootstrap was not seen"
+    assert not seen & (shared_memory() | shared_files())
+    shutil.rmtree(directory, ignore_errors=True)
+    assert there.until_clean() == []
+
+
+def _prepare(system: System, found: Binaries, directory: Path) -> None:
+    with suppress(DynoError):  # initdb says that its child was killed
+        system.prepare(found, directory, system.resolve(TargetPlan(name="db", kind="postgres")))
+
+
 def test_guardians_sleep(there: Place) -> None:
     """Nothing that watches may disturb what is measured: no wake-ups while nothing happens."""
-    from dbdyno.systems.process import Guarded
-
     process = Guarded(["/bin/sleep", "600"], directory=there.path / "data")
     try:
         stat = f"/proc/{process.guardian_pid}/status"
