@@ -75,6 +75,15 @@ def test_dry_run_and_check_do_nothing(there: Place) -> None:
     dry = there.dyno("run", file, "--dry-run")
     assert (check.returncode, dry.returncode) == (0, 0), check.stderr + dry.stderr
     assert "12 trials" in dry.stdout
+    assert check.stdout == ""
+    good = json.loads(there.dyno("run", file, "--check", "--json").stdout)
+    assert (good["ok"], good["cells"], good["blocks"]) == (True, 4, 3)
+    bad = there.dyno("run", file, "--check", "--json", "--set", "blocks=many")
+    assert bad.returncode == 2
+    found = json.loads(bad.stdout)
+    assert not found["ok"]
+    assert "blocks" in found["error"]["what"]
+    assert (found["error"]["where"]["line"], found["error"]["where"]["column"]) >= (1, 1)
     assert sorted(there.path.rglob("*")) == before
 
 

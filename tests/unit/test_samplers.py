@@ -160,7 +160,7 @@ class Fake:
 
 
 class Clock:
-    """Ends the loop after some ticks; each wait moves time to the tick that was asked for."""
+    """Ends the loop just after some ticks; each wait moves time to the tick that was asked for."""
 
     def __init__(self, start: float, ticks: int) -> None:
         self.time = start
@@ -170,8 +170,8 @@ class Clock:
         return self.time
 
     def wait(self, timeout: float | None = None) -> bool:
-        self.time += timeout or 0.0
         self.ticks -= 1
+        self.time += (timeout or 0.0) if self.ticks >= 0 else 0.0
         return self.ticks < 0
 
 
@@ -200,6 +200,27 @@ def test_a_trial_shorter_than_an_interval_gets_one_sample() -> None:
     out: list[dict[str, Any]] = []
     Loop([Fake("a", 1.0)], 1.0, 100.0, clock, lambda x: out.append(dict(x)), clock.now).run()  # type: ignore[arg-type]
     assert [line["t_s"] for line in out] == [0.3]
+
+
+@pytest.mark.parametrize(("end_s", "last"), [(29.97, [29.97]), (30.01, [30.01]), (29.1, [])])
+def test_what_is_left_at_the_end_is_sampled_if_it_is_worth_it(
+    end_s: float, last: list[float]
+) -> None:
+    """The end of a trial races with its last tick: the last second must count either way."""
+    clock = Clock(28.5, 1)
+    tick = clock.wait
+
+    def wait(timeout: float | None = None) -> bool:
+        if tick(timeout):
+            clock.time = end_s
+            return True
+        return False
+
+    clock.wait = wait  # type: ignore[method-assign,assignment]
+    out: list[dict[str, Any]] = []
+    Loop([Fake("a")], 1.0, 0.0, clock, lambda x: out.append(dict(x)), clock.now).run()  # type: ignore[arg-type]
+    assert [line["t_s"] for line in out] == [29.0, *last]
+    assert [line["length_s"] for line in out] == [0.5, *(round(t - 29.0, 3) for t in last)]
 
 
 def test_a_failing_sampler_leaves_a_gap_and_comes_back() -> None:

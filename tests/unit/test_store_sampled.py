@@ -8,8 +8,8 @@ import pytest
 from dbdyno.store.sampled import sampled_metrics
 
 
-def line(t_s: float, source: str = "cpu", **values: Any) -> dict[str, Any]:
-    return {"t_s": t_s, "source": source, "values": values}
+def line(t_s: float, source: str = "cpu", length_s: float = 1.0, **values: Any) -> dict[str, Any]:
+    return {"t_s": t_s, "length_s": length_s, "source": source, "values": values}
 
 
 def test_the_warm_up_and_the_time_after_the_end_do_not_count() -> None:
@@ -21,8 +21,14 @@ def test_the_warm_up_and_the_time_after_the_end_do_not_count() -> None:
 
 
 def test_a_late_sample_weighs_what_it_covers() -> None:
-    lines = [line(0.0, x=9.0), line(1.0, x=1.0), line(4.0, x=5.0)]
+    lines = [line(0.0, x=9.0), line(1.0, x=1.0), line(4.0, length_s=3.0, x=5.0)]
     assert sampled_metrics(lines, 4.0).metrics["cpu.x"] == pytest.approx((1 * 1 + 5 * 3) / 4)
+
+
+def test_a_sample_after_a_gap_weighs_no_more_than_any_other() -> None:
+    # Between 1 and 4 s the server did not answer: what it did then is not known.
+    lines = [line(1.0, x=1.0), line(5.0, x=5.0)]
+    assert sampled_metrics(lines, 5.0).metrics["cpu.x"] == pytest.approx(3.0)
 
 
 def test_order_does_not_matter_and_strange_values_are_left_out() -> None:
@@ -73,7 +79,7 @@ def test_gaps_are_said() -> None:
 
 def test_a_look_at_sessions_after_the_end_does_not_count() -> None:
     looks = [
-        {"t_s": t_s, "source": "sessions", "values": values}
+        {"t_s": t_s, "length_s": 1.0, "source": "sessions", "values": values}
         for t_s, values in ((0.01, {"idle": 4}), (1.01, {"idle": 2}), (2.004, {"idle": 0}))
     ]
     assert sampled_metrics(looks, 2.0).metrics["sessions.idle"] == pytest.approx(3.0)

@@ -30,7 +30,8 @@ FILES = (
     ),
     (
         f"trials/ID/{run.SAMPLES}",
-        '`{"t_s", "source", "values"}`, one a line; `t_s` 0 is where measuring starts',
+        '`{"t_s", "length_s", "source", "values"}`, one a line: what happened in the '
+        "`length_s` until `t_s`; measuring starts at 0",
     ),
     ("trials/ID/engine.log", "only where the engine wrote to standard error"),
     (

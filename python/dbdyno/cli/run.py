@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,8 @@ import click
 
 from dbdyno import spec, systems
 from dbdyno.cli import studies
+from dbdyno.cli.check import check as check_file
+from dbdyno.cli.check import placed
 from dbdyno.cli.dry_run import show as show_plan
 from dbdyno.cli.finish import conclude
 from dbdyno.cli.live import Live
@@ -22,9 +22,8 @@ from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
 from dbdyno.execute.local import LocalExecution
 from dbdyno.plan.machine import Machine
-from dbdyno.plan.make import check_settings, make
+from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
-from dbdyno.spec import locate
 from dbdyno.store.run import INTERRUPTED, RUNNING, Run
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.scratch import scratch_root
@@ -53,10 +52,16 @@ from dbdyno.systems.scratch import scratch_root
 @click.option(
     "--scratch",
     type=click.Path(path_type=Path),
-    help="Storage under test: servers keep their files here [default: $DYNO_SCRATCH or /var/tmp].",
+    help="Storage under test: servers keep their files here"
+    " [default: $DYNO_SCRATCH or /var/tmp; with --resume: where they were].",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
-@click.option("--json", "as_json", is_flag=True, help="Print result.json (or the plan) to stdout.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print result.json (or the plan, or what --check found) to stdout.",
+)
 @click.option("--list", "list_studies", is_flag=True, help="List the shipped studies and stop.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every interval, also into a file.")
 def run(
@@ -86,12 +91,10 @@ def run(
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
 
+    if check:
+        return check_file(experiment, overrides, as_json)
     loaded = spec.load(studies.find(experiment), list(overrides))
-    with _placed(loaded):
-        if check:
-            check_settings(loaded)
-            click.echo(f"{loaded.path}: ok", err=True)
-            return 0
+    with placed(loaded):
         if not dry_run:
             engine.find()  # what is missing is said before a directory is made
         plan = make(loaded, Machine.read(), quick=quick, available=_missing)
@@ -103,18 +106,6 @@ def run(
         with Run.create(path, plan, facts) as created:
             created.set_status(RUNNING, command=["dyno", *sys.argv[1:]])
             return _execute(created, scratch, strict, as_json, verbose)
-
-
-@contextlib.contextmanager
-def _placed(loaded: spec.Spec) -> Iterator[None]:
-    """Inside, an error about a setting gets the place of that setting in the user's file."""
-    try:
-        yield
-    except DynoError as error:
-        if error.where is None or error.where in loaded.places.values():
-            place = locate.named_in(f"{error.what} {error.cause}", loaded.path)
-            error.where = place or error.where
-        raise
 
 
 def _execute(run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbose: bool) -> int:

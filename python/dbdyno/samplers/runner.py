@@ -25,6 +25,7 @@ from dbdyno.samplers.process import Process
 from dbdyno.samplers.sessions import Sessions
 from dbdyno.systems.base import Server
 
+LAST_MIN = 0.2  # of an interval: the part of one at the end of a trial that is worth a sample
 JOIN_S = 3.0  # a thread that waits for a hung server longer than this is left behind
 GAPS_MAX = 100  # lines about gaps a source and trial
 
@@ -119,14 +120,15 @@ class Loop:
         self._gaps: dict[str, int] = {}
 
     def run(self) -> None:
-        """Samples until the end. Ticks lie on whole intervals of the trial's clock."""
+        """Samples until the end. Ticks lie on whole intervals of the trial's clock; what is left
+        at the end gets a last sample, also where the end comes just before its tick."""
         try:
             self._each(self._open)
-            ticked = False
+            ticked = self._now()
             while not self._ending.wait(self._until_next()):
+                ticked = self._now()
                 self._each(self._sample)
-                ticked = ticked or self._now() > self._zero_unix_s
-            if not ticked:  # a trial shorter than an interval still gets one sample
+            if self._now() - ticked >= LAST_MIN * self._interval_s:
                 self._each(self._sample)
         finally:
             for sampler in self._samplers:
@@ -168,6 +170,7 @@ class Loop:
             self._emit(
                 {
                     "t_s": round(now - self._zero_unix_s, 3),
+                    "length_s": round(elapsed_s, 3),
                     "source": sampler.source,
                     "values": {name: _short(value) for name, value in values.items()},
                 }

@@ -1,9 +1,9 @@
 """Samples of a trial's measured phase, reduced to one number a metric. Pure.
 
-A sample is `{"t_s", "source", "values"}`: what happened since the source's previous sample (rates,
-shares) or how things stand (levels). Either way its value holds for the time since the previous
-sample, and a metric is the mean over the measured phase weighted by that time. A sample counts if
-the middle of that time lies in the measured phase; a count of sessions, which is a look and not a
+A sample is `{"t_s", "length_s", "source", "values"}`: what happened in the `length_s` seconds until
+`t_s` (rates, shares) or how things stand (levels). Either way its value holds for that time, and a
+metric is the mean over the measured phase weighted by that time. A sample counts if the middle of
+that time lies in the measured phase; a count of sessions, which is a look and not a
 sum, only if the look itself does (just after the end they have gone). A session state that a sample
 does not list has no sessions; any other value that is not listed is unknown.
 """
@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 # Levels whose extreme matters more than their mean get a `<name>_max` beside it.
 PEAKS = frozenset({"memory.dirty_bytes", "memory.writeback_bytes", "server.rss_bytes"})
-INTERVAL_S = 1.0  # what the first sample of a source, which has none before it, stands for
 
 Line = Mapping[str, Any]
 
@@ -59,13 +58,12 @@ def _means(source: str, lines: Sequence[Line], measured_s: float) -> dict[str, f
     weights: dict[str, float] = defaultdict(float)
     peaks: dict[str, float] = {}
     total = 0.0
-    before: float | None = None
     for line in lines:
-        t_s = float(line["t_s"])
-        length = INTERVAL_S if before is None else t_s - before
-        before = t_s
+        if "gap" in line:
+            continue
+        t_s, length = float(line["t_s"]), float(line["length_s"])
         at_s = t_s if counts_zero else t_s - length / 2
-        if "gap" in line or length <= 0 or not 0.0 <= at_s <= measured_s:
+        if length <= 0 or not 0.0 <= at_s <= measured_s:
             continue
         total += length
         for key, value in line["values"].items():
