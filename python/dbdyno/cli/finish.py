@@ -5,14 +5,16 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from dbdyno import report
-from dbdyno.analysis.findings import analyse
-from dbdyno.analysis.types import REFUTED
 from dbdyno.store.run import Run
 
 
 def conclude(run: Run, *, strict: bool, as_json: bool) -> int:
     """Writes the reports, prints the answer to stdout, returns the exit code."""
+    # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
+    from dbdyno import report
+    from dbdyno.analysis.findings import analyse
+    from dbdyno.analysis.types import REFUTED
+
     findings = analyse(run.plan, run.records())
     report.render(run, findings)
     if as_json:
