@@ -2,6 +2,7 @@
 
 import copy
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -133,6 +134,16 @@ def test_in_process_cpu_is_the_systems() -> None:
     assert warnings[0].startswith(
         "generator-bound (lag): 1 % of the answers lay unread for 20 µs or more"
     )
+
+
+def test_cpu_is_not_given_where_an_in_process_system_shares_the_load_threads() -> None:
+    several = [group("readers"), replace(group("writers"), target="lite")]
+    kinds = [*MARIADB, replace(SQLITE[0], name="lite")]
+    totals = {name: total() for name in ("readers", "writers")}
+    both = end(totals, generator_bound=True, busy_max=1.0)
+    metrics, warnings = reduce_trial([both], [], several, kinds)
+    assert not [name for name in metrics if name.endswith("_cpu_us_per_op")]
+    assert warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from dbdyno.analysis.estimate import CONFIDENCE
 from dbdyno.analysis.types import (
     NOT_TESTED,
     PEAK,
@@ -89,6 +90,19 @@ def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
                 ClaimView(text, NOT_TESTED, css, mark, False, plan.untested[text], (), (), "")
             )
     return shown
+
+
+def levels_note(findings: Findings) -> str:
+    """Why a claim can be open although the table of ratios shows the same ratio as clear."""
+    parts = [part for claim in findings.claims for part in claim.parts if part.estimate]
+    levels = [part.estimate.level for part in parts if part.estimate]
+    if not levels or max(levels) <= CONFIDENCE:
+        return ""
+    return (
+        f"Each interval here stands alone, at {percent(CONFIDENCE)}; the claims'"
+        f" {count(len(parts), 'comparison')} share one error budget, so that theirs are wider"
+        f" (up to {percent(max(levels))})."
+    )
 
 
 def short_warning(text: str) -> str:

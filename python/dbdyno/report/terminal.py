@@ -39,6 +39,8 @@ def terminal(run: Run, findings: Findings) -> RenderableType:
     compared = tables.ratio_tables(findings, roles, groups)
     if compared:
         parts += [Text(), _ratios(compared[0])]
+        if note := claims.levels_note(findings):
+            parts.append(Text(note, style="dim"))
     else:
         for table in tables.cell_tables(findings, roles, groups):
             parts += [Text(), _cells(table)]

@@ -47,7 +47,8 @@ def reduce_trial(
     """Reduces one trial. Without an `end` event there is nothing measured: no metrics, a warning.
 
     `targets` (the cell's) say whose CPU the load threads use: those of an in-process system do the
-    system's work, which is then `server_cpu_us_per_op`.
+    system's work, which is then `server_cpu_us_per_op`. Beside a server both kinds of work mix in
+    the load threads, and no CPU per operation is given.
     """
     end = next((event for event in reversed(events) if event.get("event") == "end"), None)
     if end is None or not end["measured_s"] > 0:
@@ -56,6 +57,7 @@ def reduce_trial(
     used = {group.target for group in groups}
     kinds = {target.kind for target in targets if target.name in used}
     in_process = bool(kinds) and kinds <= IN_PROCESS
+    mixed = bool(kinds & IN_PROCESS) and not in_process
 
     metrics: dict[str, float] = {}
     for group in groups:
@@ -64,9 +66,10 @@ def reduce_trial(
             metrics[prefix + name] = value
     sampled = sampled_metrics(samples, measured_s)
     metrics.update(sampled.metrics)
-    metrics.update(_cpu(end, sampled.server_cpu_s, in_process))
+    cpu = _cpu(end, sampled.server_cpu_s, in_process)
+    metrics.update({k: v for k, v in cpu.items() if not (mixed and k.endswith("_cpu_us_per_op"))})
 
-    warnings = list(_meter(end, in_process))
+    warnings = list(_meter(end, in_process, mixed))
     for group in groups:
         warnings.extend(_of_group(group, end["groups"][group.name], len(groups) > 1))
     warnings.extend(_of_events(events, end, measured_s))
@@ -120,9 +123,10 @@ def _cpu(end: Event, server_cpu_s: float | None, in_process: bool) -> dict[str, 
     return metrics
 
 
-def _meter(end: Event, in_process: bool) -> Iterable[str]:
+def _meter(end: Event, in_process: bool, mixed: bool) -> Iterable[str]:
     generator = end["generator"]
-    if generator["generator_bound"] and not in_process:
+    busy = generator["busy_max"] > BUSY_MAX  # in a mixed trial that may be the in-process system
+    if generator["generator_bound"] and not in_process and not (mixed and busy):
         yield _bound(end)
     if end["interrupted"]:
         yield "the trial was ended early by a signal"
