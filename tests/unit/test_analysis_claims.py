@@ -214,12 +214,31 @@ def test_a_metric_that_is_sometimes_absent_says_so() -> None:
     trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
     trials[0] = trials[0].replace(metrics={"transactions_per_s": 5.0})
     claim = checked(plan, trials).claims[0]
-    assert claim.verdict == SUPPORTED
-    assert "service_ms_p95 is absent in 1 of 6 blocks (too few operations for it)" in claim.why
+    assert claim.verdict == UNDECIDED, "the slow trial is the one without a percentile"
+    assert "not estimable: service_ms_p95 is absent in 1 of 6 blocks (too few" in claim.why
+    thin, whole = checked(plan, trials).cells
+    assert any("service_ms_p95 is of 5 of 6 trials" in warning for warning in thin.warnings)
+    assert whole.warnings == ()
     nowhere = [record.replace(metrics={"transactions_per_s": 5.0}) for record in trials]
     claim = checked(plan, nowhere).claims[0]
     assert claim.verdict == UNDECIDED
     assert "absent in 6 of 6 blocks" in claim.why
+
+
+def test_a_sampled_metric_that_is_sometimes_absent_leaves_its_block_out() -> None:
+    claim = "server_cpu_us_per_op[off] < server_cpu_us_per_op[on]"
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=(claim,))
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    name = "server_cpu_us_per_op"
+    trials = [
+        one.replace(metrics={**one.metrics, name: 1e6 / one.metrics["transactions_per_s"]})
+        for one in trials
+    ]
+    without = {key: value for key, value in trials[0].metrics.items() if key != name}
+    trials[0] = trials[0].replace(metrics=without)
+    found = checked(plan, trials).claims[0]
+    assert found.verdict == SUPPORTED
+    assert "absent in 1 of 6 blocks (not measured there)" in found.why
 
 
 def test_what_this_machine_lacks_is_not_tested() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dbdyno.analysis import describe
 from dbdyno.plan import notes
 from dbdyno.plan.types import Plan
-from dbdyno.store.record import TrialRecord
+from dbdyno.store.record import NO_PLAN, TrialRecord
 
 
 def caveat(plan: Plan) -> str:
@@ -28,6 +28,8 @@ def plan_changes(plan: Plan, records: Sequence[TrialRecord]) -> list[str]:
         target_of = {group.name: group.target for group in cell.groups}
         kind_of = {target.name: target.kind for target in cell.targets}
         for statement, text in record.explain.items():
+            if text.startswith(NO_PLAN):
+                continue
             kind = kind_of.get(target_of.get(statement.partition("/")[0], ""), "")
             shape = re.sub(r"\d+(\.\d+)?([eE][+-]?\d+)?", "#", text)
             shape = re.sub(r"[ \t]+|-{2,}", " ", shape)

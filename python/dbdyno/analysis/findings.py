@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.analysis import answer, describe, fairness, reason, verdict
+from dbdyno.analysis import answer, describe, fairness, ratios, reason, verdict
 from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric, table_metrics
@@ -39,16 +39,22 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
     trials = measured.cells[cell.index]
     names = dict.fromkeys(name for one in trials.values() for name in one.metrics)
     estimates = {}
+    thin = []
     for name in names:
         series = measured.series(cell.index, name)
         if series:
             estimates[name] = estimate(list(series.values()), list(series))
+        if 0 < len(series) < len(trials) and ratios.is_percentile(name):
+            thin.append(
+                f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"
+                " the others had too few operations for it"
+            )
     return CellResult(
         index=cell.index,
         levels=dict(cell.levels),
         trials=len(trials),
         metrics=estimates,
-        warnings=measured.warnings((cell.index,)),
+        warnings=(*measured.warnings((cell.index,)), *thin),
     )
 
 

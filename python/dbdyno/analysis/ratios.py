@@ -38,16 +38,16 @@ class Pairs:
 def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> Pairs:
     """Pairs of (cell, metric) and (cell, metric).
 
-    One block with a zero (or less) or an outage makes the whole ratio not estimable: leaving such
-    blocks out would judge a system by its good days.
+    One block with a zero (or less), an outage, or too few operations for a percentile that others
+    have makes the whole ratio not estimable: leaving such blocks out would judge a system by its
+    good days.
     """
     blocks = measured.blocks((left[0], right[0]))
     problem = disturbed(measured, (left[0], right[0]), blocks)
     series = [measured.series(*side) for side in (left, right)]
     used = tuple(block for block in blocks if all(block in one for one in series))
-    note = ""
-    if len(used) < len(blocks):
-        note = absent([left[1], right[1]], len(blocks) - len(used), len(blocks))
+    thin, note = absent([left[1], right[1]], len(used), len(blocks))
+    problem = problem or thin
     for (cell, metric), one in zip((left, right), series, strict=True):
         zero = [block for block in used if one[block] <= 0]
         if zero and not problem:
@@ -59,11 +59,24 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
     return Pairs(values[0], values[1], used, problem, note)
 
 
-def absent(metrics: Sequence[str], missing: int, blocks: int) -> str:
-    """Why some blocks have no value."""
+def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
+    """A problem and a note (either may be empty) of `metrics` that only `used` of `blocks` have.
+
+    A percentile is absent where a trial had few operations, which is where the system was slow:
+    what the other blocks say of it would flatter. What a sampler missed is missing at random.
+    """
+    if used == blocks:
+        return "", ""
+    percentile = any(map(is_percentile, metrics))
     named = listed(list(dict.fromkeys(metrics)))
-    reason = "too few operations for it" if ".service_ms_p" in f".{named}" else "not measured there"
-    return f"{named} is absent in {missing} of {blocks} blocks ({reason})"
+    reason = "too few operations for it" if percentile else "not measured there"
+    text = f"{named} is absent in {blocks - used} of {blocks} blocks ({reason})"
+    return (f"{text}: longer trials would have it", "") if percentile and used else ("", text)
+
+
+def is_percentile(metric: str) -> bool:
+    """Whether a metric is there only with enough operations behind it."""
+    return ".service_ms_p" in f".{metric}"
 
 
 def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:

@@ -135,9 +135,8 @@ def _value(measured: Measured, part: ResolvedPart) -> _Case:
     blocks = measured.blocks((cell,))
     problem = ratios.disturbed(measured, (cell,), blocks)
     series = measured.series(cell, metric)
-    note = ""
-    if len(series) < len(blocks):
-        note = ratios.absent([metric], len(blocks) - len(series), len(blocks))
+    thin, note = ratios.absent([metric], len(series), len(blocks))
+    problem = problem or thin
     case = _Case(blank, None, (cell,), note)
     if problem:
         return _without(case, f"not estimable: {problem}")
@@ -209,9 +208,8 @@ def _levels(
     blocks = measured.blocks(cells)
     series = {cell: measured.series(cell, metric) for cell in cells}
     used = tuple(block for block in blocks if all(block in series[cell] for cell in cells))
-    missing = len(blocks) - len(used)
-    note = ratios.absent([metric], missing, len(blocks)) if missing else ""
-    return used, series, ratios.disturbed(measured, cells, blocks), note
+    thin, note = ratios.absent([metric], len(used), len(blocks))
+    return used, series, ratios.disturbed(measured, cells, blocks) or thin, note
 
 
 def _argmax(

@@ -15,7 +15,7 @@ from dbdyno.execute.request import DATABASE, run_request
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers.runner import Sampling
 from dbdyno.store import files
-from dbdyno.store.record import TrialRecord
+from dbdyno.store.record import NO_PLAN, TrialRecord
 from dbdyno.store.reduce import reduce_trial
 from dbdyno.store.run import Run
 
@@ -55,8 +55,11 @@ class Trial:
         record = self._record(cell, trial, started_unix_s, outcome)
         record = record.replace(statements=statements)
         if cell.index not in self._explained and record.status == "complete":
-            record = record.replace(explain=self._explain(cell, statements))
-            self._explained.add(cell.index)
+            plans = self._explain(cell, statements)
+            record = record.replace(explain=plans)
+            # A server that died in the trial explains nothing: the cell's next trial asks again.
+            if not plans or any(not plan.startswith(NO_PLAN) for plan in plans.values()):
+                self._explained.add(cell.index)
         return record
 
     def _drive(self, request: dict, directory: Path) -> tuple[Outcome, dict[str, str]]:  # type: ignore[type-arg]
@@ -130,9 +133,9 @@ class Trial:
             try:
                 plans[key] = server.explain(DATABASE, sql)
             except DynoError as error:
-                plans[key] = f"no plan: {error.what}"
+                plans[key] = f"{NO_PLAN}{error.what}"
             except Exception as error:  # the server died after the trial: its numbers still count
-                plans[key] = f"no plan: {error}"
+                plans[key] = f"{NO_PLAN}{error}"
         return plans
 
 

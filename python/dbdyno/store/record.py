@@ -15,6 +15,8 @@ RECORD_VERSION = 1
 COMPLETE = "complete"
 VOID = "void"  # measured, but a `require:` did not hold: kept, shown, never used
 
+NO_PLAN = "no plan: "  # before the reason, in place of a plan that the server did not give
+
 
 @dataclass(frozen=True)
 class TrialRecord:
