@@ -56,7 +56,7 @@ WRONG = {
     "misspelt pragma": (
         ": WAL}",
         ": WAL, sinchronous: 1}",
-        "9:44",
+        "9:42",
         "`sinchronous`",
         "`synchronous`?",
     ),

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from dbdyno.cli.live import duration
+from dbdyno.cli.live import counted, duration
 from dbdyno.plan import estimate
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.estimate import Estimate, Touched
@@ -30,7 +30,8 @@ def show(plan: Plan, as_json: bool) -> int:
 
 def _lines(plan: Plan, cost: Estimate) -> list[str]:
     lines = [
-        f"{cost.cells} cells x {cost.blocks} blocks = {cost.trials} trials, seed {plan.seed}",
+        f"{counted(cost.cells, 'cell')} x {counted(cost.blocks, 'block')} = "
+        f"{counted(cost.trials, 'trial')}, seed {plan.seed}",
         "factors: "
         + "; ".join(
             f"{f.name} ({'hard' if f.hard else 'easy'}): {', '.join(f.levels)}"
@@ -38,8 +39,8 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
         ),
         f"time: about {duration(cost.total_s)} (setting up {duration(cost.setup_s)}, "
         f"each block {duration(cost.block_s)})",
-        f"servers started {cost.restarts} times, data loaded {cost.loads} times, "
-        f"restored {cost.restores} times",
+        f"servers started {counted(cost.restarts, 'time')}, "
+        f"data loaded {counted(cost.loads, 'time')}, restored {counted(cost.restores, 'time')}",
         f"disk: about {_size(cost.disk_bytes)}; memory: about {_size(cost.memory_bytes)}",
     ]
     lines += [_touched(touched) for touched in cost.touched]

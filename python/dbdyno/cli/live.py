@@ -112,7 +112,8 @@ class Live:
         if record.status == "complete":
             shown = "  ".join(_headline(record.metrics))
             self.say(
-                f"  {shown}" + (f"  ({len(record.warnings)} warnings)" * bool(record.warnings))
+                f"  {shown}"
+                + f"  ({counted(len(record.warnings), 'warning')})" * bool(record.warnings)
             )
         else:
             self.say(f"  void: {record.void_reason}")
@@ -176,3 +177,8 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 cell`, `2 cells`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

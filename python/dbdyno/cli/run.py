@@ -16,7 +16,7 @@ from dbdyno.cli.check import check as check_file
 from dbdyno.cli.check import placed
 from dbdyno.cli.dry_run import show as show_plan
 from dbdyno.cli.finish import conclude
-from dbdyno.cli.live import Live
+from dbdyno.cli.live import Live, counted
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
@@ -127,7 +127,8 @@ def _execute(run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbo
 
 def _opening(plan: Plan) -> list[str]:
     """What the user should know before the first trial."""
-    notes = [f"{len(plan.cells)} cells x {plan.blocks} blocks = {len(plan.trials)} trials"]
+    cells, blocks, trials = len(plan.cells), plan.blocks, len(plan.trials)
+    notes = [f"{counted(cells, 'cell')} x {counted(blocks, 'block')} = {counted(trials, 'trial')}"]
     if plan.generator_cpus:
         notes.append(
             f"CPUs: generator {_cpus(plan.generator_cpus)}, servers {_cpus(plan.server_cpus)}"
