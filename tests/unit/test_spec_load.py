@@ -366,7 +366,11 @@ WRONG = {
         "status.NAME",
     ),
     "condition on two metrics": (ONE + "require:\n  - ¶tps > qps\n", "not a condition", ""),
-    "claim that is no text": (ONE + "claims:\n  - ¶{a: b}\n", "`claims.0.claim` is missing", "add `claim:`"),
+    "claim that is no text": (
+        ONE + "claims:\n  - ¶{a: b}\n",
+        "`claims.0.claim` is missing",
+        "add `claim:`",
+    ),
     "claim twice": (ONE + "claims:\n  - tps > 1\n  - ¶tps > 1\n", "stands twice", ""),
 }
 
