@@ -97,7 +97,7 @@ class Slaughter:
         self._usual_s = 4.0 * len(kinds)
         self._number = 0
         self._dyno: subprocess.Popen[str] | None = None
-        self._begun = 0.0
+        self._begun = self._begun_unix_s = 0.0
         self.run = there.path / "none"
         self.completed = 0
 
@@ -219,7 +219,7 @@ class Slaughter:
             arguments: tuple[object, ...] = ("run", self._file, "--dir", self.run)
         else:
             arguments = ("run", "--resume", self.run)
-        self._begun = time.monotonic()
+        self._begun, self._begun_unix_s = time.monotonic(), time.time()
         self._dyno = self._there.start(*arguments)
         return self._dyno
 
@@ -264,7 +264,9 @@ class Slaughter:
         if self._done() == self._trials:
             return "report"
         lines = [line for _, line in self._there.processes()]
-        measuring = any(_unfinished(entry) for entry in self.run.glob("trials/*"))
+        measuring = any(
+            _unfinished(entry, self._begun_unix_s) for entry in self.run.glob("trials/*")
+        )
         if any(_is("engine", line) for line in lines):
             return "trial" if measuring else "loading"
         if measuring:
@@ -276,8 +278,14 @@ class Slaughter:
         return "between"
 
 
-def _unfinished(trial: Path) -> bool:
-    return "." not in trial.name and trial.is_dir() and not (trial / "trial.json").exists()
+def _unfinished(trial: Path, since_unix_s: float) -> bool:
+    """Whether a trial is under way that began after that moment."""
+    if "." in trial.name or (trial / "trial.json").exists():
+        return False
+    try:
+        return trial.stat().st_mtime >= since_unix_s
+    except FileNotFoundError:
+        return False
 
 
 def _is(victim: str, line: str) -> bool:

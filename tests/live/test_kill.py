@@ -136,7 +136,8 @@ def test_signals_end_a_run_in_order(there: Place) -> None:
         after = complete_trials(killer.run)
         assert all(after[name] == text for name, text in kept.items())
         asked = there.dyno("status", killer.run, "--json")
-        assert json.loads(asked.stdout)["status"] == "interrupted", asked.stderr
+        assert asked.returncode == 0, asked.stderr
+        assert json.loads(asked.stdout)["status"] == "interrupted"
     assert killer.finish() == 0
     assert there.until_clean() == []
 
