@@ -46,7 +46,8 @@ def main() -> None:
     except Exception as error:
         click.echo(f"dyno: {_defect(error)}", err=True)
         code = 2
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: nothing is left to interrupt
+    for number in (signal.SIGINT, signal.SIGTERM):  # all is done: nothing is left to interrupt
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code if isinstance(code, int) else 0)
 
 
