@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,6 +120,36 @@ def test_ctrl_c_once_ends_after_this_trial_and_resume_finishes(there: Place) -> 
     after = complete_trials(run)
     assert len(after) == 12
     assert all(after[name] == text for name, text in kept.items())
+
+
+def test_a_run_resumes_on_its_own_storage_and_no_other_unasked(there: Place) -> None:
+    there.path.joinpath("disk").mkdir()
+    dyno = there.start("run", there.experiment(SMALL), "--dir", "out", "--scratch", "disk")
+    run = there.path / "out"
+    assert wait_for(lambda: trials_exist(run, 5))  # block 1 whole, block 2 begun
+    dyno.send_signal(signal.SIGINT)
+    dyno.communicate(timeout=60)
+    assert dyno.returncode == 3
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        refused = there.dyno("run", "--resume", run, "--scratch", memory)
+        assert refused.returncode == 2
+        assert "storage: " in refused.stderr
+        assert "--mix-environments" in refused.stderr
+        assert "Traceback" not in refused.stderr
+        before = complete_trials(run)
+        mixed = there.dyno("run", "--resume", run, "--scratch", memory, "--mix-environments")
+        assert mixed.returncode == 0, mixed.stderr
+    after = complete_trials(run)
+    kept = [name for name, text in before.items() if after[name] == text]
+    whole = {name[:3] for name in before if sum(n[:3] == name[:3] for n in before) == 4}
+    assert {name[:3] for name in kept} == whole, "a broken block is measured again"
+    manifest = json.loads((run / "manifest.json").read_text())
+    places = [session["environment"]["scratch"] for session in manifest["sessions"]]
+    assert places == [str(there.path / "disk"), memory]
+    assert any("Another environment from block" in note for note in result(run)["notes"])
+    # What it was measured on last is now its storage; it is gone, and nothing takes its place.
+    assert there.dyno("run", "--resume", run).returncode == 2
 
 
 def test_a_lost_terminal_does_not_stop_a_run(there: Place) -> None:
