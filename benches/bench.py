@@ -133,7 +133,6 @@ def cpu_mariadb(options: Options) -> list[Row]:
             "rand-type": "uniform",
             "threads": 64,
             "time": options.seconds,
-
             "mysql-ignore-errors": "all",
         }
         for preset, script, bar in (
