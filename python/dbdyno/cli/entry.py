@@ -16,7 +16,7 @@ def main() -> None:
     from dbdyno.cli import streams
 
     streams.install()
-    # Both raise KeyboardInterrupt, so that what is half-written is removed; runs have their own way.
+    # Both raise KeyboardInterrupt, which removes what is half-written; runs have their own way.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     commands.main()
