@@ -209,6 +209,15 @@ def test_hard_contrasts_use_whole_blocks_only(hard: tuple[str, ...], blocks: int
     assert part.estimate.n == blocks
 
 
+def test_a_cell_that_could_not_be_measured_in_a_block_is_not_judged_by_the_others() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    trials[0] = trials[0].replace(status=VOID, metrics={}, void_reason="the server has gone away")
+    claim = checked(plan, trials).claims[0]
+    assert claim.verdict == UNDECIDED
+    assert "not estimable: no attempt to measure cache=on succeeded in block 1" in claim.why
+
+
 def test_a_metric_that_is_sometimes_absent_says_so() -> None:
     plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("p95[off] < p95[on]",))
     trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
@@ -389,7 +398,7 @@ def test_why_names_the_wait_then_the_counter_then_the_cpu() -> None:
     )
     idle = waiting(plan, "idle")
     assert checked(plan, idle).why == (
-        "With cache on, status.Innodb_data_fsyncs is 1 per operation, against 0.01 with cache off."
+        "With cache on, Innodb_data_fsyncs per operation: 1, against 0.01 with cache off."
     )
     cpu = [
         trial.replace(
@@ -505,3 +514,22 @@ def test_strange_numbers_give_strange_but_valid_results(values: list[float]) -> 
     ]
     found = checked(plan, trials)
     assert found.claims[2].verdict == SUPPORTED
+
+
+def test_counters_explain_only_what_both_sides_count() -> None:
+    plan = make_plan({"engine": ("a", "b")}, claims=("tps[engine=b] > tps[engine=a]",))
+    trials = [
+        trial.replace(
+            metrics={**trial.metrics, "status.Handler_read_next": 9e4, "disk.flushes_per_s": 3e3}
+            if plan.cells[trial.cell].levels["engine"] == "a"
+            else {**trial.metrics, "disk.flushes_per_s": 1.0}
+        )
+        for trial in records(plan, {("a",): 1000.0, ("b",): 3000.0})
+    ]
+    assert checked(plan, trials).why.startswith("With a, disk flushes per operation: ")
+    grown = make_plan({"sessions": ("1", "8")}, claims=("tps[sessions=8] > tps[sessions=1]",))
+    shared = [
+        trial.replace(metrics={**trial.metrics, "disk.flushes_per_s": 1000.0})
+        for trial in records(grown, {("1",): 100.0, ("8",): 900.0})
+    ]
+    assert checked(grown, shared).why == ""

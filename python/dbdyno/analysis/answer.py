@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -97,7 +98,13 @@ def _span(measured: Measured, lead: Lead) -> str:
     if not clear(lead.ratio):
         how = "none" if open_ones == len(found) else f"{len(found) - open_ones}"
         shows = "show" if len(found) - open_ones > 1 else "shows"
-        return f"{_over(measured, lead, found, 'Of')}, {how} {shows} a clear difference."
+        said = f"{_over(measured, lead, found, 'Of')}, {how} {shows} a clear difference"
+        if open_ones < len(found):
+            known = [item for item in found if clear(item[1])]
+            at, ratio = max(known, key=lambda item: abs(math.log(item[1].ratio)))
+            most = "the largest " if len(known) > 1 else ""
+            said += f": {most}{describe.ratio(ratio.ratio)}x at {describe.levels(plan, at)}"
+        return f"{said}."
     lowest = min(found, key=lambda item: item[1].ratio)
     highest = max(found, key=lambda item: item[1].ratio)
     over = _over(measured, lead, found, "Over")

@@ -13,7 +13,7 @@ from typing import Any
 
 from dbdyno.analysis.types import Measurement
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 
 _TINY, _HUGE = 1e-150, 1e150
 
@@ -21,10 +21,18 @@ _TINY, _HUGE = 1e-150, 1e150
 class Measured:
     """Measurements by cell and block."""
 
-    def __init__(self, plan: Plan, measurements: Iterable[Measurement], whole: frozenset[int]):
-        """`whole`: numbers of the whole blocks. A cell has at most one measurement a block."""
+    def __init__(
+        self,
+        plan: Plan,
+        measurements: Iterable[Measurement],
+        whole: frozenset[int],
+        failed: frozenset[tuple[int, int]] = frozenset(),
+    ):
+        """`whole`: numbers of the whole blocks; `failed`: (cell, block) where every attempt broke
+        down. A cell has at most one measurement a block."""
         self.plan = plan
         self.whole = whole
+        self._failed = failed
         self.cells: dict[int, dict[int, Measurement]] = {cell.index: {} for cell in plan.cells}
         for one in sorted(measurements, key=lambda one: one.block):
             if one.block in self.cells[one.cell]:
@@ -46,6 +54,11 @@ class Measured:
                 if record.status == COMPLETE
             ),
             whole,
+            frozenset(
+                (record.cell, record.block)
+                for record in records
+                if record.status == VOID and not record.metrics
+            ),
         )
 
     def series(self, cell: int, metric: str) -> dict[int, float]:
@@ -80,6 +93,11 @@ class Measured:
     def outages(self, cell: int, blocks: Iterable[int]) -> list[int]:
         """Those of `blocks` in which the cell had an outage."""
         return [block for block in blocks if self.cells[cell][block].outage]
+
+    def failures(self, cell: int) -> list[int]:
+        """Blocks in which the cell could not be measured at all, however often it was tried; not
+        those whose measurement did not meet `require:`."""
+        return sorted(block for failed, block in self._failed if failed == cell)
 
     def warnings(self, cells: Iterable[int]) -> tuple[str, ...]:
         """What was said of the cells' trials, each kind once, with how many trials it befell."""

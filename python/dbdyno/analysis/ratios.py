@@ -80,8 +80,11 @@ def is_percentile(metric: str) -> bool:
 
 
 def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:
-    """Says which of `cells` had an outage in `blocks`; empty if none had."""
+    """Says which of `cells` had an outage in `blocks` or failed altogether in any; empty if none."""
     for cell in dict.fromkeys(cells):
+        if failed := measured.failures(cell):
+            where = f"block {listed([str(block) for block in failed])}"
+            return f"no attempt to measure {_cell(measured, cell)} succeeded in {where}"
         if hit := measured.outages(cell, blocks):
             where = f"block {listed([str(block) for block in hit])}"
             return f"there was an outage in {_cell(measured, cell)}, {where}"

@@ -34,9 +34,12 @@ _COUNTS = re.compile(
 )
 _LEVEL = re.compile(
     r"current|pending|size|length|pages_(data|dirty|free|misc|total|latched)|_lsn|_time|_avg|_max"
-    r"|uptime|history|waiters|percent|ratio|cached$|running|connected|com_|(^|[._])open_",
+    r"|uptime|history|waiters|percent|ratio|cached$|running|connected|com_|(^|[._])open_"
+    r"|_blocks$|free_|memory",
     re.IGNORECASE,
 )
+# What a session is known to stand still for comes before what merely is counted more often.
+_STANDSTILL = re.compile(r"sync|flushes|lock_wait|log_waits|deadlock|conflict|prune", re.IGNORECASE)
 
 Row = tuple[float, float]  # left, right in one block
 
@@ -105,13 +108,15 @@ def _wait(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
 
 def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
     operations = _operations(measured, lead, blocks)
-    if not operations:
-        return ""
-    best, best_size = "", math.log(COUNTER_RATIO_MIN)
+    if not operations or _only_sessions(lead):
+        return ""  # more sessions share what happens anyway: per operation all of it shrinks
+    best, best_size = "", (False, math.log(COUNTER_RATIO_MIN))
     disk = [name for name in _sampled(measured, lead, "disk") if name.endswith("_per_s")]
     for name in [*_sampled(measured, lead, "status"), *disk]:
         if _LEVEL.search(name) or not _COUNTS.search(name):
             continue
+        if not _on_both(measured, lead, blocks, name):
+            continue  # another kind of server, which counts other things
         rows = [
             (left / ops[0], right / ops[1])
             for (left, right), ops in zip(
@@ -125,16 +130,36 @@ def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
         if not _agree([a - b for a, b in rows]) or not _explains(lead, left - right):
             continue
         # A floor on the smaller side, so that "0 against a little" does not beat everything.
-        size = math.log(larger / max(smaller, larger / 1000))
-        if size < best_size:
+        factor = math.log(larger / max(smaller, larger / 1000))
+        size = (_STANDSTILL.search(name) is not None, factor)
+        if factor < math.log(COUNTER_RATIO_MIN) or size < best_size:
             continue
         best_size = size
         more, less = _ordered(measured, lead, left, right)
         best = (
-            f"With {more}, {name.removesuffix('_per_s')} is {describe.number(larger)}"
-            f" per operation, against {describe.number(smaller)} with {less}."
+            f"With {more}, {_said(name)} per operation: {describe.number(larger)},"
+            f" against {describe.number(smaller)} with {less}."
         )
     return best
+
+
+def _only_sessions(lead: Lead) -> bool:
+    """Whether the two cells differ in the number of sessions alone."""
+    return all(name.rpartition(".")[2] == "sessions" for name in lead.left_levels)
+
+
+def _on_both(measured: Measured, lead: Lead, blocks: Sequence[int], name: str) -> bool:
+    """Whether both sides counted it in every block."""
+    sides = [measured.series(cell.index, name) for cell in (lead.left, lead.right)]
+    return all(block in side for side in sides for block in blocks)
+
+
+def _said(name: str) -> str:
+    """`Innodb_data_fsyncs`, `Innodb_data_fsyncs of db`, `disk flushes`."""
+    before, family, counter = f".{name}".rpartition(".status.")
+    if family:
+        return f"{counter} of {before[1:]}" if before else counter
+    return f"disk {name.rpartition('.')[2].removesuffix('_per_s').replace('_', ' ')}"
 
 
 def _cpu(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:

@@ -71,7 +71,11 @@ def _ratios(table: tables.RatioTable) -> Table:
         level, baseline = pairs.pop()
         title = f"{table.metric.column}, {visible(level)} against {visible(baseline)}"
     else:
-        columns += [("level", lambda row: row.level), ("against", lambda row: row.baseline)]
+        factor = f"{table.factor} "  # stands in the title
+        columns += [
+            ("level", lambda row: row.level.removeprefix(factor)),
+            ("against", lambda row: row.baseline.removeprefix(factor)),
+        ]
     if any(row.at for row in table.rows):
         columns.append(("at", lambda row: row.at))
     shown = Table(title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False)
@@ -85,7 +89,7 @@ def _ratios(table: tables.RatioTable) -> Table:
             *(Text(visible(of(row))) for _, of in columns),
             Text(row.ratio, style="bold" if row.clear else "dim"),
             Text(row.interval),
-            Text(row.words if row.clear else "not clear", style="" if row.clear else "dim"),
+            Text(_words(row), style="" if row.clear else "dim"),
         )
     if len(table.rows) > ROWS_MAX:
         shown.caption = f"{len(table.rows) - ROWS_MAX} more rows in the report"
@@ -133,6 +137,13 @@ def _claims(views: list[claims.ClaimView]) -> Table:
             body.append(f"\n{visible(_short(claim.why))}", style="dim")
         shown.add_row(verdict, body)
     return shown
+
+
+def _words(row: tables.RatioRow) -> str:
+    """A ratio in a word or two; from 2 on it stands for itself."""
+    if not row.clear:
+        return "not clear"
+    return "higher" if row.words.endswith(" times as high") else row.words
 
 
 def _parts(body: Text, claim: claims.ClaimView) -> None:
