@@ -80,7 +80,7 @@ def is_percentile(metric: str) -> bool:
 
 
 def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:
-    """Says which of `cells` had an outage in `blocks` or failed altogether in any; empty if none."""
+    """Says which of `cells` had an outage in `blocks` or failed altogether; empty if none."""
     for cell in dict.fromkeys(cells):
         if failed := measured.failures(cell):
             where = f"block {listed([str(block) for block in failed])}"

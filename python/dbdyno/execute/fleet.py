@@ -72,6 +72,7 @@ class Fleet:
         self._on_load = on_load
         self.members: dict[str, Member] = {}
         self.loaded_s = 0.0  # time spent on snapshots so far
+        self._remarks: list[str] = []
 
     @property
     def scratch(self) -> Path:
@@ -83,6 +84,7 @@ class Fleet:
     def start(self, cell: Cell) -> None:
         """Stops what runs, and starts this cell's servers afresh on a copy of loaded data."""
         self.stop()
+        self._remarks.clear()
         for target in cell.targets:
             self._control.check()
             system = systems.load(target.kind)
@@ -108,6 +110,12 @@ class Fleet:
             if member.server:
                 member.server.stop(discard=True)
             shutil.rmtree(self._work(name), ignore_errors=True)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the first trial after a start should know; told once."""
+        told = tuple(self._remarks)
+        self._remarks.clear()
+        return told
 
     def alive(self) -> bool:
         """Whether every server still answers."""
@@ -202,10 +210,11 @@ class Fleet:
         deadline = time.monotonic() + SETTLE_MAX_S
         while (left := _unwritten_bytes()) > SETTLE_BYTES:
             if time.monotonic() > deadline:
-                self._say(
-                    f"{left >> 20} MiB are still being written back after {SETTLE_MAX_S:.0f} s; "
-                    "going on"
+                self._remarks.append(
+                    f"{left >> 20} MiB were still being written back {SETTLE_MAX_S:.0f} s after the"
+                    " servers' start, when this trial began"
                 )
+                self._say(self._remarks[-1])
                 return
             self._control.check()
             time.sleep(0.2)

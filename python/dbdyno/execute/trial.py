@@ -114,7 +114,7 @@ class Trial:
             status="void" if void_reason else "complete",
             started_unix_s=started_unix_s,
             metrics=metrics,
-            warnings=warnings,
+            warnings=(*warnings, *self._fleet.remarks()),
             outages=tuple(e for e in events if e.get("event") == "outage"),
             statements={},
             explain={},
