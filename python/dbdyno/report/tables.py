@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from dbdyno.report.numbers import MISSING, change, edge, interval, percent, sig3
 from dbdyno.store.record import TrialRecord
 
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
+
+SAME = 5e-4  # relative: two numbers that are one when written with three digits
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
         prefix = f"{group}." if len(groups) > 1 else ""
         tps, qps = f"{prefix}transactions_per_s", f"{prefix}operations_per_s"
         cells = [c.metrics for c in findings.cells if tps in c.metrics and qps in c.metrics]
-        if cells and all(c[tps].values == c[qps].values for c in cells):
+        if cells and all(math.isclose(c[tps].mean, c[qps].mean, rel_tol=SAME) for c in cells):
             found.add(tps if findings.headline_metric == qps else qps)
     return frozenset(found)
 
