@@ -13,6 +13,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod text;
+mod wait;
 
 use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
@@ -21,6 +22,7 @@ use dyno_core::workload::{Dialect, Statement};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use wait::Waiters;
 
 /// The family member.
 pub static KIND: DriverKind = DriverKind {
@@ -52,6 +54,7 @@ struct Sqlite {
     /// Whether a missing file is created (loading) or refused (running).
     create: bool,
     busy_timeout: Duration,
+    waiters: Arc<Waiters>,
     protocol: Protocol,
     session_sql: Vec<String>,
     statements: Arc<[Statement]>,
@@ -75,6 +78,7 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
         path,
         create,
         busy_timeout,
+        waiters: Arc::default(),
         protocol: target.protocol,
         session_sql: target.session_sql.clone(),
         statements,

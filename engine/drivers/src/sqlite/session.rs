@@ -3,6 +3,7 @@
 use super::Sqlite;
 use super::errors::{deadline, fatal, server_error, worth_waiting};
 use super::text::Template;
+use super::wait::{Wait, Waiters};
 use dyno_core::driver::{Blocking, Reply};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
@@ -16,9 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms.
 const STEPS_PER_LOOK: i32 = 10_000;
-/// Waits for a lock start short, since most locks are held for microseconds, and double.
-const PAUSE_FIRST: Duration = Duration::from_micros(50);
-const PAUSE_LONGEST: Duration = Duration::from_millis(5);
 
 type RowStatement = rusqlite::Statement<'static>;
 
@@ -30,6 +28,7 @@ pub struct SqliteSession {
     connection: &'static Connection,
     owner: *mut Connection,
     busy_timeout: Duration,
+    waiters: Arc<Waiters>,
     deadline: Deadline,
     /// Between our `BEGIN` and the end of the transaction.
     in_transaction: bool,
@@ -84,30 +83,6 @@ impl Deadline {
     }
 }
 
-/// A bounded wait for a lock. Sleeps are short at first and grow, so that a session neither spins
-/// nor oversleeps the moment the lock is free.
-struct Wait {
-    until: Instant,
-    pause: Duration,
-}
-
-impl Wait {
-    fn new(until: Instant) -> Self {
-        Self { until, pause: PAUSE_FIRST }
-    }
-
-    /// Sleeps once; false when the time is over.
-    fn again(&mut self) -> bool {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return false;
-        }
-        std::thread::sleep(self.pause.min(left));
-        self.pause = (self.pause * 2).min(PAUSE_LONGEST);
-        true
-    }
-}
-
 impl SqliteSession {
     /// The database's path, for messages.
     fn file(&self) -> &str {
@@ -138,6 +113,7 @@ impl SqliteSession {
             connection: unsafe { &*owner },
             owner,
             busy_timeout: driver.busy_timeout,
+            waiters: Arc::clone(&driver.waiters),
             deadline,
             in_transaction: false,
             rendered: Vec::new(),
@@ -202,7 +178,7 @@ impl SqliteSession {
         &mut self,
         mut work: impl FnMut(&mut Self) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        let mut wait = Wait::new(Instant::now() + self.busy_timeout);
+        let mut wait = Wait::new(Instant::now() + self.busy_timeout, Arc::clone(&self.waiters));
         loop {
             match work(self) {
                 Err(error) if worth_waiting(&error) && wait.again() => {}
@@ -289,7 +265,8 @@ impl Blocking for SqliteSession {
             };
             if worth_waiting(&error) {
                 let until = (now + self.busy_timeout).min(end);
-                if wait.get_or_insert_with(|| Wait::new(until)).again() {
+                let start = || Wait::new(until, Arc::clone(&self.waiters));
+                if wait.get_or_insert_with(start).again() {
                     continue;
                 }
             }
