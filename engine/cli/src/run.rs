@@ -84,6 +84,20 @@ mod tests {
     }
 
     #[test]
+    fn a_password_of_the_wrong_type_is_not_repeated() {
+        for password in ["4711", "[\"4711\"]", "{\"4711\": 1}", "4711.5", "true"] {
+            let text = format!(
+                "{{\"schema_version\": 1, \"job\": \"run\", \"trial\": \"t\", \"directory\": \".\", \"seed\": 1, \
+                 \"groups\": [], \"targets\": {{\"db\": {{\"driver\": \"null\", \"address\": \"none\", \
+                 \"password\": {password}}}}}}}"
+            );
+            let error = parse_plan(&text).unwrap_err();
+            assert!(error.what.contains("targets.db.password"), "{error}");
+            assert!(!error.to_string().contains("4711"), "{error}");
+        }
+    }
+
+    #[test]
     fn rubbish_and_surplus_are_errors() {
         assert!(parse_plan("select 1").is_err());
         let plan = "{\"schema_version\": 1, \"job\": \"run\", \"trial\": \"t\", \"directory\": \".\", \"seed\": 1, \

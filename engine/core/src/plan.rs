@@ -4,7 +4,8 @@
 //! these types is committed as `schemas/engine-plan.schema.json`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -95,9 +96,17 @@ pub struct Target {
 }
 
 /// A password. Its `Debug` form does not show it.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(pub String);
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // The error of `String` repeats what it found, and errors are printed and kept.
+        let quoted = |_| D::Error::custom("must be text in quotes");
+        String::deserialize(from).map(Self).map_err(quoted)
+    }
+}
 
 impl Secret {
     /// Whether no password was given.
