@@ -170,7 +170,8 @@ impl Session {
         if let Some(period_ns) = shape.period_ns {
             let arrival = u64::from(self.number) + self.arrivals * u64::from(shape.sessions);
             self.arrivals += 1;
-            let due_ns = self.origin_ns + (arrival as f64 * period_ns) as u64;
+            // A rate of one in centuries is due never, not at once.
+            let due_ns = self.origin_ns.saturating_add((arrival as f64 * period_ns) as u64);
             if due_ns > now_ns {
                 self.state = State::Pacing;
                 return Step::Wait(due_ns);

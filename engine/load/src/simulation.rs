@@ -238,6 +238,13 @@ fn a_rate_is_kept_by_all_sessions_together() {
 }
 
 #[test]
+fn a_rate_beyond_all_time_sends_the_first_arrival_only() {
+    let setup = Setup { sessions: 3, rate_per_s: Some(1e-12), ..Setup::default() };
+    let outcome = simulate(&setup, &One, |_, _, _| (0, None));
+    assert_eq!(outcome.recorder.groups[0].committed(), 1);
+}
+
+#[test]
 fn a_late_session_catches_up_and_latency_is_service_time() {
     let setup = Setup { rate_per_s: Some(100.0), ..Setup::default() };
     // The first transaction takes 95 ms: arrivals 1 to 9 start late, one after the other.
