@@ -7,12 +7,12 @@ use std::io;
 /// Descriptors beside the sessions' own.
 const SPARE_DESCRIPTORS: u64 = 128;
 
-/// Allows this process to open `sessions` connections.
+/// Allows this process to open `descriptors` for its `sessions`.
 ///
 /// # Errors
 /// [`Kind::System`] naming the limit and how to raise it.
-pub fn allow_descriptors(sessions: u64) -> Result<()> {
-    let wanted = sessions + SPARE_DESCRIPTORS;
+pub fn allow_descriptors(sessions: u64, descriptors: u64) -> Result<()> {
+    let wanted = descriptors + SPARE_DESCRIPTORS;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for the call.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0

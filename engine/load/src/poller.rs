@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
-/// Sockets reported by one wait.
-pub const EVENTS: usize = 256;
+/// More sockets than one process can have.
+const PLACES_MAX: usize = 1 << 20;
 
 /// A socket that is ready. `token` is what it was registered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +50,12 @@ pub struct Epoll {
 }
 
 impl Epoll {
-    /// A new instance.
+    /// A new instance that reports up to `sockets` at a time: with room for all of a worker's, none
+    /// that is ready waits for the answers of others, unseen by the lag.
     ///
     /// # Errors
     /// The system's: out of descriptors.
-    pub fn new() -> io::Result<Self> {
+    pub fn new(sockets: usize) -> io::Result<Self> {
         // SAFETY: no pointers; the result is checked.
         let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if fd < 0 {
@@ -62,24 +63,26 @@ impl Epoll {
         }
         // SAFETY: `fd` was just created and belongs to nobody else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let events = vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS].into_boxed_slice();
+        let places = sockets.clamp(1, PLACES_MAX);
+        let events = vec![libc::epoll_event { events: 0, u64: 0 }; places].into_boxed_slice();
         Ok(Self { fd, events, has_pwait2: true })
     }
 
     fn call(&mut self, wait_ns: u64) -> i32 {
-        let (fd, events) = (self.fd.as_raw_fd(), self.events.as_mut_ptr());
+        let (fd, places) = (self.fd.as_raw_fd(), self.events.len() as i32);
+        let events = self.events.as_mut_ptr();
         if self.has_pwait2 {
             let timeout = libc::timespec {
                 tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
                 tv_nsec: (wait_ns % 1_000_000_000) as libc::c_long,
             };
-            // SAFETY: `events` has EVENTS places, `timeout` outlives the call, no signal mask.
+            // SAFETY: `events` has `places` places, `timeout` outlives the call, no signal mask.
             let n = unsafe {
                 libc::syscall(
                     libc::SYS_epoll_pwait2,
                     fd,
                     events,
-                    EVENTS as i32,
+                    places,
                     &raw const timeout,
                     std::ptr::null::<libc::sigset_t>(),
                     0_usize,
@@ -91,8 +94,8 @@ impl Epoll {
             self.has_pwait2 = false;
         }
         let timeout_ms = wait_ns.div_ceil(1_000_000).min(i32::MAX as u64) as i32;
-        // SAFETY: `events` has EVENTS places.
-        unsafe { libc::epoll_wait(fd, events, EVENTS as i32, timeout_ms) }
+        // SAFETY: `events` has `places` places.
+        unsafe { libc::epoll_wait(fd, events, places, timeout_ms) }
     }
 }
 

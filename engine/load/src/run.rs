@@ -30,6 +30,9 @@ const CONNECTS_MAX: usize = 64;
 const START_PATIENCE_NS: u64 = 30_000_000_000;
 /// Longest sleep of the reporter: bounds how late a signal is noticed.
 const SLEEP_MAX: Duration = Duration::from_millis(10);
+/// Files that a blocking session may hold: SQLite has the database, its log or journal, a temporary
+/// one, and for a moment the directory.
+const FILES_A_SESSION: usize = 4;
 /// A session's stack; drivers need little, and thousands must fit.
 const STACK_BYTES: usize = 512 * 1024;
 
@@ -64,8 +67,6 @@ pub fn run(
 ) -> Result<bool> {
     check::run(plan)?;
     machine::pin(&plan.cpus)?;
-    let sessions = plan.groups.iter().map(|group| u64::from(group.sessions)).sum();
-    machine::allow_descriptors(sessions)?;
     let mut classes_left = CLASSES_MAX;
     let built = plan
         .groups
@@ -73,6 +74,8 @@ pub fn run(
         .map(|group| build(plan, group, drivers, workloads, &mut classes_left))
         .collect::<Result<Vec<Built>>>()?;
     let (network, threads) = seats(plan, &built);
+    let descriptors = network.len() + FILES_A_SESSION * threads.len();
+    machine::allow_descriptors((network.len() + threads.len()) as u64, descriptors as u64)?;
     let workers = worker_count(plan, network.len());
     emit(Event::Start {
         schema_version: SCHEMA_VERSION,
@@ -298,7 +301,7 @@ impl Trial<'_> {
             let work = move || {
                 recorder.enter();
                 machine::wait_precisely();
-                let poller = Epoll::new().map_err(|error| {
+                let poller = Epoll::new(seats.len()).map_err(|error| {
                     Error::new(Kind::System, format!("the system has no epoll left: {error}"))
                 })?;
                 let clock = MonotonicClock;

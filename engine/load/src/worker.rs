@@ -11,7 +11,7 @@
 use crate::connecting::Queue;
 use crate::control::{Control, Lane};
 use crate::notice::{Notice, Notices};
-use crate::poller::{EVENTS, Poller, Ready};
+use crate::poller::{Poller, Ready};
 use crate::receiving::{Received, SLOT};
 use crate::recorder::Recorder;
 use crate::seat::{Line, Seat, Stage};
@@ -90,8 +90,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             queue: Queue::new(connects_max, seats.len() as u32),
             instant: VecDeque::new(),
             arena: vec![0; ARENA].into_boxed_slice(),
-            received: Vec::with_capacity(EVENTS),
-            ready: Vec::with_capacity(EVENTS),
+            received: Vec::with_capacity(seats.len()),
+            ready: Vec::with_capacity(seats.len()),
             out: Vec::with_capacity(SLOT),
             plain: Vec::new(),
             spill: Vec::new(),
