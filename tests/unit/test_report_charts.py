@@ -187,3 +187,11 @@ def test_scale_holds_outside_values_at_the_edge() -> None:
     assert log(10) == pytest.approx(100)
     assert log(1000) == 200
     assert math.isclose(scale.Scale(0, 10, 100, 0)(5), 50)
+
+
+def test_an_axis_of_ratios_is_cut_at_a_thousand_unless_the_ratio_lies_beyond() -> None:
+    assert scale.reach(1.2, 947_000.0) == 1000
+    assert scale.reach(1.2, 1e-7) == 0.001
+    assert scale.reach(5000.0, 9000.0) == 5000
+    assert scale.reach(1.2, 1.5) == 1.5
+    assert scale.reach(1.2, None) is None

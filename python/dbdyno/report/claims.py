@@ -24,7 +24,7 @@ from dbdyno.analysis.types import (
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_dot
-from dbdyno.report.charts.scale import ratio_range
+from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import MISSING, count, edge, percent, sig3
 
@@ -177,7 +177,10 @@ def _span(parts: tuple[ClaimPart, ...]) -> tuple[float, float]:
     for part in parts:
         if part.estimate:
             e = part.estimate
-            values += [v for v in (e.ratio, e.ci_low, e.ci_high) if v is not None]
+            ends = (e.ci_low, e.ci_high)
+            if part.kind in _RATIOS:
+                ends = (reach(e.ratio, e.ci_low), reach(e.ratio, e.ci_high))
+            values += [v for v in (e.ratio, *ends) if v is not None]
     return ratio_range(values, unity=all(part.kind in _RATIOS for part in parts))
 
 

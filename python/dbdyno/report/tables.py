@@ -15,7 +15,7 @@ from dbdyno.analysis.types import CellResult, Comparison, Estimate, Findings
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_axis, ratio_dot
-from dbdyno.report.charts.scale import ratio_range
+from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.names import Metric
 from dbdyno.report.numbers import MISSING, change, edge, interval, percent, sig3, times
@@ -23,7 +23,7 @@ from dbdyno.store.record import TrialRecord
 
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
 
-SAME = 5e-4  # relative: two numbers that are one when written with three digits
+SAME = 5e-3  # relative: one operation a transaction, but for those in flight at the end
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ def _ratio_table(
     values = [
         v
         for row in rows
-        for v in (row.ratio.ratio, row.ratio.ci_low, row.ratio.ci_high)
+        for r in (row.ratio,)
+        for v in (r.ratio, reach(r.ratio, r.ci_low), reach(r.ratio, r.ci_high))
         if v is not None and v > 0
     ]
     span = ratio_range(values)

@@ -114,6 +114,14 @@ def ratio_range(values: list[float], unity: bool = True) -> tuple[float, float]:
     return math.exp(low - margin), math.exp(high + margin)
 
 
+def reach(ratio: float, end: float | None) -> float | None:
+    """An interval's end as far as an axis of ratios should show it: a thousand times either way,
+    or as far as the ratio itself lies; beyond, the whisker is cut at the edge."""
+    if end is None:
+        return None
+    return min(max(end, min(0.001, ratio)), max(1000.0, ratio))
+
+
 def wants_log(values: list[float]) -> bool:
     """Whether the levels of a factor grow by factors rather than by steps."""
     ordered = sorted(values)
