@@ -51,6 +51,10 @@ pub trait Driver: Send + Sync {
     fn in_process(&self) -> bool {
         false
     }
+
+    /// The load has ended: blocking calls under way must return soon, with whatever error; nothing
+    /// counts any more.
+    fn stop(&self) {}
 }
 
 /// One connection, of one of three natures.

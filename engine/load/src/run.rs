@@ -268,6 +268,7 @@ impl Trial<'_> {
             }
             let closing = reporter.close();
             control.stop();
+            self.built.iter().for_each(|built| built.driver.stop());
             let mut failure = None;
             for handle in handles {
                 match handle.join() {

@@ -21,6 +21,7 @@ use dyno_core::plan::{Address, Options, Protocol, Target, Tls};
 use dyno_core::workload::{Dialect, Statement};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wait::Waiters;
 
@@ -55,6 +56,8 @@ struct Sqlite {
     create: bool,
     busy_timeout: Duration,
     waiters: Arc<Waiters>,
+    /// The load has ended: every call returns soon.
+    is_stopped: Arc<AtomicBool>,
     protocol: Protocol,
     session_sql: Vec<String>,
     statements: Arc<[Statement]>,
@@ -79,6 +82,7 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
         create,
         busy_timeout,
         waiters: Arc::default(),
+        is_stopped: Arc::default(),
         protocol: target.protocol,
         session_sql: target.session_sql.clone(),
         statements,
@@ -119,5 +123,9 @@ impl Driver for Sqlite {
 
     fn in_process(&self) -> bool {
         true
+    }
+
+    fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
     }
 }

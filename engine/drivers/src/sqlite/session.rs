@@ -12,7 +12,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms.
@@ -56,15 +56,16 @@ impl Drop for SqliteSession {
     }
 }
 
-/// When SQLite must stop, in nanoseconds since `base`; read by the progress handler.
+/// When SQLite must stop, in nanoseconds since `base`, or at once; read by the progress handler.
 struct Deadline {
     base: Instant,
     at_ns: Arc<AtomicU64>,
+    is_stopped: Arc<AtomicBool>,
 }
 
 impl Deadline {
-    fn new() -> Self {
-        Self { base: Instant::now(), at_ns: Arc::new(AtomicU64::new(u64::MAX)) }
+    fn new(is_stopped: Arc<AtomicBool>) -> Self {
+        Self { base: Instant::now(), at_ns: Arc::new(AtomicU64::new(u64::MAX)), is_stopped }
     }
 
     fn set(&self, at: Instant) {
@@ -77,9 +78,10 @@ impl Deadline {
     }
 
     fn watch(&self, connection: &mut Connection) -> rusqlite::Result<()> {
-        let (base, at_ns) = (self.base, self.at_ns.clone());
+        let (base, at_ns, is_stopped) = (self.base, self.at_ns.clone(), self.is_stopped.clone());
         let past = move || base.elapsed().as_nanos() > u128::from(at_ns.load(Ordering::Relaxed));
-        connection.progress_handler(STEPS_PER_LOOK, Some(past))
+        let must_end = move || is_stopped.load(Ordering::Relaxed) || past();
+        connection.progress_handler(STEPS_PER_LOOK, Some(must_end))
     }
 }
 
@@ -103,7 +105,7 @@ impl SqliteSession {
         let failed = |error| fatal(&format!("open {shown}"), &error);
         let mut connection = Connection::open_with_flags(&driver.path, flags).map_err(failed)?;
         connection.busy_timeout(Duration::ZERO).map_err(failed)?;
-        let deadline = Deadline::new();
+        let deadline = Deadline::new(Arc::clone(&driver.is_stopped));
         deadline.watch(&mut connection).map_err(failed)?;
         let owner = Box::into_raw(Box::new(connection));
         let mut session = Self {
@@ -173,6 +175,10 @@ impl SqliteSession {
         Ok(())
     }
 
+    fn may_wait(&self) -> bool {
+        !self.deadline.is_stopped.load(Ordering::Relaxed)
+    }
+
     /// Runs `work` until it is not refused for a lock any more, at most `busy_timeout` long.
     fn patiently<T>(
         &mut self,
@@ -181,7 +187,7 @@ impl SqliteSession {
         let mut wait = Wait::new(Instant::now() + self.busy_timeout, Arc::clone(&self.waiters));
         loop {
             match work(self) {
-                Err(error) if worth_waiting(&error) && wait.again() => {}
+                Err(error) if worth_waiting(&error) && self.may_wait() && wait.again() => {}
                 result => return result,
             }
         }
@@ -263,7 +269,7 @@ impl Blocking for SqliteSession {
                 Ok(reply) => break reply,
                 Err(error) => error,
             };
-            if worth_waiting(&error) {
+            if worth_waiting(&error) && self.may_wait() {
                 let until = (now + self.busy_timeout).min(end);
                 let start = || Wait::new(until, Arc::clone(&self.waiters));
                 if wait.get_or_insert_with(start).again() {

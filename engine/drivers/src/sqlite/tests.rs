@@ -193,6 +193,27 @@ fn a_deadline_stops_a_statement_and_leaves_the_session_usable() {
 }
 
 #[test]
+fn the_end_of_the_load_stops_statements_and_waits() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let target = target(&loaded(directory.path()), json!({}), Protocol::Prepared);
+    let driver = (KIND.build)(&target, statements()).expect("a driver");
+    let session = || match driver.session(0) {
+        Ok(Session::Blocking(session)) => session,
+        _ => panic!("sqlite blocks"),
+    };
+    let (mut works, mut holds, mut waits) = (session(), session(), session());
+    assert_eq!(run(&mut *holds, BEGIN_WRITE, &[], MINUTE), ok(0, 0));
+    std::thread::scope(|scope| {
+        let works = scope.spawn(move || run(&mut *works, ENDLESS, &[I(0)], MINUTE));
+        let waits = scope.spawn(move || run(&mut *waits, BEGIN_WRITE, &[], MINUTE));
+        driver.stop();
+        assert_eq!(code(&works.join().expect("no panic")), "SQLITE_INTERRUPT");
+        assert_eq!(code(&waits.join().expect("no panic")), "SQLITE_BUSY");
+    });
+    assert_eq!(holds.rollback(), Ok(()));
+}
+
+#[test]
 fn refusals_are_data() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = loaded(directory.path());
