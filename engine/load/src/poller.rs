@@ -152,3 +152,27 @@ impl Poller for SimulatedPoller {
         Err(io::Error::other("simulated time has no sockets"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn all_ready_sockets_are_reported_at_once() {
+        const SOCKETS: usize = 300;
+        let mut epoll = Epoll::new(SOCKETS).unwrap();
+        let mut pairs: Vec<_> = (0..SOCKETS).map(|_| UnixStream::pair().unwrap()).collect();
+        for (token, (mine, theirs)) in pairs.iter_mut().enumerate() {
+            epoll.watch(mine.as_raw_fd(), token as u64, false, false).unwrap();
+            theirs.write_all(b"x").unwrap();
+        }
+        let mut ready = Vec::new();
+        epoll.wait(0, 1_000_000_000, &mut ready).unwrap();
+        let mut tokens: Vec<u64> = ready.iter().map(|event| event.token).collect();
+        tokens.sort_unstable();
+        assert!(tokens.into_iter().eq(0..SOCKETS as u64));
+        assert!(ready.iter().all(|event| event.readable && !event.is_closing));
+    }
+}
