@@ -197,10 +197,13 @@ SHARED = {  # of `systems/`: what members share, and is none itself
     "logtail",
     "lost",
     "mysqlfamily",
+    "mysqlserver",
     "owner",
     "places",
+    "postgresserver",
     "process",
     "scratch",
+    "starting",
     "verify",
     "words",
 }

@@ -35,6 +35,7 @@ from running import wait_for
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
+from dbdyno.systems import starting
 from dbdyno.systems.base import Server, TargetPlan
 
 pytestmark = pytest.mark.live
@@ -313,7 +314,7 @@ def test_memory_is_not_rounded_by_the_server(kind: str, mebibytes: int) -> None:
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_hung_server_is_killed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module(
-        "dbdyno.systems." + ("postgres" if kind == "postgres" else "mysqlfamily")
+        "dbdyno.systems." + ("postgresserver" if kind == "postgres" else "mysqlserver")
     )
     monkeypatch.setattr(module, "CONTROL_TIMEOUT_S", 1)
     monkeypatch.setattr(module, "HUNG_TIMEOUT_S", 0.5)
@@ -347,16 +348,13 @@ def test_a_port_in_use_is_an_error_that_names_it(kind: str) -> None:
 def test_a_port_that_someone_takes_first_is_tried_elsewhere(
     kind: str, monkeypatch: pytest.MonkeyPatch, temp: Path
 ) -> None:
-    module = importlib.import_module(
-        "dbdyno.systems." + ("postgres" if kind == "postgres" else "mysqlfamily")
-    )
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         taken = holder.getsockname()[1]
-        free = module.free_port
+        free = starting.free_port
         ports = iter([taken])
-        monkeypatch.setattr(module, "free_port", lambda: next(ports, None) or free())
+        monkeypatch.setattr(starting, "free_port", lambda: next(ports, None) or free())
         with running(kind) as (_, server):
             assert server.port != taken  # type: ignore[attr-defined]
             assert len(list(temp.iterdir())) == 1, "the first attempt's sockets are gone"

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.systems import mysql, mysqlfamily, postgres, verify, words
+from dbdyno.systems import (
+    mysql,
+    mysqlfamily,
+    mysqlserver,
+    postgres,
+    postgresserver,
+    verify,
+    words,
+)
 from dbdyno.systems.account import Account
 from dbdyno.systems.base import DURABILITY, ISOLATION, TargetPlan
 
@@ -217,7 +225,7 @@ def test_verify_names_what_was_asked_and_what_is() -> None:
     effective = {"join_buffer_size": "999936", "optimizer_switch": "a=on,b=off", "mode": "x"}
     verify.check("mariadb", {"optimizer_switch": "b=off"}, effective, aliases={})
     verify.check("mariadb", {"option": "x"}, effective, aliases={"option": "mode"})
-    with pytest.raises(DynoError, match="join_buffer_size=1000001, the server uses 999936"):
+    with pytest.raises(DynoError, match="`join_buffer_size: 1000001`, the server uses 999936"):
         verify.check("mariadb", {"join_buffer_size": "1000001"}, effective, aliases={})
     with pytest.raises(DynoError) as caught:
         verify.check("mariadb", {"join_bufer_size": "1"}, effective, aliases={})
@@ -239,7 +247,7 @@ def test_verify_names_what_was_asked_and_what_is() -> None:
     ],
 )
 def test_postgres_units(value: str, unit: str | None, units: float | None) -> None:
-    assert postgres.in_units(value, unit) == units
+    assert postgresserver.in_units(value, unit) == units
 
 
 def test_a_scram_verifier_is_the_one_that_postgres_would_make() -> None:
@@ -247,7 +255,7 @@ def test_a_scram_verifier_is_the_one_that_postgres_would_make() -> None:
     import base64
 
     salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
-    made = postgres.scram_verifier("pencil", salt=salt)
+    made = postgresserver.scram_verifier("pencil", salt=salt)
     assert made == (
         "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
         "WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
@@ -292,7 +300,7 @@ def test_postgresql_conf_quotes_everything() -> None:
     ],
 )
 def test_process_list_states(command: str, state: str, named: str) -> None:
-    assert mysqlfamily.session_state(command, state) == named
+    assert mysqlserver.session_state(command, state) == named
 
 
 @pytest.mark.parametrize(
@@ -306,14 +314,14 @@ def test_process_list_states(command: str, state: str, named: str) -> None:
     ],
 )
 def test_pg_stat_activity_states(row: tuple[str | None, ...], named: str) -> None:
-    assert postgres.session_state(*row) == named
+    assert postgresserver.session_state(*row) == named
 
 
 def test_levels_are_told_from_sums() -> None:
     levels = ("Threads_running", "Innodb_buffer_pool_pages_dirty", "Qcache_free_memory", "Uptime")
     sums = ("Threads_created", "Questions", "Innodb_rows_read", "Qcache_hits", "Opened_tables")
-    assert all(map(mysqlfamily.is_gauge, levels))
-    assert not any(map(mysqlfamily.is_gauge, sums))
+    assert all(map(mysqlserver.is_gauge, levels))
+    assert not any(map(mysqlserver.is_gauge, sums))
 
 
 # ---- binaries

@@ -16,6 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.systems import logtail, mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
+from dbdyno.systems.mysqlserver import USER, Family
 from dbdyno.systems.places import program
 from dbdyno.systems.process import run_guarded
 
@@ -151,7 +152,7 @@ def login_sql(password: str) -> list[str]:
         "FLUSH PRIVILEGES",
     ]
     for host in ("localhost", "127.0.0.1"):
-        user = f"'{mysqlfamily.USER}'@'{host}'"
+        user = f"'{USER}'@'{host}'"
         statements += [
             f"CREATE OR REPLACE USER {user} IDENTIFIED BY PASSWORD '*{digest}'",
             f"GRANT ALL PRIVILEGES ON *.* TO {user} WITH GRANT OPTION",
@@ -159,7 +160,7 @@ def login_sql(password: str) -> list[str]:
     return statements
 
 
-FAMILY = mysqlfamily.Family(
+FAMILY = Family(
     kind="mariadb",
     account="mysql",
     isolation_variable="tx_isolation",

@@ -15,6 +15,7 @@ from dbdyno.errors import DynoError
 from dbdyno.systems import logtail, mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.mysqlserver import USER, Family
 from dbdyno.systems.places import program
 from dbdyno.systems.process import run_guarded
 
@@ -187,7 +188,7 @@ def login_sql(password: str) -> list[str]:
     give caching_sha2_password a hash; the file is private and removed once the server is up."""
     statements = []
     for host in ("localhost", "127.0.0.1"):
-        user = f"'{mysqlfamily.USER}'@'{host}'"
+        user = f"'{USER}'@'{host}'"
         statements += [
             f"CREATE USER IF NOT EXISTS {user}",
             f"ALTER USER {user} IDENTIFIED BY '{password}'",
@@ -196,7 +197,7 @@ def login_sql(password: str) -> list[str]:
     return [*statements, "DROP USER IF EXISTS 'root'@'localhost'"]
 
 
-FAMILY = mysqlfamily.Family(
+FAMILY = Family(
     kind="mysql",
     account="mysql",
     isolation_variable="transaction_isolation",
