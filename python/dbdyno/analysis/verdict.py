@@ -427,7 +427,8 @@ def _summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> st
     if verdict == SUPPORTED:
         small = sum(part.small for part in parts)
         extra = f"; {small} of them real but too small to matter" if small else ""
-        return f"all {len(parts)} comparisons support it{extra}"
+        every = "both" if len(parts) == 2 else f"all {len(parts)}"
+        return f"{every} comparisons support it{extra}"
     if verdict == REFUTED:
         refute = "refutes" if len(which) == 1 else "refute"
         return f"{len(which)} of {len(parts)} comparisons {refute} it; at {at}: {which[0].why}"
