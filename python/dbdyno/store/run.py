@@ -389,6 +389,8 @@ class Run:
             return
         if any(directory.iterdir()):
             self._move(trial, "partial", keep=1)
+        else:
+            directory.rmdir()
 
     def _drop_temporary(self) -> None:
         """Removes the half-written files of processes that were killed."""
