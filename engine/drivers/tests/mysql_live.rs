@@ -241,12 +241,15 @@ fn rows(rows: u32) -> Vec<u8> {
 }
 
 #[test]
-fn both_ways_of_bulk_loading_store_the_same() {
+fn all_ways_of_bulk_loading_store_the_same() {
     let Some(server) = server("") else { return };
     let mut sums = vec![];
     for (bulk, mode) in [
         ("infile", ""),
         ("insert", ""),
+        ("array", ""),
+        ("auto", ""),
+        ("array", "NO_BACKSLASH_ESCAPES"),
         ("infile", "NO_BACKSLASH_ESCAPES"),
         ("insert", "NO_BACKSLASH_ESCAPES"),
     ] {
@@ -281,9 +284,48 @@ fn both_ways_of_bulk_loading_store_the_same() {
 }
 
 #[test]
-fn a_server_without_local_infile_gets_inserts() {
+fn arrays_hold_any_bytes_and_are_all_or_nothing() {
+    let Some(server) = server("max_allowed_packet=64K") else { return };
+    let mut who = native(&server, Protocol::Prepared);
+    who.options.insert("bulk".into(), "array".into());
+    let mut connection = Connection::open(&who, &[]).unwrap();
+    let text =
+        b"-1\t-9223372036854775808\ta\\tb\\nc\\rd\\0e\\\\'\"\xc3\xa9\xf0\x9f\x98\x80\n2\t\\N\t\n";
+    for cut in [0, 30, text.len() - 1] {
+        connection.must("TRUNCATE t");
+        let pieces = [&text[..cut], &text[cut..]];
+        let reply = connection.load("t", &["id", "k", "c"], &pieces).unwrap();
+        assert_eq!((reply.error, reply.affected), (None, 2));
+        let row = connection.value("SELECT CONCAT(k,' ',HEX(c)) FROM t WHERE id=-1").unwrap();
+        assert_eq!(row, "-9223372036854775808 6109620A630D6400655C2722C3A9F09F9880");
+        let empty = connection.value("SELECT k IS NULL AND c='' FROM t WHERE id=2");
+        assert_eq!(empty.as_deref(), Some("1"));
+    }
+    // A duplicate in the first array: those behind it are undone as well.
+    let mut text = b"2\t0\tx\n".to_vec();
+    text.extend((10..20_000).flat_map(|id| format!("{id}\t{id}\tx\n").into_bytes()));
+    let reply = connection.load("t", &["id", "k", "c"], &[&text]).unwrap();
+    assert_eq!((reply.affected, reply.error.unwrap().code.as_str()), (0, "1062"));
+    assert_eq!(connection.value("SELECT COUNT(*) FROM t").as_deref(), Some("2"));
+    // In somebody's transaction, it is theirs to end.
+    connection.must("BEGIN");
+    let reply = connection.load("t", &["id"], &[b"3\n4\n"]).unwrap();
+    assert_eq!((reply.error, reply.affected), (None, 2));
+    connection.must("ROLLBACK");
+    assert_eq!(connection.value("SELECT COUNT(*) FROM t").as_deref(), Some("2"));
+    let reply = connection.load("t", &["id", "c"], &[b"5\t\xff\n"]).unwrap();
+    assert_eq!(reply.error.unwrap().code, "1366", "no UTF-8");
+    let left = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
+                WHERE VARIABLE_NAME='PREPARED_STMT_COUNT'";
+    assert_eq!(connection.value(left).as_deref(), Some("0"), "statements are closed");
+}
+
+#[test]
+fn inserts_keep_to_the_longest_packet_and_tell_of_refusals() {
     let Some(server) = server("local_infile=OFF\nmax_allowed_packet=64K") else { return };
-    let mut connection = Connection::open(&native(&server, Protocol::Prepared), &[]).unwrap();
+    let mut inserting = native(&server, Protocol::Prepared);
+    inserting.options.insert("bulk".into(), "insert".into());
+    let mut connection = Connection::open(&inserting, &[]).unwrap();
     for offset in [0, 1] {
         connection.must("TRUNCATE t");
         let text = rows(10_000 + offset);

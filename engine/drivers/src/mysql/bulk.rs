@@ -1,5 +1,6 @@
-//! Bulk loading: LOAD DATA LOCAL, or INSERT statements of many rows where the server refuses it
-//! (MySQL 8 and 9 do by default).
+//! Bulk loading: a prepared INSERT executed for arrays of rows where the server can (MariaDB), else
+//! LOAD DATA LOCAL, or INSERT statements of many rows where the server refuses that (MySQL 8 and 9
+//! do by default).
 //!
 //! Rows come as text: columns separated by a tab, rows ended by a line feed; a backslash, tab,
 //! line feed, carriage return or zero byte in a value is written `\\`, `\t`, `\n`, `\r`, `\0`, and
@@ -7,12 +8,14 @@
 //! literal, so that INSERTs are made of it without decoding.
 //!
 //! LOAD DATA LOCAL skips rows with duplicate keys where INSERT refuses them: compare `affected`
-//! with the rows sent.
+//! with the rows sent. Arrays of one load are one transaction, as LOAD DATA is; INSERTs as text
+//! commit one by one.
 //!
-//! Sources: MySQL reference manual, "LOAD DATA Statement"; MySQL protocol, "LOCAL INFILE Request".
+//! Sources: MySQL reference manual, "LOAD DATA Statement"; MySQL protocol, "LOCAL INFILE Request";
+//! MariaDB knowledge base, "COM_STMT_BULK_EXECUTE".
 
 use super::codes::Refusal;
-use super::flags::command;
+use super::flags::{command, field_type};
 use super::packet;
 use super::statement::{put_name, put_quoted};
 use memchr::memchr;
@@ -23,6 +26,19 @@ pub const INFILE_NAME: &str = "dbdyno";
 /// Wanted size of one INSERT, bytes: past this, bigger ones load no faster.
 const INSERT_BYTES: usize = 512 << 10;
 
+/// Wanted size of one array of rows, bytes.
+const ARRAY_BYTES: usize = 256 << 10;
+
+/// Flag of an array: its parameters' types go along.
+const SEND_TYPES: u16 = 128;
+
+/// What precedes a value, and stands for one that is NULL.
+const INDICATOR_NONE: u8 = 0;
+const INDICATOR_NULL: u8 = 1;
+
+/// The most that a value grows by in an array: its indicator and its length.
+const ARRAY_VALUE_BYTES: usize = 10;
+
 /// Longest piece of the file in one packet, bytes.
 const INFILE_PACKET_BYTES_MAX: usize = 1 << 20;
 
@@ -32,8 +48,10 @@ const PACKET_MARGIN_BYTES: usize = 1024;
 /// How rows are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// LOAD DATA LOCAL, or INSERT where that is refused.
+    /// Arrays where the server takes them, else LOAD DATA LOCAL, or INSERT where that is refused.
     Auto,
+    /// Arrays of rows for a prepared INSERT only (MariaDB).
+    Array,
     /// LOAD DATA LOCAL only.
     Infile,
     /// INSERT only.
@@ -58,6 +76,26 @@ pub fn put_load_data(out: &mut Vec<u8>, table: &str, columns: &[&str], backslash
     packet::finish(out, at, 0);
 }
 
+/// Appends the preparation of an INSERT of one row.
+pub fn put_prepare_insert(out: &mut Vec<u8>, table: &str, columns: &[&str]) {
+    let at = packet::start(out);
+    out.push(command::STMT_PREPARE);
+    put_insert(out, table, columns);
+    for index in 0..columns.len() {
+        out.extend_from_slice(if index == 0 { b"(?" } else { b",?" });
+    }
+    out.push(b')');
+    packet::finish(out, at, 0);
+}
+
+fn put_insert(out: &mut Vec<u8>, table: &str, columns: &[&str]) {
+    out.extend_from_slice(b"INSERT INTO ");
+    put_name(out, table);
+    out.push(b' ');
+    put_columns(out, columns);
+    out.extend_from_slice(b" VALUES ");
+}
+
 fn put_columns(out: &mut Vec<u8>, columns: &[&str]) {
     for (index, column) in columns.iter().enumerate() {
         out.push(if index == 0 { b'(' } else { b',' });
@@ -71,16 +109,30 @@ pub fn put_infile_data(out: &mut Vec<u8>, seq: u8, rows: &[u8]) -> u8 {
     rows.chunks(INFILE_PACKET_BYTES_MAX).fold(seq, |seq, piece| packet::write(out, seq, piece))
 }
 
-/// A bulk load by INSERT statements. They are sent one behind the other without waiting, so that
+/// How rows travel.
+#[derive(Debug)]
+enum Form {
+    /// INSERT statements as text.
+    Text { backslash: bool },
+    /// Executions of a prepared INSERT of so many columns.
+    Array { columns: usize },
+}
+
+/// A bulk load by INSERT statements, as text or prepared. They are sent one behind the other without waiting, so that
 /// the server never idles; the transport's buffers bound how far they run ahead.
 #[derive(Debug)]
 pub struct Inserts {
-    /// `INSERT INTO t (a,b) VALUES `.
+    /// What every request begins with, its command included: `INSERT INTO t (a,b) VALUES `, or
+    /// statement number, flags and types.
     prefix: Vec<u8>,
     /// Size at which a statement is sent.
     bytes_wanted: usize,
-    backslash: bool,
-    /// The statement being built, empty or longer than the prefix.
+    form: Form,
+    /// The prepared statement, where there is one.
+    pub statement_id: Option<u32>,
+    /// What is loaded is a transaction, begun and ended here.
+    pub transaction: bool,
+    /// The request being built, empty or longer than the prefix.
     statement: Vec<u8>,
     /// A row whose end has not come yet.
     partial: Vec<u8>,
@@ -97,15 +149,32 @@ pub struct Inserts {
 impl Inserts {
     /// For one table. `max_allowed_packet` as the server says, if it does.
     pub fn new(table: &str, columns: &[&str], backslash: bool) -> Self {
-        let mut prefix = b"INSERT INTO ".to_vec();
-        put_name(&mut prefix, table);
-        prefix.push(b' ');
-        put_columns(&mut prefix, columns);
-        prefix.extend_from_slice(b" VALUES ");
+        let mut prefix = vec![command::QUERY];
+        put_insert(&mut prefix, table, columns);
+        Self::with(Form::Text { backslash }, prefix, INSERT_BYTES)
+    }
+
+    /// For the table of the INSERT that was prepared as `statement_id`.
+    pub fn prepared(statement_id: u32, columns: usize) -> Self {
+        let mut prefix = vec![command::STMT_BULK_EXECUTE];
+        prefix.extend_from_slice(&statement_id.to_le_bytes());
+        prefix.extend_from_slice(&SEND_TYPES.to_le_bytes());
+        // Numbers too, as digits: rows do not say which of their columns are numbers. As bytes,
+        // since strings of characters cost the server more (MariaDB 10.11:
+        // 4.8 instead of 3.6 s of CPU for a million rows of oltp).
+        (0..columns).for_each(|_| prefix.extend_from_slice(&[field_type::BLOB, 0]));
+        let mut inserts = Self::with(Form::Array { columns }, prefix, ARRAY_BYTES);
+        inserts.statement_id = Some(statement_id);
+        inserts
+    }
+
+    fn with(form: Form, prefix: Vec<u8>, bytes_wanted: usize) -> Self {
         Self {
             prefix,
-            bytes_wanted: INSERT_BYTES,
-            backslash,
+            bytes_wanted,
+            form,
+            statement_id: None,
+            transaction: false,
             statement: vec![],
             partial: vec![],
             outstanding: 0,
@@ -153,21 +222,55 @@ impl Inserts {
     }
 
     fn row(&mut self, line: &[u8], out: &mut Vec<u8>) {
-        // Quotes are doubled: twice the line is the most that a row can grow to, and the comma.
-        let row_bytes_max = 2 * line.len() + 16;
+        let row_bytes_max = match self.form {
+            // Quotes are doubled: twice the line is the most that a row can grow to, and the comma.
+            Form::Text { .. } => 2 * line.len() + 16,
+            Form::Array { columns } => line.len() + ARRAY_VALUE_BYTES * columns,
+        };
         if self.statement.len() + row_bytes_max > self.bytes_wanted {
             self.send(out);
         }
-        if self.statement.is_empty() {
+        let first = self.statement.is_empty();
+        if first {
             self.statement.extend_from_slice(&self.prefix);
-        } else {
+        }
+        match self.form {
+            Form::Text { backslash } => self.text_row(first, line, backslash),
+            Form::Array { .. } => self.array_row(line),
+        }
+    }
+
+    fn array_row(&mut self, line: &[u8]) {
+        let escapes = memchr(b'\\', line).is_some();
+        let mut rest = line;
+        loop {
+            let end = memchr(b'\t', rest).unwrap_or(rest.len());
+            let cell = &rest[..end];
+            if !escapes {
+                self.statement.push(INDICATOR_NONE);
+                packet::put_lenenc_bytes(&mut self.statement, cell);
+            } else if cell == b"\\N" {
+                self.statement.push(INDICATOR_NULL);
+            } else {
+                self.statement.push(INDICATOR_NONE);
+                packet::put_lenenc_bytes(&mut self.statement, &unescape(cell));
+            }
+            if end == rest.len() {
+                break;
+            }
+            rest = &rest[end + 1..];
+        }
+    }
+
+    fn text_row(&mut self, first: bool, line: &[u8], backslash: bool) {
+        if !first {
             self.statement.push(b',');
         }
         self.statement.push(b'(');
         let mut rest = line;
         loop {
             let end = memchr(b'\t', rest).unwrap_or(rest.len());
-            self.cell(&rest[..end]);
+            self.cell(&rest[..end], backslash);
             if end == rest.len() {
                 break;
             }
@@ -177,12 +280,12 @@ impl Inserts {
         self.statement.push(b')');
     }
 
-    fn cell(&mut self, cell: &[u8]) {
+    fn cell(&mut self, cell: &[u8], backslash: bool) {
         if cell == b"\\N" {
             self.statement.extend_from_slice(b"NULL");
         } else if memchr(b'\\', cell).is_none() {
-            put_quoted(&mut self.statement, cell, self.backslash);
-        } else if self.backslash {
+            put_quoted(&mut self.statement, cell, backslash);
+        } else if backslash {
             // Its escapes are the literal's escapes; only quotes want doubling.
             put_quoted(&mut self.statement, cell, false);
         } else {
@@ -194,10 +297,7 @@ impl Inserts {
         if self.statement.is_empty() || self.refusal.is_some() {
             return;
         }
-        let at = packet::start(out);
-        out.push(command::QUERY);
-        out.extend_from_slice(&self.statement);
-        packet::finish(out, at, 0);
+        packet::write(out, 0, &self.statement);
         self.statement.clear();
         self.outstanding += 1;
     }
@@ -277,6 +377,33 @@ mod tests {
     }
 
     #[test]
+    fn rows_become_arrays_wherever_they_are_cut() {
+        let rows = b"1\tit's\n2\ta\\tb\\\\\\0\n3\t\\N\n\t\n";
+        for cut in 0..=rows.len() {
+            let (mut inserts, mut out) = (Inserts::prepared(0x0102, 2), vec![]);
+            inserts.rows(&rows[..cut], &mut out);
+            inserts.rows(&rows[cut..], &mut out);
+            assert!(out.is_empty());
+            inserts.end(&mut out);
+            let mut want = b"\xfa\x02\x01\0\0\x80\0\xfc\0\xfc\0".to_vec();
+            want.extend_from_slice(b"\0\x011\0\x04it's");
+            want.extend_from_slice(b"\0\x012\0\x05a\tb\\\0");
+            want.extend_from_slice(b"\0\x013\x01");
+            want.extend_from_slice(b"\0\0\0\0");
+            assert_eq!(packet::header(&out), Some((want.len(), 0)));
+            assert_eq!(&out[4..], want);
+            assert_eq!(inserts.outstanding, 1);
+        }
+    }
+
+    #[test]
+    fn an_insert_of_one_row_is_prepared() {
+        let mut out = vec![];
+        put_prepare_insert(&mut out, "t", &["a", "b"]);
+        assert_eq!(&out[4..], b"\x16INSERT INTO `t` (`a`,`b`) VALUES (?,?)");
+    }
+
+    #[test]
     fn nothing_in_nothing_out() {
         let (mut inserts, mut out) = (Inserts::new("t", &["a"], true), vec![]);
         inserts.end(&mut out);
@@ -284,6 +411,35 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn arrays_hold_all_rows_and_no_packet_outgrows_the_server(
+            cells in prop::collection::vec("[a-z\\x00-\\x1f]{0,300}", 0..40),
+        ) {
+            let (mut inserts, mut out) = (Inserts::prepared(1, 1), vec![]);
+            inserts.limit(1024 + 400);
+            for cell in &cells {
+                let escaped = cell.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n");
+                inserts.rows(escaped.as_bytes(), &mut out);
+                inserts.rows(b"\n", &mut out);
+            }
+            inserts.end(&mut out);
+            let (mut rest, mut seen, mut packets) = (&out[..], vec![], 0);
+            while let Some((length, _)) = packet::header(rest) {
+                // A single row may need more than is wanted: 300 bytes, all escaped.
+                prop_assert!(length <= 700);
+                packets += 1;
+                let mut fields = packet::Fields(&rest[4 + 9..4 + length]);
+                while let Some(indicator) = fields.u8() {
+                    prop_assert_eq!(indicator, INDICATOR_NONE);
+                    seen.push(fields.lenenc_bytes().unwrap().unwrap().to_vec());
+                }
+                rest = &rest[4 + length..];
+            }
+            prop_assert_eq!(packets, inserts.outstanding);
+            let want: Vec<_> = cells.iter().map(|cell| cell.as_bytes().to_vec()).collect();
+            prop_assert_eq!(seen, want);
+        }
+
         #[test]
         fn no_statement_outgrows_the_server(lines in prop::collection::vec("[a-z']{0,60}", 0..40)) {
             let (mut inserts, mut out) = (Inserts::new("t", &["a"], true), vec![]);

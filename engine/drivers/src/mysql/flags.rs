@@ -39,10 +39,16 @@ pub mod capability {
 pub mod extended {
     /// Column definitions of a prepared statement are left out while they are what was sent before.
     pub const CACHE_METADATA: u32 = 1 << 4;
+    /// A prepared statement is executed for many rows at once.
+    pub const STMT_BULK: u32 = 1 << 2;
 }
 
 /// Status flags in OK and EOF packets.
 pub mod status {
+    /// A transaction is open.
+    pub const IN_TRANSACTION: u16 = 0x0001;
+    /// Each statement commits.
+    pub const AUTOCOMMIT: u16 = 0x0002;
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 0x0008;
     /// A backslash in a string literal is a plain character.
@@ -75,12 +81,16 @@ pub mod command {
     pub const STMT_RESET: u8 = 0x1a;
     /// Multi-statements on or off.
     pub const SET_OPTION: u8 = 0x1b;
+    /// Execute a prepared statement for many rows; MariaDB.
+    pub const STMT_BULK_EXECUTE: u8 = 0xfa;
 }
 
 /// Types of parameters and columns.
 pub mod field_type {
     /// 64-bit integer.
     pub const LONGLONG: u8 = 0x08;
+    /// Bytes, length-encoded; the server looks for no characters in them.
+    pub const BLOB: u8 = 0xfc;
     /// Character string, length-encoded.
     pub const VAR_STRING: u8 = 0xfd;
 }

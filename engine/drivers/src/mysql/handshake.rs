@@ -113,10 +113,10 @@ impl Agreed {
             wanted |= capability::CONNECT_WITH_DB;
         }
         let capabilities = wanted & greeting.capabilities;
-        let mut extended = 0;
+        let mut extended = greeting.extended & extended::STMT_BULK;
         // Without DEPRECATE_EOF documents differ on whether an EOF follows omitted definitions.
         if cache_metadata && capabilities & capability::DEPRECATE_EOF != 0 {
-            extended = greeting.extended & extended::CACHE_METADATA;
+            extended |= greeting.extended & extended::CACHE_METADATA;
         }
         Self { capabilities, extended }
     }
@@ -129,6 +129,11 @@ impl Agreed {
     /// Whether result sets say if their column definitions follow.
     pub fn caches_metadata(&self) -> bool {
         self.extended & extended::CACHE_METADATA != 0
+    }
+
+    /// Whether a prepared statement can be executed for many rows at once.
+    pub fn binds_arrays(&self) -> bool {
+        self.extended & extended::STMT_BULK != 0
     }
 
     fn put_head(&self, out: &mut Vec<u8>) {
@@ -219,6 +224,7 @@ mod tests {
         assert_eq!(greeting.extended, 0x1d);
         assert!(Agreed::new(&greeting, false, true, true).caches_metadata());
         assert!(!Agreed::new(&greeting, false, true, false).caches_metadata());
+        assert!(Agreed::new(&greeting, false, true, false).binds_arrays());
     }
 
     #[test]
@@ -247,7 +253,8 @@ mod tests {
         assert_eq!(packet::header(&out), Some((out.len() - 4, 1)));
         assert_eq!(&out[4..8], agreed.capabilities.to_le_bytes());
         assert_eq!(agreed.capabilities & capability::CLIENT_MYSQL, 0);
-        assert_eq!(&out[32..36], extended::CACHE_METADATA.to_le_bytes());
+        let extended = extended::CACHE_METADATA | extended::STMT_BULK;
+        assert_eq!(&out[32..36], extended.to_le_bytes());
         let mut tail = b"u\0\x14".to_vec();
         tail.extend_from_slice(&[7; 20]);
         tail.extend_from_slice(b"d\0mysql_native_password\0");

@@ -7,11 +7,11 @@
 //! | `handshake`, `auth`, `login` | from the greeting to the server's OK |
 //! | `statement` | requests on their way out |
 //! | `reply`, `codes` | replies on their way in, and what their error numbers mean |
-//! | `bulk` | LOAD DATA LOCAL, INSERTs of many rows |
+//! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
 //! | `wire` | one connection: all of these in order |
 //!
-//! Options: `bulk: auto | infile | insert` (auto: LOAD DATA LOCAL, INSERTs where the server refuses
-//! it) and `metadata: cached | full` (cached: MariaDB leaves out the column definitions of a
+//! Options: `bulk: auto | array | infile | insert` (auto: arrays of rows where the server takes them,
+//! as MariaDB does, else LOAD DATA LOCAL, INSERTs where the server refuses it) and `metadata: cached | full` (cached: MariaDB leaves out the column definitions of a
 //! prepared statement that it has sent before, as its own connectors ask it to; MySQL has no
 //! equal and always sends them).
 //!
@@ -46,8 +46,9 @@ pub static KIND: DriverKind = DriverKind {
     options: &[
         DriverOption {
             name: "bulk",
-            about: "how rows are loaded: infile (LOAD DATA LOCAL), insert (many rows a statement), \
-                    auto (infile where the server allows it)",
+            about: "how rows are loaded: array (a prepared INSERT for many rows, MariaDB only), \
+                    infile (LOAD DATA LOCAL), insert (many rows a statement), auto (array where \
+                    the server has it, else infile where it allows it, else insert)",
             default: "\"auto\"",
         },
         DriverOption {
@@ -129,6 +130,7 @@ fn read_options(options: &Options) -> Result<(Mode, bool)> {
     for (name, value) in options {
         match (name.as_str(), value.as_str()) {
             ("bulk", Some("auto")) => bulk = Mode::Auto,
+            ("bulk", Some("array")) => bulk = Mode::Array,
             ("bulk", Some("infile")) => bulk = Mode::Infile,
             ("bulk", Some("insert")) => bulk = Mode::Insert,
             ("metadata", Some("cached")) => cache_metadata = true,
@@ -138,7 +140,9 @@ fn read_options(options: &Options) -> Result<(Mode, bool)> {
                     Kind::Plan,
                     format!("driver mysql: option {name} = {value} is not known"),
                 )
-                .hint("allowed are bulk: auto, infile or insert, and metadata: cached or full"));
+                .hint(
+                    "allowed are bulk: auto, array, infile or insert, and metadata: cached or full",
+                ));
             }
         }
     }

@@ -152,6 +152,11 @@ impl Reader {
         self.status & status::NO_BACKSLASH_ESCAPES == 0
     }
 
+    /// Whether each statement is a transaction of its own.
+    pub fn autocommits(&self) -> bool {
+        self.status & (status::AUTOCOMMIT | status::IN_TRANSACTION) == status::AUTOCOMMIT
+    }
+
     /// Reads from the front of `input`; returns the bytes consumed and what they meant.
     #[inline]
     pub fn feed(&mut self, input: &[u8]) -> Result<(usize, Found)> {

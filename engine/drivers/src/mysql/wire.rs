@@ -10,7 +10,7 @@ use super::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
 use super::reply::{Expect, Found, Reader};
 use super::statement::put_command;
 use dyno_core::driver::{Cancel, Progress, Reply, Wire};
-use dyno_core::error::Result;
+use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::{Op, Transaction};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct MysqlWire {
     reader: Reader,
     /// By statement, while `protocol` is prepared.
     prepared: Vec<Prepared>,
+    /// The server takes arrays of rows.
+    binds_arrays: bool,
     /// The server has refused LOAD DATA LOCAL on this connection.
     infile_refused: bool,
 }
@@ -53,6 +55,10 @@ enum Phase {
 
 #[derive(Debug)]
 enum Bulk {
+    /// An INSERT of so many columns is being prepared.
+    Preparing(usize),
+    /// A transaction is being begun.
+    Beginning(Box<Inserts>),
     /// LOAD DATA is in flight; where it may be refused, what to do then.
     Asked(Option<Box<Inserts>>),
     /// The server takes the file; our next packet's number.
@@ -62,6 +68,8 @@ enum Bulk {
     /// The server is asked for its longest packet.
     LimitAsked(Box<Inserts>),
     Inserting(Box<Inserts>),
+    /// The transaction is being ended; what it comes to.
+    Committing(u64, Option<Box<Refusal>>),
 }
 
 impl MysqlWire {
@@ -73,6 +81,7 @@ impl MysqlWire {
             connection_id: 0,
             reader: Reader::new(&Agreed::default()),
             prepared: vec![],
+            binds_arrays: false,
             infile_refused: false,
         }
     }
@@ -86,6 +95,10 @@ impl MysqlWire {
             LoginFound::StartTls => Progress::StartTls,
             LoginFound::Done => {
                 self.reader = Reader::new(&login.agreed);
+                self.binds_arrays = login.agreed.binds_arrays();
+                if self.config.bulk == Mode::Array && !self.binds_arrays {
+                    return Err(self.no_arrays());
+                }
                 self.reader.status = login.status;
                 self.prepared.clear();
                 self.infile_refused = false;
@@ -156,7 +169,13 @@ impl MysqlWire {
         Ok(self.await_preparation(index + 1))
     }
 
-    fn fatal(&self, refusal: Refusal, what: &str) -> dyno_core::Error {
+    fn no_arrays(&self) -> Error {
+        let what =
+            format!("{}: bulk: array is asked for, which only MariaDB has", self.config.place);
+        Error::new(Kind::Plan, what).hint("set bulk: auto, infile or insert")
+    }
+
+    fn fatal(&self, refusal: Refusal, what: &str) -> Error {
         if refusal.ends_connection() {
             return refusal.into_lost(&self.config.place);
         }
@@ -193,6 +212,12 @@ impl MysqlWire {
         }
     }
 
+    fn prepare_insert(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
+        bulk::put_prepare_insert(out, table, columns);
+        self.reader.begin(Expect::Prepared);
+        self.phase = Phase::Bulk(Bulk::Preparing(columns.len()));
+    }
+
     fn ask_limit(&mut self, inserts: Box<Inserts>, out: &mut Vec<u8>) {
         put_command(out, command::QUERY, b"SELECT @@max_allowed_packet");
         self.reader.begin(Expect::FirstRow);
@@ -204,6 +229,23 @@ impl MysqlWire {
             (bulk, Found::More) => {
                 self.phase = Phase::Bulk(bulk);
                 Ok(Progress::More)
+            }
+            (Bulk::Preparing(columns), Found::Done) if self.reader.refusal.is_none() => {
+                let inserts = Box::new(Inserts::prepared(self.reader.statement_id, columns));
+                self.begin_inserts(inserts, out);
+                Ok(Progress::More)
+            }
+            (Bulk::Beginning(inserts), Found::Done) if self.reader.refusal.is_none() => {
+                self.ask_limit(inserts, out);
+                Ok(Progress::More)
+            }
+            (Bulk::Committing(affected, refusal), Found::Done) => {
+                self.reader.affected = affected;
+                // Why rows were refused says more than why they could not be undone.
+                if refusal.is_some() {
+                    self.reader.refusal = refusal;
+                }
+                self.reply()
             }
             (Bulk::Asked(_), Found::Infile) => {
                 if self.reader.infile_name() != INFILE_NAME.as_bytes() {
@@ -232,14 +274,46 @@ impl MysqlWire {
                 self.phase = Phase::Bulk(Bulk::Inserting(inserts));
                 Ok(Progress::WantData)
             }
-            (Bulk::Inserting(inserts), _) => self.insert_done(inserts),
+            (Bulk::Inserting(inserts), _) => self.insert_done(inserts, out),
             // The whole file is in, or the server broke off early.
             _ => self.reply(),
         }
     }
 
+    /// Each array would commit for itself; a LOAD DATA is one transaction.
+    fn begin_inserts(&mut self, mut inserts: Box<Inserts>, out: &mut Vec<u8>) {
+        inserts.transaction = self.reader.autocommits();
+        if !inserts.transaction {
+            return self.ask_limit(inserts, out);
+        }
+        put_command(out, command::QUERY, b"BEGIN");
+        self.reader.begin(Expect::Result);
+        self.phase = Phase::Bulk(Bulk::Beginning(inserts));
+    }
+
+    /// All requests are answered.
+    fn inserts_end(&mut self, mut inserts: Inserts, out: &mut Vec<u8>) -> Result<Progress> {
+        if let Some(id) = inserts.statement_id {
+            put_command(out, command::STMT_CLOSE, &id.to_le_bytes());
+        }
+        let refusal = inserts.refusal.take();
+        if !inserts.transaction {
+            self.reader.affected = inserts.affected;
+            self.reader.refusal = refusal;
+            return self.reply();
+        }
+        let (end, affected): (&[u8], _) = match refusal {
+            None => (b"COMMIT", inserts.affected),
+            Some(_) => (b"ROLLBACK", 0),
+        };
+        put_command(out, command::QUERY, end);
+        self.reader.begin(Expect::Result);
+        self.phase = Phase::Bulk(Bulk::Committing(affected, refusal));
+        Ok(Progress::More)
+    }
+
     /// One INSERT is answered.
-    fn insert_done(&mut self, mut inserts: Box<Inserts>) -> Result<Progress> {
+    fn insert_done(&mut self, mut inserts: Box<Inserts>, out: &mut Vec<u8>) -> Result<Progress> {
         inserts.outstanding -= 1;
         inserts.affected += self.reader.affected;
         if let Some(refusal) = self.reader.refusal.take() {
@@ -249,9 +323,7 @@ impl MysqlWire {
             inserts.refusal.get_or_insert(refusal);
         }
         if inserts.ended && inserts.outstanding == 0 {
-            self.reader.affected = inserts.affected;
-            self.reader.refusal = inserts.refusal.take();
-            return self.reply();
+            return self.inserts_end(*inserts, out);
         }
         self.reader.begin(Expect::Result);
         self.phase = Phase::Bulk(Bulk::Inserting(inserts));
@@ -340,6 +412,8 @@ impl Wire for MysqlWire {
         let refused = self.infile_refused;
         let fallback = match self.config.bulk {
             Mode::Insert => return self.ask_limit(inserts(), out),
+            Mode::Auto if self.binds_arrays => return self.prepare_insert(table, columns, out),
+            Mode::Array => return self.prepare_insert(table, columns, out),
             Mode::Auto if refused => return self.ask_limit(inserts(), out),
             Mode::Auto => Some(inserts()),
             Mode::Infile => None,

@@ -152,10 +152,11 @@ proptest! {
     #[test]
     fn random_bytes_end_no_phase_in_a_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..300),
-        phase in 0..6,
+        phase in 0..9,
     ) {
         let mut line = match phase {
             0 => Line::open(&target(), &statements(), false),
+            6.. => array_line(),
             _ => Line::ready(&target(), &statements()),
         };
         let mut tx = Transaction::default();
@@ -165,7 +166,13 @@ proptest! {
         match phase {
             1 => line.wire.request(&tx.ops[0], &tx, sent),
             2 => line.wire.query("SELECT 1", sent),
-            3 => line.wire.bulk("t", &["a"], sent),
+            3 | 6 => line.wire.bulk("t", &["a"], sent),
+            7 => begin_array(&mut line),
+            8 => {
+                begin_array(&mut line);
+                line.wire.bulk_data(b"1\n2\n", &mut line.sent);
+                line.wire.bulk_end(&mut line.sent);
+            }
             _ => {}
         }
         let mut at = 0;
@@ -298,6 +305,87 @@ fn only_the_offered_file_is_sent_and_only_when_offered() {
     assert_eq!(line.packets(), [(2, b"1\n".to_vec()), (3, b"2\n".to_vec()), (4, vec![])]);
     let want = Reply { rows: 0, affected: 2, error: None };
     assert_eq!(line.hear(&ok(5, 2, 2)), Ok(Progress::Reply(want)));
+}
+
+/// Logged in to what loads by arrays.
+fn array_line() -> Line {
+    let mut target = target();
+    target.options.insert("bulk".into(), "array".into());
+    Line::ready_mariadb(&target, &[])
+}
+
+/// The server's longest packet, as it answers for it.
+fn longest_packet(text: &str) -> Vec<u8> {
+    let row = [&[text.len() as u8][..], text.as_bytes()].concat();
+    encode(&[Part::Rows(1, false, vec![row])], true, false).0
+}
+
+/// From `bulk` to where rows are wanted.
+fn begin_array(line: &mut Line) {
+    line.sent.clear();
+    line.wire.bulk("t", &["a"], &mut line.sent);
+    assert_eq!(line.packets(), [(0, b"\x16INSERT INTO `t` (`a`) VALUES (?)".to_vec())]);
+    let prepared = b"\x0c\0\0\x01\0\x05\0\0\0\0\0\x01\0\0\0\0\x03\0\0\x02abc";
+    assert_eq!(line.hear(prepared), Ok(Progress::More));
+    assert_eq!(line.packets(), [(0, b"\x03BEGIN".to_vec())]);
+    assert_eq!(line.hear(&ok(1, 0, 3)), Ok(Progress::More));
+    // Room for 24 bytes: three rows of at most eleven in one packet would be too many.
+    assert_eq!(line.hear(&longest_packet("1048")), Ok(Progress::WantData));
+    line.sent.clear();
+}
+
+#[test]
+fn arrays_are_one_transaction_and_their_statement_is_closed() {
+    const HEAD: &[u8] = b"\xfa\x05\0\0\0\x80\0\xfc\0";
+    let mut line = array_line();
+    for refused in [false, true, false] {
+        begin_array(&mut line);
+        line.wire.bulk_data(b"1\n2\n", &mut line.sent);
+        line.wire.bulk_data(b"3\n", &mut line.sent);
+        line.wire.bulk_end(&mut line.sent);
+        let arrays = line.packets();
+        assert_eq!(arrays[0], (0, [HEAD, b"\0\x011\0\x012"].concat()));
+        assert_eq!(arrays[1..], [(0, [HEAD, b"\0\x013"].concat())]);
+        let first = if refused { refusal(1, 1062, "23000", "dup") } else { ok(1, 2, 3) };
+        assert_eq!(line.hear(&[first, ok(1, 1, 3)].concat()), Ok(Progress::More));
+        let end: &[u8] = if refused { b"\x03ROLLBACK" } else { b"\x03COMMIT" };
+        assert_eq!(line.packets(), [(0, b"\x19\x05\0\0\0".to_vec()), (0, end.to_vec())]);
+        let Ok(Progress::Reply(reply)) = line.hear(&ok(1, 0, 2)) else { panic!("no reply") };
+        let code = reply.error.map(|error| error.code);
+        let want = if refused { (0, Some("1062".to_string())) } else { (3, None) };
+        assert_eq!((reply.affected, code), want);
+    }
+}
+
+#[test]
+fn arrays_are_for_servers_that_take_them() {
+    let mut target = target();
+    let mut line = Line::ready_mariadb(&target, &[]);
+    begin_array(&mut line);
+    let mut line = Line::ready(&target, &[]);
+    line.wire.bulk("t", &["a"], &mut line.sent);
+    assert!(line.packets()[0].1.starts_with(b"\x03LOAD DATA"));
+    target.options.insert("bulk".into(), "array".into());
+    let mut line = Line::open(&target, &[], false);
+    line.hear(&greeting(PLAIN | DEPRECATE_EOF, "mysql_native_password")).unwrap();
+    let error = line.hear(&ok(2, 0, 2)).unwrap_err();
+    assert!(error.kind == Kind::Plan && error.hint.contains("auto"), "{error}");
+}
+
+#[test]
+fn a_refused_preparation_or_commit_is_the_loads() {
+    let mut line = array_line();
+    line.wire.bulk("t", &["a"], &mut line.sent);
+    let said = line.hear(&refusal(1, 1146, "42S02", "no such table"));
+    let Ok(Progress::Reply(reply)) = said else { panic!("no reply") };
+    assert_eq!(reply.error.unwrap().code, "1146");
+    begin_array(&mut line);
+    line.wire.bulk_data(b"1\n", &mut line.sent);
+    line.wire.bulk_end(&mut line.sent);
+    line.hear(&ok(1, 1, 3)).unwrap();
+    let said = line.hear(&refusal(1, 1062, "23000", "dup"));
+    let Ok(Progress::Reply(reply)) = said else { panic!("no reply") };
+    assert_eq!((reply.error.unwrap().code.as_str()), "1062");
 }
 
 #[test]

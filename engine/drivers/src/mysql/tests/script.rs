@@ -1,6 +1,7 @@
 //! What servers say, and a wire to say it to.
 
 use crate::mysql::flags::capability::*;
+use crate::mysql::flags::extended;
 use crate::mysql::wire::MysqlWire;
 use crate::mysql::{configure, packet};
 use dyno_core::driver::{Progress, Wire};
@@ -70,7 +71,9 @@ pub fn greeting(capabilities: u32, plugin: &str) -> Vec<u8> {
     out.extend_from_slice(&[45, 2, 0]);
     out.extend_from_slice(&capabilities.to_le_bytes()[2..]);
     out.push(21);
-    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&[0; 6]);
+    // MariaDB's own, and nothing where a server says that it is MySQL.
+    out.extend_from_slice(&extended::STMT_BULK.to_le_bytes());
     packet::put_nul(&mut out, &NONCE[8..]);
     packet::put_nul(&mut out, plugin.as_bytes());
     framed(0, &out)
@@ -132,10 +135,19 @@ impl Line {
         packets
     }
 
-    /// Logged in, without EOF packets, nothing prepared.
+    /// Logged in to a MySQL, without EOF packets, nothing prepared.
     pub fn ready(target: &Target, statements: &[Statement]) -> Self {
+        Self::ready_with(PLAIN | DEPRECATE_EOF, target, statements)
+    }
+
+    /// Logged in to a MariaDB that takes arrays of rows.
+    pub fn ready_mariadb(target: &Target, statements: &[Statement]) -> Self {
+        Self::ready_with((PLAIN | DEPRECATE_EOF) & !CLIENT_MYSQL, target, statements)
+    }
+
+    fn ready_with(capabilities: u32, target: &Target, statements: &[Statement]) -> Self {
         let mut line = Self::open(target, statements, false);
-        let hello = greeting(PLAIN | DEPRECATE_EOF, "mysql_native_password");
+        let hello = greeting(capabilities, "mysql_native_password");
         assert_eq!(line.hear(&hello), Ok(Progress::More));
         let mut progress = line.hear(&ok(2, 0, 2)).unwrap();
         if progress == Progress::More {
