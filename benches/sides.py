@@ -88,6 +88,7 @@ def plan(
     preset: str,
     rows: int = 10000,
     rate_per_s: float | None = None,
+    workers: int = 1,
     tables: int = 1,
 ) -> dict[str, Any]:
     """A one-group plan without warm-up, so that the whole process is what is measured."""
@@ -108,7 +109,7 @@ def plan(
         "targets": {"db": dict(target)},
         "warmup_s": 0,
         "duration_s": duration_s,
-        "workers": 1,
+        "workers": workers,
         "groups": [group],
     }
 
