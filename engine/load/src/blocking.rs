@@ -148,6 +148,10 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     let (op, transaction) = session.op();
                     let reply =
                         connection.execute(op, transaction, Duration::from_nanos(left_ns))?;
+                    // Cut off by the end of the load, not refused by the system.
+                    if reply.error.is_some() && self.control.is_stopped() {
+                        return Ok(());
+                    }
                     session.answered(self.clock.now_ns(), reply, books, shape)
                 }
                 Step::Rollback => {
