@@ -13,6 +13,7 @@ import pytest
 
 from dbdyno import report
 from fixtures import synthetic_run as synthetic
+from needed import missing
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +33,7 @@ DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 def browser() -> Iterator[Any]:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if not chromium:
-        pytest.skip("no Chromium: apt-get install chromium (or set CHROMIUM)")
+        missing("no Chromium: apt-get install chromium (or set CHROMIUM)")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

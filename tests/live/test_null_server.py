@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from dbdyno.execute import engine
+from needed import missing
 
 pytestmark = pytest.mark.live
 
@@ -41,7 +42,7 @@ def test_sysbench_runs_and_every_request_is_counted(
 ) -> None:
     sysbench = shutil.which("sysbench")
     if sysbench is None:
-        pytest.skip("sysbench is missing; `make servers` installs it")
+        missing("sysbench is missing; `make servers` installs it")
     process, port = server
     done = subprocess.run(
         [
