@@ -1,0 +1,80 @@
+"""Several servers in one experiment: at once, each with its group; two installations of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from private_servers import binaries
+from running import Place, place, result
+
+pytestmark = pytest.mark.live
+
+AT_ONCE = """
+experiment: instances
+question: Do two servers side by side share one machine?
+targets:
+  a: {kind: mariadb, memory: 64Mi, durability: none, transport: socket}
+  b: {kind: postgres, memory: 64Mi, durability: none, isolation: read_committed}
+groups:
+  first: {kind: oltp, target: a, sessions: 2, rows: 1000}
+  second: {kind: oltp, preset: update_index, target: b, sessions: 1, rows: 1000, rate: 20/s}
+factors:
+  protocol:
+    prepared: {a.protocol: prepared, b.protocol: prepared}
+    text: {a.protocol: text, b.protocol: text}
+blocks: 1
+warmup: 200ms
+duration: 2s
+claims: ["first.tps[prepared] > first.tps[text]"]
+"""
+
+INSTALLATIONS = """
+experiment: versions
+targets: {{db: {{kind: postgres, durability: none}}}}
+workload: {{kind: oltp, preset: point_select, sessions: 1, rows: 1000}}
+factors:
+  version:
+    packaged: {{db.memory: 64Mi}}
+    copied: {{db.memory: 64Mi, db.basedir: {basedir}}}
+blocks: 1
+warmup: 100ms
+duration: 500ms
+interval: 500ms
+"""
+
+
+@pytest.fixture
+def there() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+def test_several_servers_at_once_each_with_its_group(there: Place) -> None:
+    binaries("mariadb")
+    binaries("postgres")
+    done = there.dyno("run", there.experiment(AT_ONCE), "--dir", "out")
+    assert done.returncode == 0, done.stderr
+    for cell in result(there.path / "out")["cells"]:
+        metrics = cell["metrics"]
+        assert metrics["first.transactions_per_s"]["mean"] > 0
+        # A fixed rate is a ceiling: 20/s over two seconds, whatever the machine can do.
+        assert 0 < metrics["second.transactions_per_s"]["mean"] <= 21
+        assert any(name.startswith("a.status.") for name in metrics)
+        assert any(name.startswith("b.status.") for name in metrics)
+    assert there.until_clean() == []
+
+
+def test_two_installations_of_one_kind_side_by_side(there: Place) -> None:
+    programs = binaries("postgres").paths["server"].parent
+    basedir = there.path / "other"
+    (basedir / "bin").mkdir(parents=True)
+    # Postgres finds its libraries from the real path of its program: links are an installation.
+    for program in programs.iterdir():
+        (basedir / "bin" / program.name).symlink_to(program)
+    experiment = there.experiment(INSTALLATIONS.format(basedir=basedir))
+    done = there.dyno("run", experiment, "--dir", "out")
+    assert done.returncode == 0, done.stderr
+    cells = result(there.path / "out")["cells"]
+    assert [cell["levels"]["version"] for cell in cells] == ["packaged", "copied"]
+    assert there.until_clean() == []
