@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -234,9 +235,11 @@ def test_an_early_ctrl_c_is_quiet(there: Place) -> None:
     file = there.experiment(QUICK)
     pause = random.Random(seed := random.randrange(1 << 30))
     print(f"seed {seed}")
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # dyno ignoring it shows that it began
     for number in range(6):
         run = there.path / f"run{number}"
         dyno = there.start("run", file, "--dir", run)
+        _until_our_code_runs(dyno.pid)
         time.sleep(pause.uniform(0, 1.5))
         dyno.send_signal(signal.SIGINT)
         output, _ = dyno.communicate(timeout=60)
@@ -244,6 +247,18 @@ def test_an_early_ctrl_c_is_quiet(there: Place) -> None:
         assert "KeyboardInterrupt" not in output, output
         assert dyno.returncode in (-signal.SIGINT, 3), output
         assert there.until_clean() == []
+    signal.signal(signal.SIGHUP, before)
+
+
+def _until_our_code_runs(pid: int) -> None:
+    """Python's own start answers Ctrl-C with a traceback, before any line of dyno could run."""
+    for _ in range(1000):
+        status = Path(f"/proc/{pid}/status").read_text()
+        ignored = int(re.search(r"^SigIgn:\s*(\w+)", status, re.MULTILINE)[1], 16)
+        if ignored & 1 << signal.SIGHUP - 1:
+            return
+        time.sleep(0.01)
+    raise AssertionError("dyno never began")
 
 
 def test_a_killed_bootstrap_of_postgres_leaves_no_shared_memory(there: Place) -> None:
