@@ -99,7 +99,12 @@ def plan(
         "workload": "oltp",
         "options": options,
         "sessions": sessions,
-        "rate_per_s": rate_per_s,
+        "arrivals": None
+        if rate_per_s is None
+        else {
+            "process": "uniform",
+            "steps": [{"for_s": None, "from_per_s": rate_per_s, "to_per_s": rate_per_s}],
+        },
     }
     return {
         "schema_version": 1,

@@ -9,7 +9,7 @@ from dbdyno.systems.base import TargetPlan
 
 
 def group(name: str = "workload", target: str = "db", sessions: int = 1) -> GroupPlan:
-    return GroupPlan(name, "oltp", target, sessions, None, 60.0, 10, {"preset": "point_select"})
+    return GroupPlan(name, "oltp", target, sessions, 60.0, 10, {"preset": "point_select"})
 
 
 def plan(

@@ -59,7 +59,6 @@ groups = st.builds(
     workload=text,
     target=text,
     sessions=whole,
-    rate_per_s=st.none() | number,
     deadline_s=number,
     retries=whole,
     options=st.dictionaries(text, anything, max_size=2),

@@ -77,7 +77,11 @@ def test_the_query_cache_experiment() -> None:
     readers, updater = last.groups
     assert (readers.sessions, updater.sessions) == (20, 1)
     assert (readers.options["id_range"], updater.options["id_range"]) == (1_000_000, 1_000_000)
-    assert (updater.rate_per_s, updater.deadline_s, updater.retries) == (66.7, 30.0, 10)
+    assert (updater.arrivals.steps[0].to_per_s, updater.deadline_s, updater.retries) == (
+        66.7,
+        30.0,
+        10,
+    )
     assert (s.blocks, s.seed, s.matters, s.budget_s) == (6, 42, 0.03, 86400.0)
     assert (s.data, s.cache, s.needs.cores) == ("reuse", "warm", 16)
     assert (s.cpus.generator, s.cpus.servers) == ((0,), (1,))
@@ -135,7 +139,7 @@ def test_defaults() -> None:
     assert (cell.levels, cell.warmup_s, cell.duration_s, cell.interval_s) == ({}, 10.0, 30.0, 1.0)
     (group,) = cell.groups
     assert (group.name, group.target, group.sessions) == ("workload", "db", 1)
-    assert (group.deadline_s, group.retries, group.rate_per_s) == (60.0, 10, None)
+    assert (group.deadline_s, group.retries, group.arrivals) == (60.0, 10, None)
 
 
 def test_whole_numbers_may_be_written_as_floats() -> None:

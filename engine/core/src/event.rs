@@ -155,6 +155,21 @@ pub struct GroupInterval {
     pub ticks: Vec<u32>,
     /// Service time in nanoseconds.
     pub latency: Option<Latency>,
+    /// Open loop only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenInterval>,
+}
+
+/// An open loop in one interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenInterval {
+    /// Arrivals that fell due.
+    pub due: u64,
+    /// Arrivals that were due at the end of the interval and had not begun.
+    pub backlog: u64,
+    /// From due time to the answer to the commit, of transactions committed in this interval.
+    pub response: Option<Latency>,
 }
 
 /// Summary of a latency histogram, nanoseconds. Percentiles are upper bounds of their bucket
@@ -212,6 +227,34 @@ pub struct GroupTotal {
     pub error_latency: Option<Latency>,
     /// Each class of operations.
     pub classes: BTreeMap<String, Option<Latency>>,
+    /// Open loop only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenTotal>,
+}
+
+/// An open loop over the measured time. Counts arrivals due within it, however late they ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenTotal {
+    /// Arrivals that fell due in the measured time.
+    pub due: u64,
+    /// Of these, begun within the measured time.
+    pub begun: u64,
+    /// Of `due`, neither committed nor given up when the drain ended.
+    pub left: u64,
+    /// Arrivals due and not begun at the end of the measured time.
+    pub backlog_end: u64,
+    /// The largest backlog seen, at the ends of ticks.
+    pub backlog_max: u64,
+    /// How long the drain took.
+    pub drain_s: f64,
+    /// From due time to the answer to the commit, of the arrivals due in the measured time that
+    /// committed by the end of the drain; those `left` stand in it with their age then.
+    pub response: Option<Latency>,
+    /// Values of `response` from here on are lower bounds: the age of the youngest arrival `left`.
+    pub response_at_least_ns: Option<u64>,
+    /// From the due time of an arrival that found a free session to its first byte sent.
+    pub dispatch_lag: Option<Latency>,
 }
 
 /// The meter over the measured time.

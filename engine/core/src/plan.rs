@@ -37,6 +37,9 @@ pub struct Plan {
     /// Measured time, after the warm-up. Ignored by [`Job::Load`].
     #[serde(default)]
     pub duration_s: f64,
+    /// How long, after the measured time, an open loop's backlog is worked off at most.
+    #[serde(default = "ten_s")]
+    pub drain_s: f64,
     /// Length of a reported interval.
     #[serde(default = "one")]
     pub interval_s: f64,
@@ -52,6 +55,10 @@ pub struct Plan {
 
 fn one() -> f64 {
     1.0
+}
+
+fn ten_s() -> f64 {
+    10.0
 }
 
 /// What the engine is to do with a plan.
@@ -183,15 +190,75 @@ pub struct Group {
     pub options: Options,
     /// Connections, each with at most one request in flight.
     pub sessions: u32,
-    /// Transactions a second of the whole group, evenly spaced; none: as fast as answers come.
+    /// More targets of the same driver: session n of the group belongs to number n, modulo their
+    /// count, of `target` and these (instances, replicas).
     #[serde(default)]
-    pub rate_per_s: Option<f64>,
+    pub also_targets: Vec<String>,
+    /// Open loop: when transactions are due. None: closed, as fast as answers come.
+    #[serde(default)]
+    pub arrivals: Option<Arrivals>,
+    /// Closed loop: a pause of the session after each transaction.
+    #[serde(default)]
+    pub think: Option<Think>,
     /// A transaction older than this is cancelled and counts as an error.
     #[serde(default = "sixty")]
     pub deadline_s: f64,
     /// How often a transaction is tried again after a retryable error.
     #[serde(default = "ten")]
     pub retries: u32,
+}
+
+/// The schedule of an open loop: a pure function of (seed, arrival number).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// How arrivals lie around the rate.
+    pub process: Process,
+    /// At least one. The first begins with the measured phase; the warm-up runs at the rate that it
+    /// begins with. The last one holds its final rate until the end.
+    pub steps: Vec<RateStep>,
+}
+
+/// How arrivals lie around a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Process {
+    /// Independent of each other, as many users are.
+    Poisson,
+    /// Evenly spaced.
+    Uniform,
+}
+
+/// A stretch of a schedule: transactions a second of the whole group, changing evenly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// Its length; none: to the end, allowed in the last step only.
+    pub for_s: Option<f64>,
+    /// Rate at its beginning.
+    pub from_per_s: f64,
+    /// Rate at its end.
+    pub to_per_s: f64,
+}
+
+/// A pause after each transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Think {
+    /// Mean length.
+    pub mean_s: f64,
+    /// How lengths are distributed.
+    pub distribution: ThinkDistribution,
+}
+
+/// How think times are distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkDistribution {
+    /// Always the mean.
+    Constant,
+    /// Exponential, as pauses of independent users are.
+    Exponential,
 }
 
 fn sixty() -> f64 {

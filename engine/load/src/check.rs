@@ -63,9 +63,13 @@ fn check_group(plan: &Plan, group: &Group) -> Result<()> {
         let what = format!("groups.{name}.deadline_s is {}", group.deadline_s);
         return refuse(what, "give a positive number of seconds");
     }
-    if group.rate_per_s.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-        let what = format!("groups.{name}.rate_per_s is {}", group.rate_per_s.unwrap_or_default());
-        return refuse(what, "give a positive rate, or leave it out");
+    for (number, step) in group.arrivals.iter().flat_map(|a| a.steps.iter().enumerate()) {
+        let is_rate = |rate: f64| rate > 0.0 && rate <= 1e9;
+        if !(is_rate(step.from_per_s) && is_rate(step.to_per_s)) {
+            let (from, to) = (step.from_per_s, step.to_per_s);
+            let what = format!("groups.{name}.arrivals.steps[{number}] goes from {from} to {to}");
+            return refuse(what, "give positive rates");
+        }
     }
     Ok(())
 }

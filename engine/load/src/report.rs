@@ -328,6 +328,7 @@ fn interval_of(
         lost: now.lost,
         ticks,
         latency: latency.latency(),
+        open: None,
     }
 }
 
@@ -351,6 +352,7 @@ fn total_of(
         latency: latency.latency(),
         error_latency: details.error_latency.latency(),
         classes: classes.map(|(name, class)| (name.clone(), class.latency())).collect(),
+        open: None,
     }
 }
 

@@ -157,7 +157,7 @@ fn lanes<'a>(plan: &Plan, built: &'a [Built]) -> Vec<Lane<'a>> {
         shape: Shape {
             group: number,
             sessions: group.sessions,
-            period_ns: group.rate_per_s.map(|rate| 1e9 / rate),
+            period_ns: group.arrivals.as_ref().map(|a| 1e9 / a.steps[0].from_per_s),
             deadline_ns: (group.deadline_s * 1e9) as u64,
             retries: group.retries,
             seed: plan.seed,

@@ -287,6 +287,12 @@ fn a_server_that_talks_rubbish_costs_outages_that_say_so() {
     assert!(trial.total().transactions > 0);
 }
 
+fn uniform(rate_per_s: f64) -> serde_json::Value {
+    serde_json::json!({"process": "uniform", "steps": [
+        {"for_s": null, "from_per_s": rate_per_s, "to_per_s": rate_per_s},
+    ]})
+}
+
 #[test]
 fn a_server_that_answers_unasked_is_not_believed() {
     let server = serve(|_, lines| {
@@ -295,7 +301,7 @@ fn a_server_that_answers_unasked_is_not_believed() {
         lines.say("ok\nok\nok\nok\n")?;
         lines.answer(usize::MAX)
     });
-    let trial = run(server.port, serde_json::json!({"rate_per_s": 30.0}), quietly);
+    let trial = run(server.port, serde_json::json!({"arrivals": uniform(30.0)}), quietly);
     assert_eq!(trial.result, Ok(false));
     assert!(trial.outages().iter().any(|outage| outage.2.contains("without being asked")));
 }
@@ -442,7 +448,7 @@ fn a_plan_that_cannot_be_carried_out_is_refused_by_name() {
         (serde_json::json!({"target": "nowhere"}), "nowhere"),
         (serde_json::json!({"workload": "tpcx"}), "tpcx"),
         (serde_json::json!({"sessions": 0}), "sessions"),
-        (serde_json::json!({"rate_per_s": -1.0}), "rate_per_s"),
+        (serde_json::json!({"arrivals": uniform(-1.0)}), "arrivals"),
         (serde_json::json!({"deadline_s": 0.0}), "deadline_s"),
         (serde_json::json!({"name": "a b"}), "a b"),
     ] {

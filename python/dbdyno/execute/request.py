@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
+from dbdyno.spec.types import Arrivals, Think
 
 SCHEMA_VERSION = 1
 DATABASE = "dbdyno"
@@ -19,6 +21,7 @@ def run_request(
     targets: Mapping[str, dict[str, Any]],
     directory: Path,
     cpus: Sequence[int],
+    drain_s: float,
 ) -> dict[str, Any]:
     """The engine plan of one trial."""
     return {
@@ -30,6 +33,7 @@ def run_request(
         "targets": dict(targets),
         "warmup_s": cell.warmup_s,
         "duration_s": cell.duration_s,
+        "drain_s": drain_s,
         "interval_s": cell.interval_s,
         "workers": 0,
         "cpus": list(cpus),
@@ -44,10 +48,17 @@ def _group(group: GroupPlan) -> dict[str, Any]:
         "workload": group.workload,
         "options": dict(group.options),
         "sessions": group.sessions,
-        "rate_per_s": group.rate_per_s,
+        "arrivals": _fields(group.arrivals),
+        "think": _fields(group.think),
         "deadline_s": group.deadline_s,
         "retries": group.retries,
     }
+
+
+def _fields(part: Arrivals | Think | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(part).items()}
 
 
 def load_request(

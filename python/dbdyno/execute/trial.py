@@ -48,7 +48,7 @@ class Trial:
         directory = self._run.begin(trial.id)
         started_unix_s = time.time()
         targets = {name: m.engine_target() for name, m in self._fleet.members.items()}
-        request = run_request(cell, trial, targets, directory, cpus)
+        request = run_request(cell, trial, targets, directory, cpus, self._run.plan.drain_s)
         self._run.save_request(trial.id, request)
         outcome, statements = self._drive(request, directory)
         self._control.check()

@@ -50,7 +50,7 @@ def check_settings(spec: Spec) -> None:
     for cell in spec.cells:
         for target in cell.targets:
             try:
-                data.settings_of_files(_target(target))
+                data.settings_of_files(target)
             except DynoError as error:
                 raise _in_cell(error, cell.levels, spec) from None
 
@@ -120,6 +120,10 @@ class _Maker:
             notes=tuple(self.notes),
             spec_text=spec.text,
             budget_s=None if self.quick else spec.budget_s,
+            drain_s=spec.drain_s,
+            hooks=spec.hooks,
+            prices=spec.prices,
+            about=spec.about,
         )
 
     # --- what can be had ------------------------------------------------------------------------
@@ -134,7 +138,7 @@ class _Maker:
             for target in cell.targets:
                 key = (target.kind, target.basedir)
                 if key not in reasons:
-                    reasons[key] = self.available(_target(target))
+                    reasons[key] = self.available(target)
                 reason = reasons[key]
                 if reason is None:
                     continue
@@ -205,7 +209,7 @@ class _Maker:
         groups = tuple(_group(group) for group in source.groups)
         if self.quick and small:
             groups = tuple(quick.small(group) for group in groups)
-        targets = tuple(_target(target) for target in source.targets)
+        targets = tuple(target for target in source.targets)
         return _Draft(source.levels, targets, groups, source)
 
     def _state(self, drafts: Sequence[_Draft]) -> State:
@@ -340,32 +344,19 @@ def _factors(
     return found
 
 
-def _target(target: spec_types.Target) -> TargetPlan:
-    return TargetPlan(
-        name=target.name,
-        kind=target.kind,
-        config=dict(target.config),
-        durability=target.durability,
-        isolation=target.isolation,
-        memory_bytes=target.memory_bytes,
-        basedir=target.basedir,
-        protocol=target.protocol,
-        tls=target.tls,
-        transport=target.transport,
-        options=dict(target.options),
-    )
-
-
 def _group(group: spec_types.Group) -> GroupPlan:
     return GroupPlan(
         name=group.name,
         workload=group.kind,
         target=group.target,
         sessions=group.sessions,
-        rate_per_s=group.rate_per_s,
         deadline_s=group.deadline_s,
         retries=group.retries,
         options=dict(group.options),
+        arrivals=group.arrivals,
+        find=group.find,
+        think=group.think,
+        node=group.node,
     )
 
 

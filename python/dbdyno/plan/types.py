@@ -8,9 +8,10 @@ read back unchanged when a run is resumed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from dbdyno.spec.types import About, Arrivals, Find, Hooks, Prices, Think
 from dbdyno.systems.base import TargetPlan
 
 PLAN_VERSION = 1
@@ -24,10 +25,13 @@ class GroupPlan:
     workload: str  # oltp
     target: str  # name of a TargetPlan
     sessions: int
-    rate_per_s: float | None
     deadline_s: float
     retries: int
     options: Mapping[str, Any]  # preset expanded by the engine
+    arrivals: Arrivals | None = None
+    find: Find | None = None
+    think: Think | None = None
+    node: str = "write"  # write | read
 
 
 @dataclass(frozen=True)
@@ -108,3 +112,7 @@ class Plan:
     notes: tuple[str, ...]  # about comparability: which words are not fixed, and so on
     spec_text: str  # the YAML as read, with --set applied: reproduces the run
     budget_s: float | None = None  # no block is begun that would end later than this
+    drain_s: float = 10.0  # how long an open loop's backlog is worked off after the end
+    hooks: Hooks = field(default_factory=Hooks)
+    prices: Prices | None = None
+    about: About = field(default_factory=About)

@@ -179,7 +179,7 @@ def _design(run: Run) -> list[tuple[str, str]]:
     for group in names.groups_of(plan):
         found = [g for cell in plan.cells for g in cell.groups if g.name == group]
         sessions = sorted({g.sessions for g in found})
-        rates = sorted({g.rate_per_s for g in found if g.rate_per_s})
+        rates = sorted({g.arrivals.steps[0].from_per_s for g in found if g.arrivals})
         text = f"{found[0].workload} on {found[0].target}, sessions {', '.join(map(str, sessions))}"
         text += f", at {', '.join(f'{r:g}/s' for r in rates)}" if rates else ", closed loop"
         rows.append((f"Group {group}", text))

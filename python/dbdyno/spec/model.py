@@ -93,6 +93,9 @@ class GroupBase(Strict):
     target: str | None = Field(None, description="a target's name; default: the only one")
     sessions: Whole = Field(1, ge=1, le=SESSIONS_MAX, description="connections")
     rate: Rate | None = Field(None, description="transactions a second; default: unlimited")
+    arrivals: Literal["poisson", "uniform"] = Field(
+        "poisson", description="how the arrivals of a `rate` are spaced"
+    )
     deadline: Duration = Field(60.0, description="a transaction older than this is cancelled")
     retries: int = Field(10, ge=0, le=1000, description="attempts after a retryable error")
 

@@ -9,7 +9,7 @@ from dbdyno.spec import workloads
 from dbdyno.spec.document import Node
 from dbdyno.spec.model import GroupBase, SetupModel, TargetModel
 from dbdyno.spec.names import did_you_mean, listed
-from dbdyno.spec.types import KINDS, Cell, Group, Target
+from dbdyno.spec.types import KINDS, Arrivals, Cell, Group, RateStep, Target
 
 INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/load/src/check.rs` has them
 
@@ -80,11 +80,17 @@ def _group(name: str, model: GroupBase, targets: Mapping[str, Target], root: Nod
         kind=model.kind,
         target=_target_of(name, model, targets, node),
         sessions=model.sessions,
-        rate_per_s=model.rate,
         deadline_s=model.deadline,
         retries=model.retries,
         options=written,
+        arrivals=_arrivals(model),
     )
+
+
+def _arrivals(model: GroupBase) -> Arrivals | None:
+    if model.rate is None:
+        return None
+    return Arrivals(model.arrivals, (RateStep(None, model.rate, model.rate),))
 
 
 def _target_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> str:

@@ -6,7 +6,7 @@ Plain frozen data; `load` makes it, `plan` reads it. Lengths in seconds, sizes i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.errors import Where
@@ -21,35 +21,168 @@ ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializa
 
 
 @dataclass(frozen=True)
+class May:
+    """What is allowed on a server that we did not start."""
+
+    restart: bool = False
+    set_global: bool = False
+    create_schema: bool = True
+    write: bool = False
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Where a password comes from; never the password. At most one is set: else the user's own
+    files (`~/.my.cnf`, `~/.pgpass`) and then a prompt are asked."""
+
+    env: str | None = None  # name of an environment variable
+    file: str | None = None  # path of a file that holds nothing else
+    command: str | None = None  # its first line of output
+    defaults_group: str | None = None  # a group of ~/.my.cnf
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is put into a schema of ours before any load, in this order. Paths are absolute."""
+
+    template: str | None = None  # a stopped data directory to start from
+    dump: str | None = None  # SQL, perhaps gzipped or zstd
+    sql: tuple[str, ...] = ()  # files of SQL
+    tables: Mapping[str, Any] = field(default_factory=dict)  # declared, for the engine to fill
+    after: tuple[str, ...] = ()  # statements once all rows are in
+
+
+@dataclass(frozen=True)
 class Target:
     """A system under test. `optional`: a machine without it drops its cells, visibly."""
 
     name: str
     kind: str
-    config: Mapping[str, Scalar]
-    durability: str | None
-    isolation: str | None
-    memory_bytes: int | None
-    basedir: str | None
-    protocol: str
-    tls: str
-    transport: str
-    options: Mapping[str, Any]
-    optional: bool
+    config: Mapping[str, Scalar] = field(default_factory=dict)  # in the system's own names
+    durability: str | None = None  # one of DURABILITY
+    isolation: str | None = None  # one of ISOLATION
+    memory_bytes: int | None = None  # what the system may use for caching
+    basedir: str | None = None  # where its binaries are, if not where Debian puts them
+    protocol: str = "prepared"  # prepared | text
+    tls: str = "prefer"  # verify | require | prefer | off | ca:FILE
+    transport: str = "tcp"  # tcp | socket
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the engine's driver
+    optional: bool = False
+    instances: int = 1  # servers alike, over which the sessions of its groups are dealt
+    session: tuple[str, ...] = ()  # statements for each new connection of the load
+    setup: Setup | None = None
+    # Of a server that is there already: all of it empty for one that we start.
+    url: str | None = None  # where it is written to; never with a password
+    read_urls: tuple[str, ...] = ()  # its replicas
+    credentials: Credentials = field(default_factory=Credentials)
+    may: May = field(default_factory=May)
+    existing: str | None = None  # a schema that is there: read, and written only with leave
+    host: str | None = None  # ssh://user@host | prometheus:URL: where its metrics come from
+
+
+@dataclass(frozen=True)
+class RateStep:
+    """A stretch of a schedule of arrivals: from one rate to another, evenly. Transactions a
+    second of the whole group. The last step has no end."""
+
+    for_s: float | None
+    from_per_s: float
+    to_per_s: float
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """An open loop: when transactions are due. Steps begin with the measured phase; the warm-up
+    runs at the rate that the first one begins with."""
+
+    process: str  # poisson | uniform
+    steps: tuple[RateStep, ...]
+
+
+@dataclass(frozen=True)
+class Find:
+    """The highest rate at which all conditions hold, searched within each trial by probes.
+    `within`: relative width of the bracket at which the search ends."""
+
+    conditions: tuple[str, ...]  # on metrics of the group: `response_ms_p99 < 20`
+    process: str = "poisson"
+    start_per_s: float = 100.0
+    within: float = 0.02
+
+
+@dataclass(frozen=True)
+class Think:
+    """A pause of a session after each transaction (closed loop)."""
+
+    mean_s: float
+    distribution: str = "constant"  # constant | exponential
 
 
 @dataclass(frozen=True)
 class Group:
-    """One workload with its own sessions. `options` are those written, presets not expanded."""
+    """One workload with its own sessions. `options` are those written, presets not expanded.
+    At most one of `arrivals`, `find`, `think` is set."""
 
     name: str
     kind: str
     target: str
     sessions: int
-    rate_per_s: float | None
     deadline_s: float
     retries: int
     options: Mapping[str, Any]
+    arrivals: Arrivals | None = None
+    find: Find | None = None
+    think: Think | None = None
+    node: str = "write"  # write | read: which servers of a target with replicas
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A command of the user's. `on`: `ssh://user@host`, or None for here."""
+
+    run: str
+    on: str | None = None
+    deadline_s: float = 300.0
+
+
+@dataclass(frozen=True)
+class LevelHooks:
+    """What brings a level about that no setting can: run before its cells, undone after them."""
+
+    apply: Hook | None = None
+    undo: Hook | None = None
+    wait_until: Hook | None = None  # tried again until it exits with 0
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Commands at fixed points of a run. `levels`: by factor, then by level."""
+
+    before_run: tuple[Hook, ...] = ()
+    before_cell: tuple[Hook, ...] = ()
+    before_trial: tuple[Hook, ...] = ()
+    after_trial: tuple[Hook, ...] = ()
+    after_run: tuple[Hook, ...] = ()
+    levels: Mapping[str, Mapping[str, LevelHooks]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a cell costs a month of 2,592,000 s: `base` and what its levels add."""
+
+    currency: str = "USD"
+    base_per_month: float = 0.0
+    levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by factor, level
+
+
+@dataclass(frozen=True)
+class About:
+    """Who asked, for whom, in which setting: shown in the report as written."""
+
+    author: str = ""
+    customer: str = ""
+    context: str = ""
+    notes: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,3 +246,7 @@ class Spec:
     text: str  # YAML that gives this experiment again, `--set` applied
     path: str  # the file, or what stands for it in messages
     places: Mapping[str, Where]  # of the top-level keys
+    drain_s: float = 10.0  # how long an open loop's backlog is worked off after the end
+    hooks: Hooks = field(default_factory=Hooks)
+    prices: Prices | None = None
+    about: About = field(default_factory=About)

@@ -13,28 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-Scalar = str | int | float | bool | None
+from dbdyno.spec.types import DURABILITY, ISOLATION, Scalar
+from dbdyno.spec.types import Target as TargetPlan
 
-DURABILITY = ("full", "os_crash_unsafe", "none")
-ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializable")
-
-
-@dataclass(frozen=True)
-class TargetPlan:
-    """A system that a cell needs, with what the experiment says about it (not yet the mapping of
-    the words to settings: that is `Resolved`)."""
-
-    name: str
-    kind: str  # sqlite, mariadb, mysql, postgres, null
-    config: Mapping[str, Scalar] = field(default_factory=dict)  # in the system's own names
-    durability: str | None = None  # one of DURABILITY
-    isolation: str | None = None  # one of ISOLATION
-    memory_bytes: int | None = None  # what the system may use for caching
-    basedir: str | None = None  # where its binaries are, if not where Debian puts them
-    protocol: str = "prepared"  # prepared | text
-    tls: str = "prefer"  # verify | require | prefer | off | ca:FILE
-    transport: str = "tcp"  # tcp | socket
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the engine's driver
+__all__ = ["DURABILITY", "ISOLATION", "Scalar", "TargetPlan"]
 
 
 @dataclass(frozen=True)
