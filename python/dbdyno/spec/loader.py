@@ -9,13 +9,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.spec import checks, document, factors, model, overrides, paths, problems, typed
+from dbdyno.spec import checks, document, factors, model, overrides, paths, prices, problems, typed
 from dbdyno.spec.claim_parser import parse as parse_claim
 from dbdyno.spec.claim_parser import parse_condition
 from dbdyno.spec.claim_resolver import resolve
-from dbdyno.spec.claim_types import Claim, Condition
+from dbdyno.spec.claim_types import Claim, Condition, ResolvedPart
 from dbdyno.spec.document import Node
-from dbdyno.spec.metrics import Scope
+from dbdyno.spec.metrics import Scope, is_cost
 from dbdyno.spec.model import HeadModel, SetupModel
 from dbdyno.spec.names import did_you_mean
 from dbdyno.spec.types import Cell, Cpus, Factor, Needs, Spec
@@ -66,6 +66,7 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
         scope=scope,
         text=overrides.rewrite(text, changes, written),
         path=str(file),
+        prices=prices.read(head.prices, root, typed_factors, scope),
         places={key: node.where for key, node in root.mapping.items()},
     )
 
@@ -202,9 +203,21 @@ def _claims(
         claim = parse_claim(str(node.value), _start(node))
         if claim.text in found:
             raise DynoError("this claim stands twice", where=node.where, fix="keep one of them")
-        resolve(claim, typed_factors, cells, scope.groups, scope.targets)
+        parts = resolve(claim, typed_factors, cells, scope.groups, scope.targets)
+        if "prices" not in root.mapping:
+            _refuse_costs(parts, node)
         found[claim.text] = claim
     return tuple(found.values())
+
+
+def _refuse_costs(parts: Sequence[ResolvedPart], node: Node) -> None:
+    for part in parts:
+        if any(side is not None and is_cost(side.metric) for side in (part.left, part.right)):
+            raise DynoError(
+                "the claim is about a cost, and the experiment has no `prices`",
+                where=node.where,
+                fix="add `prices: {base: 120/month}`, or a price for each level of a factor",
+            )
 
 
 def _claim_needs(head: HeadModel) -> dict[str, Needs]:
@@ -214,7 +227,10 @@ def _claim_needs(head: HeadModel) -> dict[str, Needs]:
 
 def _conditions(root: Node, scope: Scope) -> tuple[Condition, ...]:
     nodes = root.mapping["require"].items if "require" in root.mapping else ()
-    return tuple(parse_condition(str(node.value), scope, _start(node)) for node in nodes)
+    return tuple(
+        prices.of_trial(parse_condition(str(node.value), scope, _start(node)), node.where)
+        for node in nodes
+    )
 
 
 def _start(node: Node) -> Where:

@@ -75,6 +75,19 @@ METRICS: tuple[Metric, ...] = (
     ),
 )
 
+COST = "cost_per_billion_"
+METRICS += tuple(
+    Metric(
+        f"{COST}{what}",
+        f"cost/1e9 {short}",
+        "",
+        LOWER,
+        f"price of a billion committed {what} of all groups, in the currency of `prices`",
+        per_group=False,
+    )
+    for what, short in (("operations", "op"), ("transactions", "tx"))
+)
+
 MACHINE_FAMILIES = ("cpu", "memory", "disk", "generator")
 TARGET_FAMILIES = ("status", "server", "sessions")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
@@ -130,6 +143,11 @@ def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
         return name
     _refuse_response(name, where)
     raise _unknown(name, scope, where)
+
+
+def is_cost(name: str) -> bool:
+    """Whether a canonical name is a cost, which only an experiment with `prices` has."""
+    return name.startswith(COST)
 
 
 def info(name: str) -> Metric:

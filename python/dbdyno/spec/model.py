@@ -53,6 +53,11 @@ Fraction = Annotated[
 ]
 
 
+Price = Annotated[
+    float, BeforeValidator(units.price_per_month), _text(units.PRICE_PATTERN, "2035.49/month")
+]
+
+
 Whole = Annotated[int, BeforeValidator(units.whole)]
 
 
@@ -171,6 +176,17 @@ def _spelt_out(value: object) -> object:
     return {"claim": value} if isinstance(value, str) else value
 
 
+class PricesModel(BaseModel):
+    """What cells cost: every other key is a factor's name, with a price for each of its levels."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    __pydantic_extra__: dict[str, dict[str, Price]]
+
+    currency: str = Field("USD", pattern=r"^[A-Z]{3}$", description="ISO 4217")
+    base: Price = Field(0.0, description="what every cell costs: 120/month, 2.5/h")
+    under: list[str] = Field([], description="conditions on metrics: what is fast enough")
+
+
 class HeadModel(Strict):
     """The part of a file that is the same for all cells."""
 
@@ -183,6 +199,7 @@ class HeadModel(Strict):
     needs: NeedsModel = Field(default_factory=lambda: NeedsModel.model_validate({}))
     require: list[str] = Field([], description="conditions on metrics that void a trial")
     budget: Duration | None = Field(None, description="cuts whole blocks, such as 1h")
+    prices: PricesModel | None = Field(None, description="what each level costs")
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
     claims: list[Annotated[ClaimModel, BeforeValidator(_spelt_out)]] = Field(
         [], description="what the experiment asserts"

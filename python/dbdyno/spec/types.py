@@ -173,6 +173,7 @@ class Prices:
     currency: str = "USD"
     base_per_month: float = 0.0
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by factor, level
+    under: tuple[str, ...] = ()  # conditions on metrics: what fast enough is
 
 
 @dataclass(frozen=True)

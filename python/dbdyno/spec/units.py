@@ -13,6 +13,7 @@ _AMOUNT = r"([0-9][0-9_]*(?:\.[0-9]+)?)"
 _SIZE = re.compile(_AMOUNT + r"\s*([kKMGT]i?)?B?")
 _DURATION = re.compile(rf"(?:{_AMOUNT}\s*(ms|s|min|m|h|d))")
 _RATE = re.compile(_AMOUNT + r"\s*/\s*(s|sec|min|m|h)")
+_PRICE = re.compile(_AMOUNT + r"\s*/\s*(month|day|h|hour|year)")
 _PERCENT = re.compile(_AMOUNT + r"\s*%")
 
 _SIZE_FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -20,9 +21,13 @@ _SIZE_FACTORS |= {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**4
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _PER_SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
+MONTH_S = 2_592_000.0  # 30 days: what a price per month is counted in
+_HOURS = {"h": 1.0, "hour": 1.0, "day": 24.0, "month": MONTH_S / 3600.0, "year": 8766.0}
+
 SIZE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*([kKMGT]i?)?B?$"
 DURATION_PATTERN = r"^([0-9][0-9_]*(\.[0-9]+)?\s*(ms|s|min|m|h|d)\s*)+$"
 RATE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*/\s*(s|sec|min|m|h)$"
+PRICE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*/\s*(month|day|h|hour|year)$"
 PERCENT_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*%$"
 
 
@@ -65,6 +70,17 @@ def rate_per_s(value: object) -> float:
     if rate <= 0:
         raise ValueError("must be above zero")
     return rate
+
+
+def price_per_month(value: object) -> float:
+    """`2035.49/month` -> 2035.49, `2.5/h` -> 1800.0: a month is 2,592,000 s, a year 365.25 days.
+    A plain number is refused. Zero is a price: what is there anyway costs nothing more."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise ValueError(f"must be a price with its time, such as {value}/month")
+    found = _PRICE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("must be a price such as 2035.49/month or 2.5/h, without its currency")
+    return float(found.group(1).replace("_", "")) / _HOURS[found.group(2)] * _HOURS["month"]
 
 
 def fraction(value: object) -> float:
