@@ -240,6 +240,10 @@ pub struct OpenTotal {
     pub due: u64,
     /// Of these, begun within the measured time.
     pub begun: u64,
+    /// Of `due`, given up: refused without a retry left, at their deadline, or with a lost
+    /// connection. Those given up at their deadline stand in `response` with their age, as a lower
+    /// bound: leaving them out would flatter the server. The others are counted here only.
+    pub failed: u64,
     /// Of `due`, neither committed nor given up when the drain ended.
     pub left: u64,
     /// Arrivals due and not begun at the end of the measured time.
@@ -249,9 +253,11 @@ pub struct OpenTotal {
     /// How long the drain took.
     pub drain_s: f64,
     /// From due time to the answer to the commit, of the arrivals due in the measured time that
-    /// committed by the end of the drain; those `left` stand in it with their age then.
+    /// committed by the end of the drain; those `left`, or given up at their deadline, stand in it
+    /// with their age then.
     pub response: Option<Latency>,
-    /// Values of `response` from here on are lower bounds: the age of the youngest arrival `left`.
+    /// Values of `response` from here on are lower bounds: the age of the youngest arrival that
+    /// stands in it without an answer.
     pub response_at_least_ns: Option<u64>,
     /// From the due time of an arrival that found a free session to its first byte sent.
     pub dispatch_lag: Option<Latency>,

@@ -235,9 +235,9 @@ pub enum Process {
 pub struct RateStep {
     /// Its length; none: to the end, allowed in the last step only.
     pub for_s: Option<f64>,
-    /// Rate at its beginning.
+    /// Rate at its beginning, 0 to 10,000,000.
     pub from_per_s: f64,
-    /// Rate at its end.
+    /// Rate at its end, 0 to 10,000,000.
     pub to_per_s: f64,
 }
 
