@@ -2,7 +2,8 @@
 
 use crate::Result;
 use crate::plan::Options;
-use std::ops::Range;
+use std::fmt;
+use std::ops::{Range, RangeInclusive};
 
 /// The SQL dialect (or its absence) a workload writes its statements in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +37,112 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     /// Name of its class in results (`point_select`); the engine allows 64 classes a plan.
-    pub class: &'static str,
+    pub class: String,
     /// What it does.
     pub kind: Kind,
-    /// SQL with `?` for each parameter, never inside quotes or comments; the driver rewrites it
-    /// (PostgreSQL: `$1`). Empty for `Begin*` and `Commit`.
-    pub sql: String,
-    /// Number of `?` in `sql`, and their types.
+    /// Its SQL; empty for `Begin*` and `Commit`.
+    pub sql: Sql,
+    /// Type of each parameter of `sql`.
     pub params: Vec<ParamType>,
+    /// What its user calls each parameter, for messages; empty where they have no names.
+    pub names: Vec<String>,
+    /// What the answer must be, or the transaction fails with code `check`.
+    pub expect: Option<Expect>,
+}
+
+impl Statement {
+    /// A statement without names and expectations. `sql` as text: each `?` is a parameter.
+    pub fn new(
+        class: impl Into<String>,
+        kind: Kind,
+        sql: impl Into<Sql>,
+        params: Vec<ParamType>,
+    ) -> Self {
+        let (class, sql) = (class.into(), sql.into());
+        Self { class, kind, sql, params, names: vec![], expect: None }
+    }
+
+    /// Parameter `index` (0-based) as a message names it: `parameter 2 (:city)`.
+    pub fn name_of(&self, index: usize) -> String {
+        match self.names.get(index) {
+            Some(name) => format!("parameter {} (:{name})", index + 1),
+            None => format!("parameter {}", index + 1),
+        }
+    }
+}
+
+/// SQL cut at its parameters. Not a text with marks in it: no mark is left that somebody's SQL
+/// could not hold for another reason (`?` is an operator of PostgreSQL's jsonb, and stands in
+/// literals anywhere).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sql {
+    /// Never empty: what precedes the first parameter, and what follows each.
+    pieces: Vec<String>,
+}
+
+impl Sql {
+    /// What precedes the first parameter, and what follows each. Panics without a piece.
+    pub fn new(pieces: Vec<String>) -> Self {
+        assert!(!pieces.is_empty(), "SQL has a piece more than parameters");
+        Self { pieces }
+    }
+
+    /// What precedes the first parameter, and what follows each.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+
+    /// Number of parameters.
+    pub fn params(&self) -> usize {
+        self.pieces.len() - 1
+    }
+
+    /// Whether it has neither text nor parameters.
+    pub fn is_empty(&self) -> bool {
+        self.pieces == [""]
+    }
+
+    /// The text with `put` called to write each parameter (0-based).
+    pub fn with(&self, mut put: impl FnMut(usize, &mut String)) -> String {
+        let bytes: usize = self.pieces.iter().map(|piece| piece.len() + 8).sum();
+        let mut out = String::with_capacity(bytes);
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if let Some(param) = index.checked_sub(1) {
+                put(param, &mut out);
+            }
+            out.push_str(piece);
+        }
+        out
+    }
+}
+
+/// Each `?` is a parameter, wherever it stands: for SQL that is written here.
+impl From<&str> for Sql {
+    fn from(text: &str) -> Self {
+        Self { pieces: text.split('?').map(str::to_owned).collect() }
+    }
+}
+
+impl From<String> for Sql {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+/// The text with `?` for each parameter, as MySQL and SQLite prepare it.
+impl fmt::Display for Sql {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with(|_, out| out.push('?')))
+    }
+}
+
+/// What an answer must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expect {
+    /// How many rows are returned.
+    pub rows: Option<RangeInclusive<u64>>,
+    /// How many rows are changed, as the server counts them.
+    pub affected: Option<RangeInclusive<u64>>,
 }
 
 /// Type of a statement's parameter on the wire.
@@ -55,15 +154,74 @@ pub enum ParamType {
     BigInt,
     /// Character column.
     Text,
+    /// Nobody here knows the column: the server infers its type where it can (PostgreSQL), else
+    /// converts. All values of the parameter have this form, or are NULL.
+    Inferred(Form),
+}
+
+/// What the values of a parameter look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// [`Value::Int`].
+    Int,
+    /// [`Value::Decimal`].
+    Decimal,
+    /// [`Value::Double`].
+    Double,
+    /// [`Value::Bool`].
+    Bool,
+    /// [`Value::Text`]: text, dates, times, UUIDs.
+    Text,
 }
 
 /// A parameter's value. Text lies in the transaction's arena.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
+    /// NULL.
+    Null,
     /// Whole number.
     Int(i64),
+    /// The exact number `unscaled / 10^scale`.
+    Decimal {
+        /// All its digits.
+        unscaled: i64,
+        /// How many of them stand behind the point, up to [`SCALE_MAX`].
+        scale: u8,
+    },
+    /// Finite floating-point number.
+    Double(f64),
+    /// True or false.
+    Bool(bool),
     /// Bytes `range` of [`Transaction::text`].
     Text(Range<u32>),
+}
+
+/// Most digits behind a decimal's point.
+pub const SCALE_MAX: u8 = 18;
+
+/// Writes `unscaled / 10^scale` with all its decimals: `-0.05`.
+pub fn put_decimal(unscaled: i64, scale: u8, out: &mut Vec<u8>) {
+    // Sign, up to 20 digits, a leading zero, a point.
+    let mut buffer = [b'0'; 24];
+    let (mut at, mut rest, mut digits) = (buffer.len(), unscaled.unsigned_abs(), 0);
+    loop {
+        if digits == scale.min(SCALE_MAX) && digits > 0 {
+            at -= 1;
+            buffer[at] = b'.';
+        }
+        if rest == 0 && digits > scale.min(SCALE_MAX) {
+            break;
+        }
+        at -= 1;
+        buffer[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        digits += 1;
+    }
+    if unscaled < 0 {
+        at -= 1;
+        buffer[at] = b'-';
+    }
+    out.extend_from_slice(&buffer[at..]);
 }
 
 /// One operation of a transaction.
@@ -106,6 +264,13 @@ impl Transaction {
         self.values.push(Value::Int(value));
     }
 
+    /// Appends a parameter that needs no text for the next [`op`](Self::op).
+    #[inline]
+    pub fn value(&mut self, value: Value) {
+        debug_assert!(!matches!(value, Value::Text(_)), "text is written by `text`");
+        self.values.push(value);
+    }
+
     /// Appends a text parameter for the next [`op`](Self::op), written by `write` into the arena.
     pub fn text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.text.len() as u32;
@@ -124,6 +289,22 @@ impl Transaction {
     }
 }
 
+/// What a workload is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// Options of the group.
+    pub options: &'a Options,
+    /// What its SQL is written in.
+    pub dialect: Dialect,
+    /// Everything random follows from this.
+    pub seed: u64,
+    /// Sessions of the group: the low 24 bits of a session's number lie below.
+    pub sessions: u32,
+}
+
+/// Builds a workload, or says which option is wrong and what is allowed.
+pub type BuildWorkload = fn(order: &Order<'_>) -> Result<Box<dyn Workload>>;
+
 /// A family member: makes workloads from options.
 pub struct WorkloadKind {
     /// Name in plans.
@@ -131,7 +312,7 @@ pub struct WorkloadKind {
     /// One line for the reference.
     pub about: &'static str,
     /// Builds it, or says which option is wrong and what is allowed.
-    pub build: fn(options: &Options, dialect: Dialect, seed: u64) -> Result<Box<dyn Workload>>,
+    pub build: BuildWorkload,
 }
 
 /// What is sent. Shared by all workers, hence immutable: every transaction is a pure function of
@@ -160,7 +341,7 @@ pub struct Table {
     /// Unquoted name.
     pub name: String,
     /// Columns that the rows carry, in order.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<String>,
     /// `CREATE TABLE`, without the secondary indexes.
     pub create: String,
     /// Statements after the rows are in: secondary indexes, sequences.
@@ -175,6 +356,66 @@ pub trait RowSink {
     fn int(&mut self, value: i64);
     /// Text.
     fn text(&mut self, value: &[u8]);
+    /// NULL.
+    fn null(&mut self);
+    /// The exact number `unscaled / 10^scale`.
+    fn decimal(&mut self, unscaled: i64, scale: u8) {
+        let mut digits = Vec::with_capacity(24);
+        put_decimal(unscaled, scale, &mut digits);
+        self.text(&digits);
+    }
+    /// Finite floating-point number.
+    fn double(&mut self, value: f64) {
+        self.text(value.to_string().as_bytes());
+    }
     /// The row is complete.
     fn end_row(&mut self);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decimal(unscaled: i64, scale: u8) -> String {
+        let mut out = vec![];
+        put_decimal(unscaled, scale, &mut out);
+        String::from_utf8(out).expect("digits")
+    }
+
+    #[test]
+    fn decimals_keep_all_their_digits() {
+        for (unscaled, scale, expected) in [
+            (0, 0, "0"),
+            (0, 2, "0.00"),
+            (5, 2, "0.05"),
+            (-5, 1, "-0.5"),
+            (-1234, 2, "-12.34"),
+            (1200, 0, "1200"),
+            (i64::MIN, 0, "-9223372036854775808"),
+            (i64::MIN, 18, "-9.223372036854775808"),
+            (1, 18, "0.000000000000000001"),
+        ] {
+            assert_eq!(decimal(unscaled, scale), expected);
+        }
+    }
+
+    #[test]
+    fn sql_is_cut_at_its_question_marks() {
+        let sql = Sql::from("a = ? AND b = ?");
+        assert_eq!(sql.pieces(), ["a = ", " AND b = ", ""]);
+        assert_eq!((sql.params(), sql.to_string().as_str()), (2, "a = ? AND b = ?"));
+        assert_eq!(sql.with(|n, out| out.push_str(&format!("${}", n + 1))), "a = $1 AND b = $2");
+        assert!(Sql::from("").is_empty() && !Sql::from("?").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn decimals_read_back(unscaled in any::<i64>(), scale in 0..=SCALE_MAX) {
+            let text = decimal(unscaled, scale);
+            let decimals = text.split_once('.').map_or(0, |(_, d)| d.len());
+            prop_assert_eq!(decimals, usize::from(scale));
+            prop_assert_eq!(text.replace('.', "").parse::<i64>(), Ok(unscaled));
+        }
+    }
 }

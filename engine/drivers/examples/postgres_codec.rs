@@ -30,12 +30,12 @@ fn session(protocol: Protocol) -> Box<dyn Wire> {
         session_sql: Vec::new(),
         options: Default::default(),
     };
-    let statement = Statement {
-        class: "point_select",
-        kind: Kind::Read,
-        sql: "SELECT c FROM sbtest1 WHERE id=?".into(),
-        params: vec![ParamType::Int],
-    };
+    let statement = Statement::new(
+        "point_select",
+        Kind::Read,
+        "SELECT c FROM sbtest1 WHERE id=?",
+        vec![ParamType::Int],
+    );
     let driver = (postgres::KIND.build)(&target, [statement].into()).expect("builds");
     let Ok(Session::Wire(mut wire)) = driver.session(0) else { panic!("postgres is a wire") };
     let (mut login, mut out) = (Vec::new(), Vec::new());

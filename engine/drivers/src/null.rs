@@ -195,8 +195,7 @@ mod tests {
             json!({"driver": "null", "address": "none", "options": options}),
         )
         .unwrap();
-        let statement =
-            |kind| Statement { class: "x", kind, sql: String::new(), params: Vec::new() };
+        let statement = |kind| Statement::new("x", kind, "", vec![]);
         build(&target, [statement(StatementKind::Read), statement(StatementKind::Write)].into())
     }
 

@@ -57,12 +57,12 @@ fn requests_and_replies_allocate_nothing() {
             session_sql: vec![],
             options: Default::default(),
         };
-        let statement = Statement {
-            class: "c",
-            kind: Kind::Read,
-            sql: "SELECT c FROM t WHERE id=? AND c=?".into(),
-            params: vec![ParamType::Int, ParamType::Text],
-        };
+        let statement = Statement::new(
+            "c",
+            Kind::Read,
+            "SELECT c FROM t WHERE id=? AND c=?",
+            vec![ParamType::Int, ParamType::Text],
+        );
         let driver = (dyno_drivers::mysql::KIND.build)(&target, [statement].into()).unwrap();
         let Session::Wire(mut wire) = driver.session(0).unwrap() else { panic!("not a wire") };
         let mut out = Vec::with_capacity(4096);

@@ -9,7 +9,7 @@ use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
 use mysql_support::{Connection, Server, target};
 
 fn statement(class: &'static str, kind: Kind, sql: &str, params: &[ParamType]) -> Statement {
-    Statement { class, kind, sql: sql.into(), params: params.to_vec() }
+    Statement::new(class, kind, sql, params.to_vec())
 }
 
 const BEGIN: u16 = 0;

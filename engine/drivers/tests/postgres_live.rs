@@ -10,7 +10,7 @@ use postgres_support::cluster::shared;
 use std::time::{Duration, Instant};
 
 fn statement(class: &'static str, kind: Kind, sql: &str, params: &[ParamType]) -> Statement {
-    Statement { class, kind, sql: sql.into(), params: params.into() }
+    Statement::new(class, kind, sql, params.to_vec())
 }
 
 #[test]

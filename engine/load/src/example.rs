@@ -2,7 +2,9 @@
 //! classes' places in the results.
 
 use crate::recorder::OTHER;
-use dyno_core::workload::{Dialect, Kind, Statement, Transaction, Value, Workload};
+use dyno_core::workload::{
+    Dialect, Kind, Sql, Statement, Transaction, Value, Workload, put_decimal,
+};
 
 /// Classes with histograms of their own in a plan; the rest counts as `other`.
 pub const CLASSES_MAX: usize = 64;
@@ -24,7 +26,7 @@ pub fn classes(statements: &[Statement], left: &mut usize) -> Classes {
     let mut names: Vec<String> = Vec::new();
     let mut of = Vec::with_capacity(statements.len());
     for statement in statements {
-        let mut name = statement.class;
+        let mut name = statement.class.as_str();
         if !names.iter().any(|known| known == name) {
             if *left == 0 {
                 name = OTHER;
@@ -46,12 +48,12 @@ pub fn examples(
     workload: &dyn Workload,
     statements: &[Statement],
     dialect: Dialect,
-) -> Vec<(&'static str, String)> {
-    let mut found: Vec<(&'static str, String)> = Vec::new();
-    let mut wanted: Vec<&'static str> = Vec::new();
+) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut wanted: Vec<&str> = Vec::new();
     for statement in statements.iter().filter(|s| matches!(s.kind, Kind::Read | Kind::Write)) {
-        if !wanted.contains(&statement.class) {
-            wanted.push(statement.class);
+        if !wanted.contains(&statement.class.as_str()) {
+            wanted.push(&statement.class);
         }
     }
     let mut transaction = Transaction::default();
@@ -67,7 +69,7 @@ pub fn examples(
                 wanted.remove(place);
                 let values = transaction.values_of(op);
                 found.push((
-                    statement.class,
+                    statement.class.clone(),
                     with_literals(&statement.sql, values, &transaction, dialect),
                 ));
             }
@@ -76,31 +78,34 @@ pub fn examples(
     found
 }
 
-/// The statement with each `?` replaced; a workload never has one inside quotes or comments.
-fn with_literals(sql: &str, values: &[Value], of: &Transaction, dialect: Dialect) -> String {
-    let mut out = String::with_capacity(sql.len() + 16 * values.len());
-    let mut values = values.iter();
-    for part in sql.split_inclusive('?') {
-        let Some(before) = part.strip_suffix('?') else {
-            out.push_str(part);
-            continue;
-        };
-        out.push_str(before);
-        match values.next() {
-            Some(Value::Int(value)) => out.push_str(&value.to_string()),
-            Some(Value::Text(range)) => {
-                let text = String::from_utf8_lossy(of.text_of(range)).replace('\'', "''");
-                // Only MySQL reads a backslash inside quotes as an escape.
-                let text =
-                    if dialect == Dialect::Mysql { text.replace('\\', "\\\\") } else { text };
-                out.push('\'');
-                out.push_str(&text);
-                out.push('\'');
-            }
-            None => out.push('?'),
+/// The statement with its values in place.
+fn with_literals(sql: &Sql, values: &[Value], of: &Transaction, dialect: Dialect) -> String {
+    sql.with(|param, out| match values.get(param) {
+        Some(value) => put_literal(value, of, dialect, out),
+        None => out.push('?'),
+    })
+}
+
+fn put_literal(value: &Value, of: &Transaction, dialect: Dialect, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("NULL"),
+        Value::Int(value) => out.push_str(&value.to_string()),
+        Value::Double(value) => out.push_str(&format!("{value:e}")),
+        Value::Bool(value) => out.push_str(if *value { "TRUE" } else { "FALSE" }),
+        Value::Decimal { unscaled, scale } => {
+            let mut digits = Vec::new();
+            put_decimal(*unscaled, *scale, &mut digits);
+            out.push_str(&String::from_utf8_lossy(&digits));
+        }
+        Value::Text(range) => {
+            let text = String::from_utf8_lossy(of.text_of(range)).replace('\'', "''");
+            // Only MySQL reads a backslash inside quotes as an escape.
+            let text = if dialect == Dialect::Mysql { text.replace('\\', "\\\\") } else { text };
+            out.push('\'');
+            out.push_str(&text);
+            out.push('\'');
         }
     }
-    out
 }
 
 #[cfg(test)]
@@ -108,7 +113,7 @@ mod tests {
     use super::*;
 
     fn statement(class: &'static str, sql: &str) -> Statement {
-        Statement { class, kind: Kind::Read, sql: sql.to_owned(), params: Vec::new() }
+        Statement::new(class, Kind::Read, sql, vec![])
     }
 
     #[test]
@@ -119,7 +124,7 @@ mod tests {
         transaction.op(0);
         let values = transaction.values_of(&transaction.ops[0]);
         let sql = "UPDATE t SET c = ? WHERE d = ? AND e = 1";
-        let show = |dialect| with_literals(sql, values, &transaction, dialect);
+        let show = |dialect| with_literals(&sql.into(), values, &transaction, dialect);
         assert_eq!(show(Dialect::Postgres), "UPDATE t SET c = -5 WHERE d = 'it''s a \\' AND e = 1");
         assert_eq!(show(Dialect::Mysql), "UPDATE t SET c = -5 WHERE d = 'it''s a \\\\' AND e = 1");
     }

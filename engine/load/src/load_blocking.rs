@@ -16,7 +16,8 @@ pub fn load(job: &Job, mut session: Box<dyn Blocking>, report: &Report) -> Resul
     }
     for (index, (_, table)) in job.tables.iter().enumerate() {
         let rows = Rows::default();
-        let taken = session.bulk(&table.name, &table.columns, &mut |sink| {
+        let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+        let taken = session.bulk(&table.name, &columns, &mut |sink| {
             for start in (0..table.rows).step_by(ROWS_A_STEP as usize) {
                 let end = (start + ROWS_A_STEP).min(table.rows);
                 job.rows(&Piece { table: index, rows: start..end, whole: false }, sink);

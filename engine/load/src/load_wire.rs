@@ -108,7 +108,8 @@ fn fill(shared: &Shared, client: &mut Client, piece: &Piece) -> Result<()> {
         client.run(&format!("TRUNCATE {}", table.name))?;
     }
     let mut next = piece.rows.start;
-    let taken = client.bulk(&table.name, &table.columns, &mut |tsv: &mut Tsv| {
+    let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+    let taken = client.bulk(&table.name, &columns, &mut |tsv: &mut Tsv| {
         if shared.failed.load(Ordering::Relaxed) {
             return Err(Error::new(Kind::System, "another loading thread failed"));
         }

@@ -17,7 +17,7 @@ use dyno_core::driver::{DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Address, Group, Plan, Target};
-use dyno_core::workload::{Dialect, Table, Workload, WorkloadKind};
+use dyno_core::workload::{Dialect, Order, Table, Workload, WorkloadKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -115,8 +115,13 @@ fn job<'a>(
     let workload = workloads.iter().find(|kind| kind.name == group.workload).ok_or_else(|| {
         unknown("workload", &group.workload, workloads.iter().map(|kind| kind.name))
     })?;
-    let workload = (workload.build)(&group.options, kind.dialect, plan.seed)
-        .map_err(|error| in_group(error, &group.name))?;
+    let order = Order {
+        options: &group.options,
+        dialect: kind.dialect,
+        seed: plan.seed,
+        sessions: group.sessions,
+    };
+    let workload = (workload.build)(&order).map_err(|error| in_group(error, &group.name))?;
     let target = loading(target);
     Ok(Job {
         group,

@@ -18,7 +18,7 @@ use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Plan, SCHEMA_VERSION};
-use dyno_core::workload::{Statement, Workload, WorkloadKind};
+use dyno_core::workload::{Order, Statement, Workload, WorkloadKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
@@ -124,8 +124,13 @@ fn build(
                     .hint(format!("this engine has {}", known.join(", "))),
             )
         })?;
-    let workload =
-        (workload_kind.build)(&group.options, driver_kind.dialect, plan.seed).map_err(inside)?;
+    let workload = (workload_kind.build)(&Order {
+        options: &group.options,
+        dialect: driver_kind.dialect,
+        seed: plan.seed,
+        sessions: group.sessions,
+    })
+    .map_err(inside)?;
     let statements: Arc<[Statement]> = workload.statements().into();
     let driver = (driver_kind.build)(target, Arc::clone(&statements)).map_err(inside)?;
     let (endpoint, nature) = match driver.session(0).map_err(inside)? {
@@ -147,7 +152,7 @@ fn tell_examples(
         let driver = &plan.targets[&group.target].driver;
         let Some(kind) = drivers.iter().find(|kind| kind.name == driver) else { continue };
         for (class, sql) in examples(&*parts.workload, &parts.statements, kind.dialect) {
-            emit(Event::Statement { group: group.name.clone(), class: class.to_owned(), sql });
+            emit(Event::Statement { group: group.name.clone(), class, sql });
         }
     }
 }

@@ -28,7 +28,7 @@ struct Three;
 
 impl Workload for Three {
     fn statements(&self) -> Vec<Statement> {
-        let statement = |class, kind| Statement { class, kind, sql: String::new(), params: vec![] };
+        let statement = |class, kind| Statement::new(class, kind, "", vec![]);
         vec![
             statement("begin", Kind::BeginWrite),
             statement("write", Kind::Write),
@@ -55,7 +55,7 @@ struct One;
 
 impl Workload for One {
     fn statements(&self) -> Vec<Statement> {
-        vec![Statement { class: "read", kind: Kind::Read, sql: String::new(), params: vec![] }]
+        vec![Statement::new("read", Kind::Read, "", vec![])]
     }
     fn fill(&self, _session: u32, _index: u64, tx: &mut Transaction) {
         tx.op(0);

@@ -3,7 +3,7 @@
 //! Sources: PostgreSQL manual, "COPY", text format; MySQL manual, "LOAD DATA", field and line
 //! handling. Both read the same five escapes.
 
-use dyno_core::workload::RowSink;
+use dyno_core::workload::{RowSink, put_decimal};
 
 /// Appends rows to a buffer that the caller empties and reuses.
 #[derive(Debug, Default)]
@@ -48,6 +48,18 @@ impl RowSink for Tsv {
     }
 
     #[inline]
+    fn null(&mut self) {
+        self.separate();
+        self.bytes.extend_from_slice(b"\\N");
+    }
+
+    #[inline]
+    fn decimal(&mut self, unscaled: i64, scale: u8) {
+        self.separate();
+        put_decimal(unscaled, scale, &mut self.bytes);
+    }
+
+    #[inline]
     fn end_row(&mut self) {
         self.bytes.push(b'\n');
         self.inside_row = false;
@@ -84,6 +96,12 @@ mod tests {
             tsv.text(text);
             tsv.end_row();
         }
-        assert_eq!(tsv.bytes, b"1\tplain\n-20\ta\\tb\\nc\\\\d\\r\\0e\x0bf\n0\t\n");
+        tsv.null();
+        tsv.decimal(-105, 2);
+        tsv.double(1.5e300);
+        tsv.end_row();
+        let big = 1.5e300.to_string();
+        let rows = format!("1\tplain\n-20\ta\\tb\\nc\\\\d\\r\\0e\x0bf\n0\t\n\\N\t-1.05\t{big}\n");
+        assert_eq!(String::from_utf8_lossy(&tsv.bytes), rows);
     }
 }

@@ -4,7 +4,7 @@ use dyno_core::driver::{Blocking, DriverKind, Session};
 use dyno_core::error::{Error, Kind};
 use dyno_core::event::Event;
 use dyno_core::plan::Plan;
-use dyno_core::workload::{Dialect, Transaction};
+use dyno_core::workload::{Dialect, Order, Transaction};
 use dyno_drivers::DRIVERS;
 use dyno_load::loader::load;
 use dyno_workloads::WORKLOADS;
@@ -54,7 +54,13 @@ fn session(plan: &Plan, statements: bool) -> Box<dyn Blocking> {
 }
 
 fn workload(plan: &Plan) -> Box<dyn dyno_core::workload::Workload> {
-    (WORKLOADS[0].build)(&plan.groups[0].options, Dialect::Sqlite, plan.seed).expect("options")
+    let order = Order {
+        options: &plan.groups[0].options,
+        dialect: Dialect::Sqlite,
+        seed: plan.seed,
+        sessions: 1,
+    };
+    (WORKLOADS[0].build)(&order).expect("options")
 }
 
 fn value(session: &mut dyn Blocking, sql: &str) -> String {
@@ -127,7 +133,7 @@ fn every_preset_runs_on_what_was_loaded() {
             for op in &tx.ops {
                 let reply = s.execute(op, &tx, Duration::from_secs(60)).expect("it lives");
                 assert_eq!(reply.error, None, "{preset}");
-                match statements[op.statement as usize].class {
+                match statements[op.statement as usize].class.as_str() {
                     "point_select" => assert!((1..=3).contains(&reply.rows)),
                     "sum_range" => assert_eq!(reply.rows, 1),
                     "simple_range" | "order_range" => assert!((1..=100).contains(&reply.rows)),

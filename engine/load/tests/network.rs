@@ -98,7 +98,7 @@ struct One;
 
 impl Workload for One {
     fn statements(&self) -> Vec<Statement> {
-        vec![Statement { class: "read", kind: Kind::Read, sql: "r".into(), params: vec![] }]
+        vec![Statement::new("read", Kind::Read, "r", vec![])]
     }
     fn fill(&self, _session: u32, _index: u64, tx: &mut Transaction) {
         tx.op(0);
@@ -113,7 +113,7 @@ impl Workload for One {
 }
 
 static ONE: WorkloadKind =
-    WorkloadKind { name: "one", about: "one read", build: |_, _, _| Ok(Box::new(One)) };
+    WorkloadKind { name: "one", about: "one read", build: |_| Ok(Box::new(One)) };
 
 /// What a server does with connection number n: answers requests until it returns.
 type Behaviour = fn(connection: usize, lines: &mut Lines) -> std::io::Result<()>;

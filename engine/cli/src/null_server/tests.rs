@@ -66,12 +66,7 @@ fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
         session_sql: vec!["SET NAMES utf8mb4".into()],
         options: Default::default(),
     };
-    let statement = |kind, sql: &str| Statement {
-        class: "c",
-        kind,
-        sql: sql.into(),
-        params: vec![ParamType::Int],
-    };
+    let statement = |kind, sql: &str| Statement::new("c", kind, sql, vec![ParamType::Int]);
     let statements = [
         statement(Kind::Read, "SELECT c FROM t WHERE id=?"),
         statement(Kind::Write, "UPDATE t SET k=k+1 WHERE id=?"),

@@ -87,6 +87,10 @@ pub mod command {
 
 /// Types of parameters and columns.
 pub mod field_type {
+    /// 64-bit IEEE floating-point number.
+    pub const DOUBLE: u8 = 0x05;
+    /// Exact number as digits, length-encoded.
+    pub const NEWDECIMAL: u8 = 0xf6;
     /// 64-bit integer.
     pub const LONGLONG: u8 = 0x08;
     /// Bytes, length-encoded; the server looks for no characters in them.

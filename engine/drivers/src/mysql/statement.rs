@@ -7,20 +7,16 @@
 use super::flags::{command, field_type};
 use super::packet;
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
-use dyno_core::workload::{Kind, Op, ParamType, Statement, Transaction, Value};
-use memchr::{memchr, memchr_iter, memchr3};
+use dyno_core::workload::{
+    Form, Kind, Op, ParamType, Sql, Statement, Transaction, Value, put_decimal,
+};
+use memchr::{memchr, memchr3};
 
 /// A statement, ready to be sent.
 #[derive(Debug)]
 pub struct Template {
-    /// Name of its class, for messages.
-    pub class: &'static str,
-    /// The words; `BEGIN` and `COMMIT` filled in.
-    pub sql: String,
-    /// Where the `?` stand.
-    cuts: Vec<usize>,
-    /// Types of the parameters.
-    params: Vec<ParamType>,
+    /// As the workload has it; `BEGIN` and `COMMIT` filled in.
+    pub statement: Statement,
     /// `BEGIN` and `COMMIT` always travel as text.
     pub prepares: bool,
 }
@@ -33,31 +29,27 @@ impl Template {
             Kind::Commit => Some("COMMIT"),
             Kind::Read | Kind::Write => None,
         };
-        let sql = words.unwrap_or(&statement.sql).to_string();
-        let cuts: Vec<usize> = memchr_iter(b'?', sql.as_bytes()).collect();
-        if cuts.len() != statement.params.len() || cuts.len() > usize::from(u16::MAX) {
-            return Err(Error::new(
-                ErrorKind::Plan,
-                format!(
-                    "statement {} has {} question marks and {} parameters",
-                    statement.class,
-                    cuts.len(),
-                    statement.params.len()
-                ),
-            ));
+        let mut statement = statement.clone();
+        if let Some(words) = words {
+            statement.sql = Sql::from(words);
         }
-        let prepares = words.is_none();
-        Ok(Self { class: statement.class, sql, cuts, params: statement.params.clone(), prepares })
+        let (places, types) = (statement.sql.params(), statement.params.len());
+        if places != types || places > usize::from(u16::MAX) {
+            let class = &statement.class;
+            let what = format!("statement {class} has {places} places for {types} parameters");
+            return Err(Error::new(ErrorKind::Plan, what));
+        }
+        Ok(Self { statement, prepares: words.is_none() })
     }
 
     /// Number of parameters.
     pub fn params(&self) -> usize {
-        self.params.len()
+        self.statement.params.len()
     }
 
     /// Appends the request that prepares it.
     pub fn put_prepare(&self, out: &mut Vec<u8>) {
-        put_command(out, command::STMT_PREPARE, self.sql.as_bytes());
+        put_command(out, command::STMT_PREPARE, self.statement.sql.to_string().as_bytes());
     }
 
     /// Appends the execution of prepared statement `id`. `with_types`: the parameters' types go
@@ -76,30 +68,18 @@ impl Template {
         // No cursor (0), one iteration.
         out.extend_from_slice(&[command::STMT_EXECUTE, a, b, c, d, 0, 1, 0, 0, 0]);
         let values = tx.values_of(op);
-        debug_assert_eq!(values.len(), self.params.len(), "parameters of {}", self.class);
-        if !self.params.is_empty() {
+        let params = &self.statement.params;
+        debug_assert_eq!(values.len(), params.len(), "parameters of {}", self.statement.class);
+        if !params.is_empty() {
             let nulls = out.len();
-            out.resize(nulls + self.params.len().div_ceil(8), 0);
+            out.resize(nulls + params.len().div_ceil(8), 0);
             out.push(u8::from(with_types));
             if with_types {
                 self.put_types(out);
             }
-            for (index, (value, param)) in values.iter().zip(&self.params).enumerate() {
-                match (value, param) {
-                    (Value::Int(value), ParamType::Int | ParamType::BigInt) => {
-                        out.extend_from_slice(&value.to_le_bytes());
-                    }
-                    (Value::Text(range), ParamType::Text) => {
-                        packet::put_lenenc_bytes(out, tx.text_of(range));
-                    }
-                    _ => {
-                        debug_assert!(
-                            false,
-                            "parameter {index} of {} has another type",
-                            self.class
-                        );
-                        out[nulls + index / 8] |= 1 << (index % 8);
-                    }
+            for (index, (value, param)) in values.iter().zip(params).enumerate() {
+                if !put_value(value, *param, tx, out) {
+                    out[nulls + index / 8] |= 1 << (index % 8);
                 }
             }
         }
@@ -109,10 +89,12 @@ impl Template {
     /// Whole numbers always travel in eight bytes: the value cannot be cut off, and the server
     /// compares them with an INTEGER column just the same.
     fn put_types(&self, out: &mut Vec<u8>) {
-        for param in &self.params {
-            out.push(match param {
-                ParamType::Int | ParamType::BigInt => field_type::LONGLONG,
-                ParamType::Text => field_type::VAR_STRING,
+        for param in &self.statement.params {
+            out.push(match form(*param) {
+                Form::Int | Form::Bool => field_type::LONGLONG,
+                Form::Decimal => field_type::NEWDECIMAL,
+                Form::Double => field_type::DOUBLE,
+                Form::Text => field_type::VAR_STRING,
             });
             out.push(0);
         }
@@ -124,22 +106,66 @@ impl Template {
     pub fn put_text(&self, backslash: bool, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         let at = packet::start(out);
         out.push(command::QUERY);
-        let sql = self.sql.as_bytes();
+        let pieces = self.statement.sql.pieces();
         let values = tx.values_of(op);
-        debug_assert_eq!(values.len(), self.params.len(), "parameters of {}", self.class);
-        let mut from = 0;
-        for (cut, value) in self.cuts.iter().zip(values) {
-            out.extend_from_slice(&sql[from..*cut]);
-            match value {
-                Value::Int(value) => {
-                    out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes());
-                }
-                Value::Text(range) => put_quoted(out, tx.text_of(range), backslash),
-            }
-            from = cut + 1;
+        debug_assert_eq!(values.len() + 1, pieces.len(), "of {}", self.statement.class);
+        out.extend_from_slice(pieces[0].as_bytes());
+        for (value, piece) in values.iter().zip(&pieces[1..]) {
+            put_literal(value, backslash, tx, out);
+            out.extend_from_slice(piece.as_bytes());
         }
-        out.extend_from_slice(&sql[from..]);
         packet::finish(out, at, 0);
+    }
+}
+
+/// What the values of a parameter look like.
+fn form(param: ParamType) -> Form {
+    match param {
+        ParamType::Int | ParamType::BigInt => Form::Int,
+        ParamType::Text => Form::Text,
+        ParamType::Inferred(form) => form,
+    }
+}
+
+/// Appends a binary value of the type that was declared for `param`; false: it is NULL, which the
+/// bitmap says and nothing follows.
+#[inline]
+fn put_value(value: &Value, param: ParamType, tx: &Transaction, out: &mut Vec<u8>) -> bool {
+    match (value, form(param)) {
+        (Value::Int(value), Form::Int) => out.extend_from_slice(&value.to_le_bytes()),
+        (Value::Text(range), Form::Text) => packet::put_lenenc_bytes(out, tx.text_of(range)),
+        (Value::Bool(value), Form::Bool) => {
+            out.extend_from_slice(&i64::from(*value).to_le_bytes());
+        }
+        (Value::Double(value), Form::Double) => out.extend_from_slice(&value.to_le_bytes()),
+        (Value::Decimal { unscaled, scale }, Form::Decimal) => {
+            // Never longer than 22 digits and signs, so that its length is one byte.
+            let at = out.len();
+            out.push(0);
+            put_decimal(*unscaled, *scale, out);
+            out[at] = (out.len() - at - 1) as u8;
+        }
+        (Value::Null, _) => return false,
+        _ => {
+            debug_assert!(false, "{value:?} for a parameter of {param:?}");
+            return false;
+        }
+    }
+    true
+}
+
+/// Appends a value as the text protocol has it. Numbers are without quotes: as strings they would
+/// be compared with a character column as characters.
+#[inline]
+fn put_literal(value: &Value, backslash: bool, tx: &Transaction, out: &mut Vec<u8>) {
+    match value {
+        Value::Int(value) => out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes()),
+        Value::Text(range) => put_quoted(out, tx.text_of(range), backslash),
+        Value::Decimal { unscaled, scale } => put_decimal(*unscaled, *scale, out),
+        // With an exponent, or the server takes it for a decimal.
+        Value::Double(value) => out.extend_from_slice(format!("{value:e}").as_bytes()),
+        Value::Bool(value) => out.push(b'0' + u8::from(*value)),
+        Value::Null => out.extend_from_slice(b"NULL"),
     }
 }
 
@@ -186,12 +212,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn template(sql: &str, params: &[ParamType]) -> Result<Template> {
-        Template::new(&Statement {
-            class: "c",
-            kind: Kind::Read,
-            sql: sql.into(),
-            params: params.to_vec(),
-        })
+        Template::new(&Statement::new("c", Kind::Read, sql, params.to_vec()))
     }
 
     fn tx() -> Transaction {

@@ -12,7 +12,7 @@ use super::statement::put_command;
 use dyno_core::driver::{Cancel, Progress, Reply, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
-use dyno_core::workload::{Op, Transaction};
+use dyno_core::workload::{Op, Statement, Transaction};
 use std::sync::Arc;
 
 /// A connection's state.
@@ -154,13 +154,14 @@ impl MysqlWire {
     fn prepare_done(&mut self, index: usize) -> Result<Progress> {
         let template = &self.config.templates[index];
         if let Some(refusal) = self.reader.refusal.take() {
-            let what = format!("cannot prepare {} ({:?})", template.class, template.sql);
+            let Statement { class, sql, .. } = &template.statement;
+            let what = format!("cannot prepare {class} ({:?})", sql.to_string());
             return Err(self.fatal(*refusal, &what));
         }
         if usize::from(self.reader.params) != template.params() {
             return Err(broken(format_args!(
                 "statement {} has {} parameters here and {} there",
-                template.class,
+                template.statement.class,
                 template.params(),
                 self.reader.params
             )));

@@ -11,7 +11,7 @@
 use super::messages;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
-use dyno_core::workload::{self, Op, ParamType, Statement, Transaction, Value};
+use dyno_core::workload::{self, Op, ParamType, Statement, Transaction, Value, put_decimal};
 
 /// Behind the parameters: no result format codes (text), then `Execute` of the unnamed portal
 /// without a row limit, then `Sync`.
@@ -26,13 +26,8 @@ pub(super) struct Statements {
     prepare: Vec<u8>,
     /// Index into `encoders` of each `Parse`, in order.
     prepared: Vec<usize>,
-    sources: Vec<Source>,
-}
-
-/// What an error message says about a statement.
-struct Source {
-    class: &'static str,
-    sql: String,
+    /// As the workload has them, for messages.
+    sources: Vec<Statement>,
 }
 
 /// One statement, ready to be sent.
@@ -45,7 +40,7 @@ enum Encoder {
     /// `prefix`: tag, room for the length, portal, name and parameter formats.
     Bind { prefix: Vec<u8>, params: Vec<ParamType> },
     /// SQL cut at its parameters: what precedes them, and what stands behind each.
-    Text { first: Vec<u8>, rest: Vec<Vec<u8>> },
+    Text { first: Vec<u8>, rest: Vec<(ParamType, Vec<u8>)> },
 }
 
 impl Statements {
@@ -73,14 +68,18 @@ impl Statements {
             }
             (workload::Kind::Commit, _) => Encoder::Commit(simple(b"COMMIT")),
             (_, Protocol::Text) => {
-                let mut pieces = statement.sql.split('?').map(|piece| piece.as_bytes().to_vec());
+                let pieces = statement.sql.pieces().iter();
+                let mut pieces = pieces.map(|piece| piece.as_bytes().to_vec());
                 let first = pieces.next().unwrap_or_default();
-                Encoder::Text { first, rest: pieces.collect() }
+                Encoder::Text {
+                    first,
+                    rest: statement.params.iter().copied().zip(pieces).collect(),
+                }
             }
             (_, Protocol::Prepared) => self.bind(statement),
         };
         self.encoders.push(encoder);
-        self.sources.push(Source { class: statement.class, sql: statement.sql.clone() });
+        self.sources.push(statement.clone());
         Ok(())
     }
 
@@ -88,13 +87,15 @@ impl Statements {
         let index = self.encoders.len();
         let name = format!("s{index}");
         let types: Vec<u32> = statement.params.iter().map(|&param| oid(param)).collect();
-        let sql = numbered(&statement.sql);
+        let sql = statement.sql.with(|n, out| {
+            out.push('$');
+            out.push_str(itoa::Buffer::new().format(n + 1));
+        });
         messages::parse(name.as_bytes(), sql.as_bytes(), &types, &mut self.prepare);
         self.prepared.push(index);
         let mut prefix = vec![b'B', 0, 0, 0, 0, 0];
         messages::string(name.as_bytes(), &mut prefix);
-        // One format code counts for all parameters: binary.
-        prefix.extend_from_slice(if types.is_empty() { &[0, 0] } else { &[0, 1, 0, 1] });
+        put_formats(&statement.params, &mut prefix);
         Encoder::Bind { prefix, params: statement.params.clone() }
     }
 
@@ -112,7 +113,8 @@ impl Statements {
     pub fn describe_prepared(&self, number: usize) -> String {
         match self.prepared.get(number) {
             Some(&index) => {
-                let Source { class, sql } = &self.sources[index];
+                let Statement { class, sql, .. } = &self.sources[index];
+                let sql = sql.with(|n, out| out.push_str(&format!("${}", n + 1)));
                 format!("to prepare statement `{class}` ({sql})")
             }
             None => "to prepare the statements".to_owned(),
@@ -142,10 +144,10 @@ impl Statements {
 }
 
 fn check(statement: &Statement) -> Result<()> {
-    let marks = statement.sql.bytes().filter(|&byte| byte == b'?').count();
-    let what = if marks != statement.params.len() {
-        format!("has {marks} `?` but {} parameter types", statement.params.len())
-    } else if statement.sql.contains('\0') {
+    let places = statement.sql.params();
+    let what = if places != statement.params.len() {
+        format!("has {places} places for {} parameters", statement.params.len())
+    } else if statement.sql.pieces().iter().any(|piece| piece.contains('\0')) {
         "holds a NUL character".to_owned()
     } else if statement.params.len() > usize::from(u16::MAX) {
         format!("has more than {} parameters", u16::MAX)
@@ -155,24 +157,27 @@ fn check(statement: &Statement) -> Result<()> {
     Err(Error::new(Kind::Plan, format!("statement `{}` {what}", statement.class)))
 }
 
-/// `sql` with `$1`, `$2`, ... for each `?`.
-fn numbered(sql: &str) -> String {
-    let mut out = String::with_capacity(sql.len() + 16);
-    for (index, piece) in sql.split('?').enumerate() {
-        if index > 0 {
-            out.push('$');
-            out.push_str(itoa::Buffer::new().format(index));
-        }
-        out.push_str(piece);
-    }
-    out
-}
-
+/// Type of a parameter; 0 lets the server infer it from where it stands.
 fn oid(param: ParamType) -> u32 {
     match param {
         ParamType::Int => 23,
         ParamType::BigInt => 20,
         ParamType::Text => 25,
+        ParamType::Inferred(_) => 0,
+    }
+}
+
+/// Appends the format codes of `Bind`: 1 is binary, 0 text, which every type has. One code counts
+/// for all parameters, none for text.
+fn put_formats(params: &[ParamType], prefix: &mut Vec<u8>) {
+    let inferred = |param: &ParamType| matches!(param, ParamType::Inferred(_));
+    if params.iter().all(inferred) {
+        prefix.extend_from_slice(&[0, 0]);
+    } else if !params.iter().any(inferred) {
+        prefix.extend_from_slice(&[0, 1, 0, 1]);
+    } else {
+        prefix.extend_from_slice(&(params.len() as u16).to_be_bytes());
+        params.iter().for_each(|param| prefix.extend_from_slice(&[0, u8::from(!inferred(param))]));
     }
 }
 
@@ -205,7 +210,7 @@ fn parameter(value: &Value, param: Option<ParamType>, tx: &Transaction, out: &mu
                 let [a, b, c, d] = number.to_be_bytes();
                 out.extend_from_slice(&[0, 0, 0, 4, a, b, c, d]);
             }
-            (Some(ParamType::Text), _) => {
+            (Some(ParamType::Text | ParamType::Inferred(_)), _) => {
                 sized(itoa::Buffer::new().format(*number).as_bytes(), out)
             }
             // Also a number that does not fit an `Int`: the server refuses its size (22P03),
@@ -213,6 +218,25 @@ fn parameter(value: &Value, param: Option<ParamType>, tx: &Transaction, out: &mu
             _ => sized(&number.to_be_bytes(), out),
         },
         Value::Text(range) => sized(tx.text_of(range), out),
+        Value::Null => out.extend_from_slice(&u32::MAX.to_be_bytes()),
+        Value::Decimal { .. } | Value::Double(_) | Value::Bool(_) => {
+            let at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            put_text(value, out);
+            let bytes = (out.len() - at - 4) as u32;
+            out[at..at + 4].copy_from_slice(&bytes.to_be_bytes());
+        }
+    }
+}
+
+/// Appends the text form of a number or truth value.
+fn put_text(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes()),
+        Value::Decimal { unscaled, scale } => put_decimal(*unscaled, *scale, out),
+        Value::Double(number) => out.extend_from_slice(format!("{number:e}").as_bytes()),
+        Value::Bool(value) => out.push(if *value { b't' } else { b'f' }),
+        Value::Null | Value::Text(_) => debug_assert!(false, "{value:?} has a form of its own"),
     }
 }
 
@@ -224,12 +248,18 @@ fn sized(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends each value and the piece behind it, and the end of the string.
 #[inline]
-fn text(rest: &[Vec<u8>], op: &Op, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) {
+fn text(
+    pieces: &[(ParamType, Vec<u8>)],
+    op: &Op,
+    tx: &Transaction,
+    backslashes: bool,
+    out: &mut Vec<u8>,
+) {
     let values = tx.values_of(op);
-    debug_assert_eq!(values.len(), rest.len());
-    for (index, piece) in rest.iter().enumerate() {
+    debug_assert_eq!(values.len(), pieces.len());
+    for (index, (param, piece)) in pieces.iter().enumerate() {
         match values.get(index) {
-            Some(value) => literal(value, tx, backslashes, out),
+            Some(value) => literal(value, *param, tx, backslashes, out),
             // A syntax error, where leaving it out might change what a WHERE means.
             None => out.push(b'?'),
         }
@@ -239,8 +269,25 @@ fn text(rest: &[Vec<u8>], op: &Op, tx: &Transaction, backslashes: bool, out: &mu
 }
 
 #[inline]
-fn literal(value: &Value, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) {
+fn literal(
+    value: &Value,
+    param: ParamType,
+    tx: &Transaction,
+    backslashes: bool,
+    out: &mut Vec<u8>,
+) {
     match value {
+        Value::Text(range) => quoted(tx.text_of(range), backslashes, out),
+        Value::Null => out.extend_from_slice(b"NULL"),
+        // In quotes a literal has no type yet, and gets that of its surroundings as a parameter
+        // of unknown type does: what works prepared works as text.
+        Value::Int(_) | Value::Decimal { .. } | Value::Double(_) | Value::Bool(_)
+            if matches!(param, ParamType::Inferred(_)) =>
+        {
+            out.push(b'\'');
+            put_text(value, out);
+            out.push(b'\'');
+        }
         // Without its parentheses a negative number behind a minus would start a comment.
         Value::Int(number) if *number < 0 && *number != i64::MIN => {
             out.push(b'(');
@@ -251,7 +298,10 @@ fn literal(value: &Value, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>
         // column's type.
         Value::Int(i64::MIN) => out.extend_from_slice(b"'-9223372036854775808'"),
         Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes()),
-        Value::Text(range) => quoted(tx.text_of(range), backslashes, out),
+        Value::Decimal { .. } | Value::Double(_) | Value::Bool(_) => {
+            debug_assert!(false, "{value:?} for a parameter of {param:?}");
+            out.push(b'?');
+        }
     }
 }
 
@@ -285,12 +335,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn statement(sql: &str, params: &[ParamType]) -> Statement {
-        Statement {
-            class: "test",
-            kind: workload::Kind::Read,
-            sql: sql.to_owned(),
-            params: params.to_vec(),
-        }
+        Statement::new("test", workload::Kind::Read, sql, params.to_vec())
     }
 
     fn encode(sql: &str, params: &[ParamType], protocol: Protocol, tx: &Transaction) -> Vec<u8> {
@@ -365,7 +410,7 @@ mod tests {
     #[test]
     fn a_statement_must_fit_its_parameters() {
         let wrong = Statements::new(&[statement("SELECT ?, ?", &[ParamType::Int])], Protocol::Text);
-        assert!(wrong.err().unwrap().what.contains("2 `?` but 1 parameter types"));
+        assert!(wrong.err().unwrap().what.contains("2 places for 1 parameters"));
     }
 
     /// Reads a literal back as PostgreSQL's lexer would.

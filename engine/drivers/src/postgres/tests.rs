@@ -24,11 +24,8 @@ fn target() -> Target {
 }
 
 fn statements() -> Vec<Statement> {
-    let statement = |class, kind, sql: &str, params: &[ParamType]| Statement {
-        class,
-        kind,
-        sql: sql.into(),
-        params: params.into(),
+    let statement = |class, kind, sql: &str, params: &[ParamType]| {
+        Statement::new(class, kind, sql, params.to_vec())
     };
     vec![
         statement("begin", Kind::BeginWrite, "", &[]),
@@ -209,7 +206,7 @@ fn setup_errors_name_the_statement() {
     assert!(error.what.contains("session statement `SET x = 1`"), "{error}");
     assert_eq!(error.kind, ErrorKind::Server);
     let error = whole(&mut *start(), &[(b'C', b"SET\0"), IDLE, missing]).unwrap_err();
-    assert!(error.what.contains("`point_select` (SELECT c FROM t WHERE id=?)"), "{error}");
+    assert!(error.what.contains("`point_select` (SELECT c FROM t WHERE id=$1)"), "{error}");
     assert!(error.hint.contains("load the data"), "{error}");
 }
 
@@ -403,12 +400,7 @@ fn a_copy_nobody_asked_for_is_given_up() {
 fn literals_follow_standard_conforming_strings() {
     let mut target = target();
     target.protocol = Protocol::Text;
-    let statement = Statement {
-        class: "x",
-        kind: Kind::Write,
-        sql: "SELECT ?".into(),
-        params: vec![ParamType::Text],
-    };
+    let statement = Statement::new("x", Kind::Write, "SELECT ?", vec![ParamType::Text]);
     let driver = (KIND.build)(&target, vec![statement].into()).unwrap();
     let Ok(Session::Wire(mut wire)) = driver.session(0) else { panic!("a wire") };
     wire.connected(false, &mut Vec::new());

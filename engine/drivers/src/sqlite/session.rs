@@ -2,12 +2,12 @@
 
 use super::Sqlite;
 use super::errors::{deadline, fatal, server_error, worth_waiting};
-use super::text::Template;
+use super::text;
 use super::wait::{Wait, Waiters};
 use dyno_core::driver::{Blocking, Reply};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
-use dyno_core::workload::{self, Op, RowSink, Transaction, Value};
+use dyno_core::workload::{self, Op, RowSink, Sql, Transaction, Value, put_decimal};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use std::hint::black_box;
@@ -39,7 +39,7 @@ enum Prepared {
     /// Parsed once; how many columns its rows have.
     Once { statement: RowStatement, columns: usize, kind: workload::Kind },
     /// Parsed on every call.
-    Text { template: Template, kind: workload::Kind },
+    Text { sql: Sql, kind: workload::Kind },
 }
 
 // SAFETY: the statements and the connection they point to move together, and `&mut self` or
@@ -152,16 +152,19 @@ impl SqliteSession {
         for statement in driver.statements.iter() {
             let kind = statement.kind;
             let words = match kind {
-                workload::Kind::BeginRead => "BEGIN",
-                workload::Kind::BeginWrite => "BEGIN IMMEDIATE",
-                workload::Kind::Commit => "COMMIT",
-                workload::Kind::Read | workload::Kind::Write => statement.sql.as_str(),
+                workload::Kind::BeginRead => "BEGIN".into(),
+                workload::Kind::BeginWrite => "BEGIN IMMEDIATE".into(),
+                workload::Kind::Commit => "COMMIT".into(),
+                workload::Kind::Read | workload::Kind::Write => statement.sql.clone(),
             };
             let prepared = if driver.protocol == Protocol::Text {
-                Prepared::Text { template: Template::new(words), kind }
+                Prepared::Text { sql: words, kind }
             } else {
-                let statement = self.patiently(|s| s.connection.prepare(words)).map_err(|e| {
-                    let error = fatal(&format!("prepare \"{words:.200}\" on {}", self.file()), &e);
+                let words = words.to_string();
+                let class = &statement.class;
+                let statement = self.patiently(|s| s.connection.prepare(&words)).map_err(|e| {
+                    let doing = format!("prepare {class} (\"{words:.200}\") on {}", self.file());
+                    let error = fatal(&doing, &e);
                     if error.hint.is_empty() {
                         error.hint("are the tables loaded with the same options?")
                     } else {
@@ -199,8 +202,8 @@ impl SqliteSession {
                 bind(statement, op, tx)?;
                 (drain(statement, *columns)?, *kind)
             }
-            Prepared::Text { template, kind } => {
-                template.render(op, tx, &mut self.rendered);
+            Prepared::Text { sql, kind } => {
+                text::render(sql, op, tx, &mut self.rendered);
                 let sql = std::str::from_utf8(&self.rendered)?;
                 let mut statement = self.connection.prepare(sql)?;
                 let columns = statement.column_count();
@@ -232,9 +235,26 @@ fn bind(statement: &mut RowStatement, op: &Op, tx: &Transaction) -> rusqlite::Re
                 let text = std::str::from_utf8(tx.text_of(range))?;
                 statement.raw_bind_parameter(at + 1, text)?;
             }
+            Value::Decimal { unscaled, scale } => {
+                statement.raw_bind_parameter(at + 1, real(*unscaled, *scale))?;
+            }
+            Value::Double(x) => statement.raw_bind_parameter(at + 1, x)?,
+            Value::Bool(value) => statement.raw_bind_parameter(at + 1, value)?,
+            Value::Null => statement.raw_bind_parameter(at + 1, rusqlite::types::Null)?,
         }
     }
     Ok(())
+}
+
+/// SQLite has no decimals: the nearest double, which is what it makes of the digits too. Up to
+/// 2^53 and 10^22 both operands are exact, hence the quotient is the nearest one.
+fn real(unscaled: i64, scale: u8) -> f64 {
+    if unscaled.unsigned_abs() <= 1 << 53 {
+        return unscaled as f64 / 10f64.powi(i32::from(scale));
+    }
+    let mut digits = Vec::with_capacity(24);
+    put_decimal(unscaled, scale, &mut digits);
+    std::str::from_utf8(&digits).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
 }
 
 /// Steps through all rows and fetches every column, since SQLite reads a column (and the overflow
@@ -380,6 +400,18 @@ impl RowSink for Inserts<'_> {
             Ok(text) => self.value(text),
             Err(error) => self.error = self.error.take().or(Some(error.into())),
         }
+    }
+
+    fn null(&mut self) {
+        self.value(rusqlite::types::Null);
+    }
+
+    fn decimal(&mut self, unscaled: i64, scale: u8) {
+        self.value(real(unscaled, scale));
+    }
+
+    fn double(&mut self, value: f64) {
+        self.value(value);
     }
 
     fn end_row(&mut self) {

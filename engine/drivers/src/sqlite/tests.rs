@@ -27,7 +27,7 @@ fn target(file: &Path, options: serde_json::Value, protocol: Protocol) -> Target
 }
 
 fn statement(kind: Does, sql: &str, params: &[ParamType]) -> Statement {
-    Statement { class: "test", kind, sql: sql.into(), params: params.to_vec() }
+    Statement::new("test", kind, sql, params.to_vec())
 }
 
 const BEGIN_READ: u16 = 0;

@@ -1,33 +1,39 @@
 //! The text protocol: statements with their parameters written in, parsed anew on each call.
 
-use dyno_core::workload::{Op, Transaction, Value};
+use dyno_core::workload::{Op, Sql, Transaction, Value, put_decimal};
 use std::io::Write;
 
-/// A statement cut at its `?`.
-pub struct Template(Vec<String>);
-
-impl Template {
-    /// Cuts `sql`, whose `?` never stand in quotes.
-    pub fn new(sql: &str) -> Self {
-        Self(sql.split('?').map(str::to_owned).collect())
+/// Writes `sql` with the operation's values into `out`, which is emptied first.
+pub fn render(sql: &Sql, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+    out.clear();
+    let (head, tail) = sql.pieces().split_first().map_or(("", &[][..]), |(h, t)| (h.as_str(), t));
+    out.extend_from_slice(head.as_bytes());
+    for (value, part) in tx.values_of(op).iter().zip(tail) {
+        literal(value, tx, out);
+        out.extend_from_slice(part.as_bytes());
     }
+}
 
-    /// Writes the statement with the operation's values into `out`, which is emptied first.
-    pub fn render(&self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
-        out.clear();
-        let (head, tail) = self.0.split_first().map_or(("", &[][..]), |(h, t)| (h.as_str(), t));
-        out.extend_from_slice(head.as_bytes());
-        for (value, part) in tx.values_of(op).iter().zip(tail) {
-            match value {
-                Value::Int(n) => {
-                    // Writing to a vector cannot fail.
-                    let _ = write!(out, "{n}");
-                }
-                Value::Text(range) => quote(tx.text_of(range), out),
-            }
-            out.extend_from_slice(part.as_bytes());
+/// A negative number stands in parentheses: behind a minus it would start a comment.
+fn literal(value: &Value, tx: &Transaction, out: &mut Vec<u8>) {
+    // Writing to a vector cannot fail.
+    let _ = match value {
+        Value::Int(n) if *n < 0 => write!(out, "({n})"),
+        Value::Int(n) => write!(out, "{n}"),
+        Value::Double(x) => write!(out, "({x:e})"),
+        Value::Bool(value) => write!(out, "{}", u8::from(*value)),
+        Value::Null => write!(out, "NULL"),
+        Value::Decimal { unscaled, scale } => {
+            out.push(b'(');
+            put_decimal(*unscaled, *scale, out);
+            out.push(b')');
+            Ok(())
         }
-    }
+        Value::Text(range) => {
+            quote(tx.text_of(range), out);
+            Ok(())
+        }
+    };
 }
 
 /// A string literal: SQLite knows no escape but the doubled quote.

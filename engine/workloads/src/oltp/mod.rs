@@ -27,10 +27,9 @@ mod table;
 use crate::digits::{C_BYTES, C_GROUPS, PAD_BYTES, PAD_GROUPS, groups};
 use dyno_core::distribution::Distribution;
 use dyno_core::error::Result;
-use dyno_core::plan::Options;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{
-    Dialect, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+    Dialect, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
 };
 use settings::Settings;
 use statements::{Catalogue, Class};
@@ -44,8 +43,8 @@ pub static KIND: WorkloadKind = WorkloadKind {
     build,
 };
 
-fn build(options: &Options, dialect: Dialect, seed: u64) -> Result<Box<dyn Workload>> {
-    Ok(Box::new(Oltp::new(Settings::read(options)?, dialect, seed)))
+fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
+    Ok(Box::new(Oltp::new(Settings::read(order.options)?, order.dialect, order.seed)))
 }
 
 struct Oltp {

@@ -63,8 +63,8 @@ impl Class {
     /// The prepared statement for table `t`.
     fn statement(self, t: u64, settings: &Settings) -> Statement {
         use ParamType::{Int, Text};
-        let read = |class, sql, params| Statement { class, kind: Kind::Read, sql, params };
-        let write = |class, sql, params| Statement { class, kind: Kind::Write, sql, params };
+        let read = |class: &str, sql, params| Statement::new(class, Kind::Read, sql, params);
+        let write = |class: &str, sql, params| Statement::new(class, Kind::Write, sql, params);
         let between = format!("FROM sbtest{t} WHERE id BETWEEN ? AND ?");
         match self {
             Self::PointSelect => {
@@ -169,12 +169,8 @@ impl Catalogue {
 /// The list that [`Catalogue`] numbers: begin and commit, then class by class, table by table.
 pub fn all(settings: &Settings) -> Vec<Statement> {
     let begin = if settings.writes() { Kind::BeginWrite } else { Kind::BeginRead };
-    let frame = [("begin", begin), ("commit", Kind::Commit)].map(|(class, kind)| Statement {
-        class,
-        kind,
-        sql: String::new(),
-        params: vec![],
-    });
+    let frame = [("begin", begin), ("commit", Kind::Commit)]
+        .map(|(class, kind)| Statement::new(class, kind, "", vec![]));
     let classes = Class::ALL.into_iter().filter(|class| class.used(settings));
     frame
         .into_iter()

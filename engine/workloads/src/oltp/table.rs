@@ -23,7 +23,7 @@ pub fn table(n: u64, settings: &Settings, dialect: Dialect) -> Table {
     Table {
         finish: finish(n, &name, settings.rows, dialect),
         name,
-        columns: vec!["id", "k", "c", "pad"],
+        columns: ["id", "k", "c", "pad"].map(str::to_owned).to_vec(),
         create,
         rows: settings.rows,
     }

@@ -44,12 +44,8 @@ pub fn target() -> Target {
 
 /// A read with one parameter and a write with two.
 pub fn statements() -> Vec<Statement> {
-    let statement = |kind, sql: &str, params: &[ParamType]| Statement {
-        class: "c",
-        kind,
-        sql: sql.into(),
-        params: params.to_vec(),
-    };
+    let statement =
+        |kind, sql: &str, params: &[ParamType]| Statement::new("c", kind, sql, params.to_vec());
     vec![
         statement(Kind::BeginWrite, "", &[]),
         statement(Kind::Read, "SELECT c FROM t WHERE id=?", &[ParamType::Int]),
