@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.analysis import answer, describe, fairness, ratios, reason, verdict
+from dbdyno.analysis import answer, describe, fairness, offers, ratios, reason, verdict
 from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric, table_metrics
@@ -12,6 +12,7 @@ from dbdyno.analysis.lead import find_lead
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import CellResult, Findings
 from dbdyno.plan.types import Cell, Plan
+from dbdyno.spec.metrics import is_percentile
 from dbdyno.store.record import VOID, TrialRecord
 
 
@@ -32,6 +33,7 @@ def analyse(plan: Plan, records: Sequence[TrialRecord]) -> Findings:
         comparisons=compare(measured, table_metrics(measured, headline)),
         warnings=tuple(_warnings(measured, records)),
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
+        costs=offers.costs(measured),
     )
 
 
@@ -43,8 +45,9 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
     for name in names:
         series = measured.series(cell.index, name)
         if series:
-            estimates[name] = estimate(list(series.values()), list(series))
-        if 0 < len(series) < len(trials) and ratios.is_percentile(name):
+            bounded = measured.bounded(cell.index, name)
+            estimates[name] = estimate(list(series.values()), list(series), at_least=bounded)
+        if 0 < len(series) < len(trials) and is_percentile(name):
             thin.append(
                 f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"
                 " the others had too few operations for it"

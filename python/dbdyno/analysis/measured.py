@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dbdyno.analysis import cost
 from dbdyno.analysis.types import Measurement
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
@@ -49,7 +50,7 @@ class Measured:
         return cls(
             plan,
             (
-                _measurement(record, durations[record.cell])
+                _measurement(plan, record, durations[record.cell])
                 for record in records
                 if record.status == COMPLETE
             ),
@@ -75,6 +76,10 @@ class Measured:
             if value is not None and _sane(value):
                 found[block] = value
         return found
+
+    def bounded(self, cell: int, metric: str) -> bool:
+        """Whether some value of a metric in a cell is only a lower bound."""
+        return any(metric in one.at_least for one in self.cells[cell].values())
 
     def blocks(self, cells: Iterable[int]) -> list[int]:
         """Blocks in which all of `cells` were measured; whole ones only if `hard` differs."""
@@ -114,14 +119,15 @@ class Measured:
         )
 
 
-def _measurement(record: TrialRecord, duration_s: float) -> Measurement:
+def _measurement(plan: Plan, record: TrialRecord, duration_s: float) -> Measurement:
     return Measurement(
         trial=record.id,
         block=record.block,
         cell=record.cell,
-        metrics=record.metrics,
+        metrics={**record.metrics, **cost.metrics(plan, plan.cells[record.cell], record.metrics)},
         warnings=record.warnings,
         outage=any(_touches(outage, duration_s) for outage in record.outages),
+        at_least=record.at_least,
     )
 
 

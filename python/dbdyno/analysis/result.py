@@ -14,6 +14,7 @@ from dbdyno.analysis.types import (
     ClaimPart,
     ClaimResult,
     Comparison,
+    Costs,
     Estimate,
     Findings,
     Ratio,
@@ -60,6 +61,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         ],
         "claims": [_claim(claim) for claim in findings.claims],
         "comparisons": [_comparison(row) for row in findings.comparisons],
+        "costs": _costs(findings.costs),
         "skipped": [
             {"what": skipped.what, "why": skipped.why, "fix": skipped.fix}
             for skipped in plan.skipped
@@ -76,6 +78,7 @@ def _estimate(one: Estimate) -> dict[str, Any]:
         "ci_high": _number(one.ci_high),
         "values": [_number(value) for value in one.values],
         "blocks": list(one.blocks),
+        **({"at_least": True} if one.at_least else {}),
     }
 
 
@@ -135,6 +138,30 @@ def _comparison(row: Comparison) -> dict[str, Any]:
     }
 
 
+def _costs(costs: Costs | None) -> dict[str, Any] | None:
+    if costs is None:
+        return None
+    return {
+        "currency": costs.currency,
+        "billion_of": costs.what,
+        "under": list(costs.under),
+        "sentence": costs.sentence,
+        "offers": [
+            {
+                "levels": dict(offer.levels),
+                "price_per_month": _number(offer.price_per_month),
+                "cell": offer.cell,
+                "per_s": _number(offer.per_s),
+                "cost": _number(offer.cost),
+                "against_cheapest": _ratio(offer.ratio) if offer.ratio else None,
+                "dominated_by": dict(offer.dominated_by) or None,
+                "judged": offer.judged,
+            }
+            for offer in costs.offers
+        ],
+    }
+
+
 def _ratio(ratio: Ratio | None) -> dict[str, Any]:
     if ratio is None:
         return {
@@ -152,6 +179,7 @@ def _ratio(ratio: Ratio | None) -> dict[str, Any]:
         "confidence": _number(ratio.level),
         "n": ratio.n,
         "p": _number(ratio.p),
+        **({"bound": ratio.bound} if ratio.bound else {}),
     }
 
 

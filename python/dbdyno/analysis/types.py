@@ -17,6 +17,11 @@ PEAK = "peak"  # best of the levels that the claim allows over best of the other
 PEAKS = "peaks"  # a level at which a metric peaks, or a ratio of two: median over blocks
 
 
+# What an estimate made of lower bounds says of the truth.
+AT_LEAST = ">="
+AT_MOST = "<="
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One complete trial, reduced to numbers. `metrics` maps canonical metric names to values."""
@@ -27,13 +32,15 @@ class Measurement:
     metrics: Mapping[str, float]
     warnings: tuple[str, ...] = ()  # generator-bound and the like; repeated beside any claim
     outage: bool = False
+    at_least: frozenset[str] = frozenset()  # metrics that are lower bounds
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A metric of one cell over blocks: arithmetic mean with a t interval at 95 %.
 
-    With fewer than 3 values the interval is absent.
+    With fewer than 3 values the interval is absent, and where some value is a lower bound: then
+    so is the mean (`at_least`).
     """
 
     mean: float
@@ -41,6 +48,7 @@ class Estimate:
     ci_high: float | None
     values: tuple[float, ...]  # in block order
     blocks: tuple[int, ...]
+    at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,7 @@ class Ratio:
     level: float  # 0.95, or the level adjusted for several claims
     n: int  # blocks used
     p: float | None  # two-sided, of ratio = threshold
+    bound: str = ""  # AT_LEAST or AT_MOST: made of lower bounds, with an interval open to that side
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,32 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Offer:
+    """A combination of levels that have prices, at its best cell: the fastest one that is fast
+    enough. Without such a cell, all but its levels and its price are None."""
+
+    levels: Mapping[str, str]
+    price_per_month: float
+    cell: int | None
+    per_s: float | None  # throughput of all groups there
+    cost: float | None  # of a billion
+    ratio: Ratio | None  # its cost over the cheapest offer's; None for that one
+    dominated_by: Mapping[str, str]  # levels of an offer that costs no more and is faster
+    judged: bool  # whether an interval says so; else the means do
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured, priced. `offers`: cheapest first, those too slow last."""
+
+    currency: str
+    what: str  # transactions | operations: of which a billion is priced
+    under: tuple[str, ...]  # conditions: what fast enough is
+    offers: tuple[Offer, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything the report says, without how it is drawn."""
 
@@ -123,3 +158,4 @@ class Findings:
     comparisons: tuple[Comparison, ...]
     warnings: tuple[str, ...]
     judged: bool  # false: --quick, or too few blocks
+    costs: Costs | None = None  # with `prices` only

@@ -48,6 +48,8 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "service_ms_p999": ("p99.9 ms", "99.9th percentile latency", "ms", -1),
     "errors_per_s": ("errors/s", "Failed attempts", "errors/s", -1),
     "retries_per_s": ("retries/s", "Transactions begun again", "retries/s", -1),
+    "cost_per_billion_transactions": ("cost/1e9 tx", "Cost of a billion transactions", "", -1),
+    "cost_per_billion_operations": ("cost/1e9 op", "Cost of a billion operations", "", -1),
     "server_cpu_us_per_op": ("server CPU µs/op", "Server CPU per operation", "µs", -1),
     "generator_cpu_us_per_op": ("generator CPU µs/op", "Generator CPU per operation", "µs", -1),
 }
@@ -59,6 +61,8 @@ TABLE = (
     "service_ms_p50",
     "service_ms_p95",
     "service_ms_p99",
+    "cost_per_billion_transactions",
+    "cost_per_billion_operations",
     "errors_per_s",
     "server_cpu_us_per_op",
     "generator_cpu_us_per_op",

@@ -12,6 +12,7 @@ from dbdyno.analysis.types import Findings
 from dbdyno.report import (
     claims,
     classes,
+    costs,
     counters,
     latency,
     layout,
@@ -74,6 +75,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "not_tested": tested.not_tested(plan, records, roles),
         "warnings": tested.warning_rows(findings.warnings, records, plan, roles),
         "notes": plan.notes,
+        "costs": costs.view(findings, plan, roles),
         "cell_tables": tables.cell_tables(findings, roles, groups),
         "ratio_tables": tables.ratio_tables(findings, roles, groups),
         "multiples": _multiples(findings, roles, groups),

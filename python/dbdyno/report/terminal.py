@@ -33,6 +33,8 @@ def terminal(run: Run, findings: Findings) -> RenderableType:
     parts.append(Text(visible(answer)))
     if findings.why:
         parts.append(Text(f"Why: {visible(findings.why)}", style="dim"))
+    if findings.costs:
+        parts.append(Text(visible(findings.costs.sentence)))
     views = claims.views(plan, findings, roles)
     if views:
         parts += [Text(), _claims(views)]
