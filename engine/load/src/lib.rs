@@ -1,5 +1,6 @@
 //! Drives load: transports, workers, pacing, recording, reporting, loading.
 
+pub mod arrivals;
 pub mod blocking;
 pub mod cancel;
 pub mod check;
@@ -9,6 +10,7 @@ pub mod control;
 pub mod endpoint;
 pub mod example;
 pub mod hlog;
+pub mod intake;
 mod load_blocking;
 mod load_wire;
 pub mod loader;
@@ -21,6 +23,7 @@ pub mod receiving;
 pub mod recorder;
 pub mod report;
 pub mod run;
+pub mod schedule;
 pub mod seat;
 pub mod session;
 #[cfg(test)]
