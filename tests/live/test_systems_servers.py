@@ -313,11 +313,12 @@ def test_memory_is_not_rounded_by_the_server(kind: str, mebibytes: int) -> None:
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_hung_server_is_killed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module(
-        "dbdyno.systems." + ("postgresserver" if kind == "postgres" else "mysqlserver")
+    family = "postgres" if kind == "postgres" else "mysql"
+    server_module, control_module = (
+        importlib.import_module(f"dbdyno.systems.{family}{part}") for part in ("server", "control")
     )
-    monkeypatch.setattr(module, "CONTROL_TIMEOUT_S", 1)
-    monkeypatch.setattr(module, "HUNG_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(control_module, "CONTROL_TIMEOUT_S", 1)
+    monkeypatch.setattr(server_module, "HUNG_TIMEOUT_S", 0.5)
     with bench(kind) as made:
         server = made.start()
         assert server.pid is not None

@@ -13,9 +13,10 @@ from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems import (
     mysql,
+    mysqlcontrol,
     mysqlfamily,
-    mysqlserver,
     postgres,
+    postgrescontrol,
     postgresserver,
     verify,
     words,
@@ -247,7 +248,7 @@ def test_verify_names_what_was_asked_and_what_is() -> None:
     ],
 )
 def test_postgres_units(value: str, unit: str | None, units: float | None) -> None:
-    assert postgresserver.in_units(value, unit) == units
+    assert postgrescontrol.in_units(value, unit) == units
 
 
 def test_a_scram_verifier_is_the_one_that_postgres_would_make() -> None:
@@ -300,7 +301,7 @@ def test_postgresql_conf_quotes_everything() -> None:
     ],
 )
 def test_process_list_states(command: str, state: str, named: str) -> None:
-    assert mysqlserver.session_state(command, state) == named
+    assert mysqlcontrol.session_state(command, state) == named
 
 
 @pytest.mark.parametrize(
@@ -314,14 +315,14 @@ def test_process_list_states(command: str, state: str, named: str) -> None:
     ],
 )
 def test_pg_stat_activity_states(row: tuple[str | None, ...], named: str) -> None:
-    assert postgresserver.session_state(*row) == named
+    assert postgrescontrol.session_state(*row) == named
 
 
 def test_levels_are_told_from_sums() -> None:
     levels = ("Threads_running", "Innodb_buffer_pool_pages_dirty", "Qcache_free_memory", "Uptime")
     sums = ("Threads_created", "Questions", "Innodb_rows_read", "Qcache_hits", "Opened_tables")
-    assert all(map(mysqlserver.is_gauge, levels))
-    assert not any(map(mysqlserver.is_gauge, sums))
+    assert all(map(mysqlcontrol.is_gauge, levels))
+    assert not any(map(mysqlcontrol.is_gauge, sums))
 
 
 # ---- binaries

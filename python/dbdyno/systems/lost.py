@@ -1,4 +1,4 @@
-"""What to say when a server of ours does not answer any more."""
+"""What to say when a server does not answer any more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class Watched(Protocol):
-    """A server with a process and a log."""
+    """A server that we started: it has a process and a log."""
 
     process: Guarded
 
@@ -22,14 +22,21 @@ class Watched(Protocol):
         """The end of its log."""
 
 
-S = TypeVar("S", bound=Watched)
+class Asked(Protocol):
+    """A server of either sort."""
+
+    def unanswered(self, error: Exception) -> DynoError:
+        """The error for a client library's."""
+
+
+S = TypeVar("S", bound=Asked)
 Method = Callable[Concatenate[S, P], R]
 
 
 def answered(
-    kind: str, errors: tuple[type[Exception], ...]
+    errors: tuple[type[Exception], ...],
 ) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
-    """Turns a client library's `errors` in a method into a DynoError with the server's log."""
+    """Turns a client library's `errors` in a method into what the server has to say of them."""
 
     def decorate(method: Method[S, P, R]) -> Method[S, P, R]:
         @functools.wraps(method)
@@ -37,7 +44,7 @@ def answered(
             try:
                 return method(self, *args, **kwargs)
             except errors as error:
-                raise lost(kind, self, error) from error
+                raise self.unanswered(error) from error
 
         return asked
 
@@ -45,7 +52,7 @@ def answered(
 
 
 def lost(kind: str, server: Watched, error: Any) -> DynoError:
-    """The error for a server that did not answer."""
+    """The error for a server of ours that did not answer, with the end of its log."""
     if server.process.alive():
         return DynoError(
             f"{kind} does not answer: {error}",
