@@ -45,7 +45,9 @@ CELLS = cells(*FACTORS)
 
 
 def resolve(text: str, cells_: list[C] | None = None) -> tuple[claims.ResolvedPart, ...]:
-    return claims.resolve(claims.parse(text), FACTORS, CELLS if cells_ is None else cells_, ["g"])
+    return claims.resolve(
+        claims.parse(text), FACTORS, CELLS if cells_ is None else cells_, Scope(("g",))
+    )
 
 
 def levels_of(side: claims.Side | None) -> dict[str, str]:
@@ -142,14 +144,14 @@ def test_two_metrics_of_one_cell_may_be_compared() -> None:
 def test_levels_that_several_factors_have_need_a_factor() -> None:
     factors = (F("a", ("1", "2"), (1.0, 2.0)), F("b", ("1", "2"), (1.0, 2.0)))
     with pytest.raises(DynoError, match="several factors have `1`") as caught:
-        claims.resolve(claims.parse("tps[1] > 1 at b=1"), factors, cells(*factors), ["g"])
+        claims.resolve(claims.parse("tps[1] > 1 at b=1"), factors, cells(*factors), Scope(("g",)))
     assert "`a=1` or `b=1`" in caught.value.fix
 
 
 def test_last_components_that_several_factors_have_need_the_full_name() -> None:
     factors = (F("r.sessions", ("1", "2")), F("w.sessions", ("3", "4")))
     with pytest.raises(DynoError, match="several factors end in `sessions`") as caught:
-        claims.resolve(claims.parse("tps[sessions=1] > 1"), factors, cells(*factors), ["g"])
+        claims.resolve(claims.parse("tps[sessions=1] > 1"), factors, cells(*factors), Scope(("g",)))
     assert "r.sessions, w.sessions" in caught.value.fix
 
 
@@ -168,14 +170,16 @@ def test_cells_that_were_dropped() -> None:
 
 def test_a_factor_with_one_level_need_not_be_named() -> None:
     factors = (F("cache", ("on", "off")), F("engine", ("mariadb",)))
-    (part,) = claims.resolve(claims.parse("tps[off] > tps[on]"), factors, cells(*factors), ["g"])
+    (part,) = claims.resolve(
+        claims.parse("tps[off] > tps[on]"), factors, cells(*factors), Scope(("g",))
+    )
     assert part.at == {}
 
 
 def test_too_many_comparisons_are_refused() -> None:
     wide = tuple(F(name, tuple(str(n) for n in range(40))) for name in ("a", "b"))
     with pytest.raises(DynoError, match="more than 1000 comparisons"):
-        claims.resolve(claims.parse("tps > 1 at each a, each b"), wide, cells(*wide), ["g"])
+        claims.resolve(claims.parse("tps > 1 at each a, each b"), wide, cells(*wide), Scope(("g",)))
 
 
 @given(st.text(max_size=60))

@@ -8,8 +8,10 @@ from dbdyno.errors import DynoError
 from dbdyno.spec import metrics
 from dbdyno.spec.metrics import Scope, canonical
 
-ONE = Scope(("workload",))
-TWO = Scope(("readers", "writer"))
+ONE = Scope(("workload",), open_loops=(), searches=())
+TWO = Scope(("readers", "writer"), open_loops=("writer",), searches=())
+OPEN = Scope(("workload",), open_loops=("workload",), searches=())
+SEARCH = Scope(("workload",), open_loops=("workload",), searches=("workload",))
 TARGETS = Scope(("readers", "writer"), ("a", "b"))
 
 
@@ -29,6 +31,12 @@ TARGETS = Scope(("readers", "writer"), ("a", "b"))
         (ONE, "status.Com_select", "status.Com_select"),
         (ONE, "cpu.steal_percent", "cpu.steal_percent"),
         (ONE, "sessions.Sending data", "sessions.Sending data"),
+        (OPEN, "response_p95", "response_ms_p95"),
+        (OPEN, "response_p95 ms", "response_ms_p95"),
+        (OPEN, "response_p99.9", "response_ms_p999"),
+        (OPEN, "backlog", "backlog_max"),
+        (SEARCH, "rate_max", "rate_max_per_s"),
+        (TWO, "writer.response_ms_p95", "writer.response_ms_p95"),
         (TWO, "readers.tps", "readers.transactions_per_s"),
         (TWO, "writer.p95 ms", "writer.service_ms_p95"),
         (TWO, "server_cpu_us_per_op", "server_cpu_us_per_op"),
@@ -49,6 +57,9 @@ def test_canonical_names(scope: Scope, written: str, name: str) -> None:
         (ONE, "service_ms_p98", "no metric", "service_ms_p99"),
         (ONE, "status.", "no metric", "status.NAME"),
         (ONE, "response_ms_p95", "closed loop", "service_ms_p95"),
+        (ONE, "response_ms_p95", "closed loop", "rate: 1000/s"),
+        (ONE, "backlog_max", "closed loop", "rate: 1000/s"),
+        (OPEN, "rate_max", "no rate is searched for", "find:"),
         (TWO, "tps", "which group", "`readers.tps` or `writer.tps`"),
         (TWO, "readers.response_ms_p95", "closed loop", "service_ms_p95"),
         (TWO, "readers.server_cpu_us_per_op", "all groups together", "server_cpu_us_per_op"),
@@ -71,8 +82,18 @@ def test_names_are_unique_and_canonical() -> None:
     spellings = [s for m in metrics.METRICS for s in (m.name, *m.aliases)]
     assert len(spellings) == len(set(spellings))
     for metric in metrics.METRICS:
-        assert canonical(metric.name, ONE) == metric.name
-        assert metric.direction in (metrics.HIGHER, metrics.LOWER)
+        assert canonical(metric.name, SEARCH) == metric.name
+        assert metric.direction in (metrics.HIGHER, metrics.LOWER, metrics.NEITHER)
+
+
+def test_values_that_a_percentile_needs() -> None:
+    assert metrics.values_needed("response_ms_p50") == 20
+    assert metrics.values_needed("app.service_ms_p95") == 200
+    assert metrics.values_needed("response_ms_p99") == 1000
+    assert metrics.values_needed("app.response_ms_p999") == 10_000
+    assert metrics.values_needed("response_ms_mean") == 1
+    assert metrics.is_percentile("app.response_ms_p99")
+    assert not metrics.is_percentile("response_ms_mean")
 
 
 def test_headings() -> None:

@@ -68,7 +68,7 @@ def interval(t_s: float, phase: str = "measure") -> dict[str, Any]:
 
 
 def test_one_group_has_no_prefix() -> None:
-    metrics, warnings = reduce_trial([end()], [], [group()], MARIADB)
+    metrics, warnings, _ = reduce_trial([end()], [], [group()], MARIADB)
     assert metrics == pytest.approx(
         {
             "transactions_per_s": 2000.0,
@@ -92,7 +92,7 @@ def test_one_group_has_no_prefix() -> None:
 
 def test_several_groups_have_prefixes_and_share_the_cpu() -> None:
     both = {"readers": total(), "updater": total(operations=300_000, latency=None)}
-    metrics, _ = reduce_trial([end(both)], [], [group("readers"), group("updater")], MARIADB)
+    metrics, _, _ = reduce_trial([end(both)], [], [group("readers"), group("updater")], MARIADB)
     assert metrics["readers.transactions_per_s"] == 2000.0
     assert metrics["updater.operations_per_s"] == 30_000.0
     assert metrics["generator_cpu_us_per_op"] == pytest.approx(5.0)
@@ -115,22 +115,22 @@ def test_several_groups_have_prefixes_and_share_the_cpu() -> None:
 )
 def test_a_percentile_needs_ten_values_beyond_it(count: int, present: set[str]) -> None:
     few = end({"workload": total(latency=latency(count))})
-    metrics, _ = reduce_trial([few], [], [group()], MARIADB)
+    metrics, _, _ = reduce_trial([few], [], [group()], MARIADB)
     found = {name.removeprefix("service_ms_") for name in metrics if name.startswith("service_")}
     assert found == present | {"mean"}
 
 
 def test_in_process_cpu_is_the_systems() -> None:
     bound = end(generator_bound=True, busy_max=1.0)
-    metrics, warnings = reduce_trial([bound], [], [group()], SQLITE)
+    metrics, warnings, _ = reduce_trial([bound], [], [group()], SQLITE)
     assert metrics["server_cpu_us_per_op"] == pytest.approx(20.0)
     assert "generator_cpu_us_per_op" not in metrics
     assert warnings == ()
-    _, warnings = reduce_trial([bound], [], [group()], MARIADB)
+    _, warnings, _ = reduce_trial([bound], [], [group()], MARIADB)
     assert len(warnings) == 1
     assert warnings[0].startswith("generator-bound (CPU): a load thread was busy for 100%")
     late = end(generator_bound=True)
-    _, warnings = reduce_trial([late], [], [group()], MARIADB)
+    _, warnings, _ = reduce_trial([late], [], [group()], MARIADB)
     assert warnings[0].startswith(
         "generator-bound (lag): 1 % of the answers lay unread for 20 µs or more"
     )
@@ -141,7 +141,7 @@ def test_cpu_is_not_given_where_an_in_process_system_shares_the_load_threads() -
     kinds = [*MARIADB, replace(SQLITE[0], name="lite")]
     totals = {name: total() for name in ("readers", "writers")}
     both = end(totals, generator_bound=True, busy_max=1.0)
-    metrics, warnings = reduce_trial([both], [], several, kinds)
+    metrics, warnings, _ = reduce_trial([both], [], several, kinds)
     assert not [name for name in metrics if name.endswith("_cpu_us_per_op")]
     assert warnings == ()
 
@@ -155,7 +155,7 @@ def test_cpu_is_not_given_where_an_in_process_system_shares_the_load_threads() -
     ],
 )
 def test_groups_warn(change: dict[str, Any], words: str) -> None:
-    _, warnings = reduce_trial([end({"workload": total(**change)})], [], [group()], MARIADB)
+    _, warnings, _ = reduce_trial([end({"workload": total(**change)})], [], [group()], MARIADB)
     assert len(warnings) == 1
     assert words in warnings[0]
 
@@ -192,7 +192,7 @@ def test_missing_intervals_interrupts_and_the_engines_own_warnings() -> None:
 
 
 def test_without_an_end_there_are_no_numbers() -> None:
-    metrics, warnings = reduce_trial([interval(1)], [], [group()], MARIADB)
+    metrics, warnings, _ = reduce_trial([interval(1)], [], [group()], MARIADB)
     assert metrics == {}
     assert "nothing was measured" in warnings[0]
 
@@ -207,5 +207,5 @@ def test_a_thousand_warnings_are_bounded() -> None:
 @given(st.floats(allow_nan=True, allow_infinity=True), st.integers(0, 10**6))
 def test_nothing_that_is_not_finite_leaks(value: float, operations: int) -> None:
     strange = copy.deepcopy(end({"workload": total(operations=operations)}, cpu_s=value))
-    metrics, _ = reduce_trial([strange], [], [group()], MARIADB)
+    metrics, _, _ = reduce_trial([strange], [], [group()], MARIADB)
     assert all(math.isfinite(number) for number in metrics.values())

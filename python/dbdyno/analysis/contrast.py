@@ -1,6 +1,6 @@
 """What a claim part compares, reduced to one number a block, and the interval for it.
 
-Four kinds, one shape: `p` (two-sided, of "the truth is the threshold"), `interval(confidence)`,
+Five kinds, one shape: `p` (two-sided, of "the truth is the threshold"), `interval(confidence)`,
 and `centre`. Holm's procedure and verdicts (`holm`, `verdict`) need to know nothing else.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from dbdyno.analysis import estimate
+from dbdyno.analysis.types import AT_LEAST
 
 Interval = tuple[float | None, float | None]  # None: no bound
 
@@ -205,6 +206,40 @@ class Best:
             )
             for one in these
         )
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A contrast made of bounds on one side: of values L_b <= X_b (AT_LEAST), or >= (AT_MOST).
+
+    What is below all of L's interval is below X's mean, too: E X >= E L >= the interval's lower
+    end, with its confidence. Nothing bounds X from above, so that side is open, and bounds that lie
+    on the wrong side of the threshold say nothing: p is 1.
+    """
+
+    inner: LogRatio | Mean
+    bound: str
+
+    @property
+    def n(self) -> int:
+        return self.inner.n
+
+    @property
+    def threshold(self) -> float:
+        return self.inner.threshold
+
+    @property
+    def centre(self) -> float:
+        return self.inner.centre
+
+    @property
+    def p(self) -> float:
+        above = self.centre > self.threshold
+        return self.inner.p if above == (self.bound == AT_LEAST) else 1.0
+
+    def interval(self, confidence: float) -> Interval:
+        low, high = self.inner.interval(confidence)
+        return (low, None) if self.bound == AT_LEAST else (None, high)
 
 
 def _exp(value: float) -> float | None:

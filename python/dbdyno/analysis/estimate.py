@@ -68,8 +68,10 @@ def _standard_error(sample: NDArray[np.float64]) -> float:
     return float(sample.std(ddof=1)) / math.sqrt(len(sample))
 
 
-def estimate(values: Sequence[float], blocks: Sequence[int]) -> Estimate:
+def estimate(values: Sequence[float], blocks: Sequence[int], *, at_least: bool = False) -> Estimate:
     """The estimate of `values`, one a block, in block order. At least one value, all finite.
+
+    `at_least`: some of them are lower bounds, so that the mean is one and has no interval.
 
     Arithmetic also for what cannot be negative: a mean of rates is the rate of the whole time, and
     on a logarithmic scale one quiet block would drag the mean down and blow the upper end up. See
@@ -81,9 +83,9 @@ def estimate(values: Sequence[float], blocks: Sequence[int]) -> Estimate:
         raise ValueError("values must be finite")
     low: float | None
     high: float | None
-    if len(values) < BLOCKS_MIN:
+    if at_least or len(values) < BLOCKS_MIN:
         mean, low, high = math.fsum(values) / len(values), None, None
     else:
         mean, low, high = t_interval(values, CONFIDENCE)
         low = above_zero(values, low)
-    return Estimate(mean, low, high, tuple(values), tuple(blocks))
+    return Estimate(mean, low, high, tuple(values), tuple(blocks), at_least)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.analysis import answer, describe, fairness, offers, ratios, reason, verdict
+from dbdyno.analysis import answer, describe, fairness, offers, reason, verdict
 from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric, table_metrics

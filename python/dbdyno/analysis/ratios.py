@@ -16,7 +16,8 @@ from dbdyno.analysis.contrast import LogRatio
 from dbdyno.analysis.describe import listed
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.measured import Measured
-from dbdyno.analysis.types import Ratio
+from dbdyno.analysis.types import AT_LEAST, AT_MOST, Ratio
+from dbdyno.spec.metrics import is_percentile
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Pairs:
     blocks: tuple[int, ...]
     problem: str = ""  # not estimable: a zero, an outage
     note: str = ""  # blocks left out, and why
+    bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where one side has lower bounds
 
     @property
     def logs(self) -> tuple[float, ...]:
@@ -56,7 +58,11 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
                 f" block {listed([str(block) for block in zero])}"
             )
     values = [tuple(one[block] for block in used) for one in series]
-    return Pairs(values[0], values[1], used, problem, note)
+    bounded = [measured.bounded(*side) for side in (left, right)]
+    if all(bounded) and not problem:
+        problem = f"both sides are only lower bounds ({left[1]} in {_cell(measured, left[0])})"
+    bound = AT_LEAST if bounded[0] else AT_MOST if bounded[1] else ""
+    return Pairs(values[0], values[1], used, problem, note, bound)
 
 
 def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
@@ -72,11 +78,6 @@ def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
     reason = "too few operations for it" if percentile else "not measured there"
     text = f"{named} is absent in {blocks - used} of {blocks} blocks ({reason})"
     return (f"{text}: longer trials would have it", "") if percentile and used else ("", text)
-
-
-def is_percentile(metric: str) -> bool:
-    """Whether a metric is there only with enough operations behind it."""
-    return ".service_ms_p" in f".{metric}"
 
 
 def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:
@@ -99,9 +100,9 @@ def _cell(measured: Measured, cell: int) -> str:
 def plain_ratio(compared: Pairs, threshold: float = 1.0) -> Ratio | None:
     """The ratio with its 95 % interval, not adjusted for several comparisons.
 
-    None if it cannot be estimated; no interval and no p below 3 blocks.
+    None if it cannot be estimated, or only bounded; no interval and no p below 3 blocks.
     """
-    if compared.problem or not compared.blocks:
+    if compared.problem or compared.bound or not compared.blocks:
         return None
     contrast = LogRatio(compared.logs, threshold)
     n = contrast.n

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import describe, power, ratios
-from dbdyno.analysis.contrast import Best, Contrast, Interval, LogRatio, Mean, Median
+from dbdyno.analysis.contrast import Best, Bounded, Contrast, Interval, LogRatio, Mean, Median
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.holm import Adjusted, holm
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
+    AT_LEAST,
     NOT_TESTED,
     PEAK,
     PEAKS,
@@ -85,7 +86,7 @@ def judge(measured: Measured) -> tuple[ClaimResult, ...]:
 def _resolve(measured: Measured, text: str) -> tuple[ResolvedPart, ...]:
     plan, names = measured.plan, scope(measured.plan)
     claim = grammar.parse(text)
-    return grammar.resolve(claim, plan.factors, plan.cells, names.groups, names.targets)
+    return grammar.resolve(claim, plan.factors, plan.cells, names)
 
 
 def _missing(measured: Measured, error: MissingCell) -> str:
@@ -124,7 +125,9 @@ def _ratio(measured: Measured, part: ResolvedPart) -> _Case:
     case = _Case(blank, None, cells, compared.note)
     if compared.problem:
         return _without(case, f"not estimable: {compared.problem}")
-    return _open(case, LogRatio(compared.logs, part.threshold)) if compared.logs else _nothing(case)
+    if not compared.logs:
+        return _nothing(case)
+    return _open(case, _bounded(LogRatio(compared.logs, part.threshold), compared.bound))
 
 
 def _value(measured: Measured, part: ResolvedPart) -> _Case:
@@ -140,7 +143,14 @@ def _value(measured: Measured, part: ResolvedPart) -> _Case:
     case = _Case(blank, None, (cell,), note)
     if problem:
         return _without(case, f"not estimable: {problem}")
-    return _open(case, Mean(tuple(series.values()), part.threshold)) if series else _nothing(case)
+    if not series:
+        return _nothing(case)
+    bound = AT_LEAST if measured.bounded(cell, metric) else ""
+    return _open(case, _bounded(Mean(tuple(series.values()), part.threshold), bound))
+
+
+def _bounded(contrast: LogRatio | Mean, bound: str) -> Contrast:
+    return Bounded(contrast, bound) if bound else contrast
 
 
 def _peak(measured: Measured, part: ResolvedPart) -> _Case:
@@ -209,6 +219,8 @@ def _levels(
     series = {cell: measured.series(cell, metric) for cell in cells}
     used = tuple(block for block in blocks if all(block in series[cell] for cell in cells))
     thin, note = ratios.absent([metric], len(used), len(blocks))
+    if any(measured.bounded(cell, metric) for cell in cells):
+        thin = thin or f"{metric} is only a lower bound at some level"
     return used, series, ratios.disturbed(measured, cells, blocks) or thin, note
 
 
@@ -249,8 +261,13 @@ def _blank(
 
 def _open(case: _Case, contrast: Contrast) -> _Case:
     """Ready to be judged; the estimate so far has no interval."""
-    centre = Ratio(contrast.centre, None, None, CONFIDENCE, contrast.n, None)
+    bound = _bound_of(contrast)
+    centre = Ratio(contrast.centre, None, None, CONFIDENCE, contrast.n, None, bound)
     return replace(case, contrast=contrast, part=replace(case.part, estimate=centre))
+
+
+def _bound_of(contrast: Contrast) -> str:
+    return contrast.bound if isinstance(contrast, Bounded) else ""
 
 
 def _nothing(case: _Case) -> _Case:
@@ -291,6 +308,7 @@ def _judged(case: _Case, contrast: Contrast, adjusted: Adjusted, matters: float)
         level=adjusted.level,
         n=contrast.n,
         p=adjusted.p,
+        bound=_bound_of(contrast),
     )
     verdict = read(adjusted.interval, part.operator, part.threshold)
     needed = None
@@ -335,7 +353,7 @@ def _unknown(part: ClaimPart) -> str:
     low, high, asked = estimate.ci_low, estimate.ci_high, f"{part.operator} {part.threshold:g}"
     if low is None or high is None:
         shown = _shown(part)
-        return f"not known: {shown}, and the claim asks for {asked}"
+        return f"not known: it is {shown}, and the claim asks for {asked}"
     if part.kind == PEAK:
         ends = f"{describe.bound(low)}x to {describe.bound(high)}x"
         return f"not known: the best of the levels claimed may be {ends} the best of the others"
@@ -348,6 +366,11 @@ def _unknown(part: ClaimPart) -> str:
 
 def _more(part: ClaimPart) -> str:
     """What it would probably take to decide an undecided part."""
+    if part.estimate and part.estimate.bound:
+        return (
+            "some arrivals had no answer by the end, so this is a bound only: a lower rate or a"
+            " longer `drain` would give a value"
+        )
     if part.blocks_needed is None:
         return "" if part.kind == PEAKS else "more blocks would probably not decide it"
     assert part.estimate is not None
@@ -375,6 +398,10 @@ def _reach(part: ClaimPart, contrast: Contrast) -> str:
     )
 
 
+def _end(value: float, times: bool) -> str:
+    return f"{describe.bound(value)}x" if times else describe.number(value)
+
+
 def _shown(part: ClaimPart) -> str:
     """An estimate with its interval: `2.92x (2.85-2.99)`, `0.33 (0.25 to 0.41)`."""
     estimate = part.estimate
@@ -382,6 +409,10 @@ def _shown(part: ClaimPart) -> str:
     low, high = estimate.ci_low, estimate.ci_high
     times = part.kind in (RATIO, PEAK)
     centre = f"{describe.ratio(estimate.ratio)}x" if times else describe.number(estimate.ratio)
+    if estimate.bound:
+        end = low if estimate.bound == AT_LEAST else high
+        sure = "" if end is None else f" ({_end(end, times)} at {estimate.level:.1%})"
+        return f"{estimate.bound} {centre}{sure}"
     if low is None or high is None:
         return f"{centre} (no interval at {estimate.level:.1%} from {estimate.n} blocks)"
     if times:

@@ -39,6 +39,6 @@ def resolved_claims(plan: Plan) -> tuple[Resolved, ...]:
             found.append(Resolved(text, (), plan.untested[text]))
             continue
         claim = claims.parse(text)
-        parts = claims.resolve(claim, plan.factors, plan.cells, names.groups, names.targets)
+        parts = claims.resolve(claim, plan.factors, plan.cells, names)
         found.append(Resolved(text, parts))
     return tuple(found)

@@ -44,17 +44,14 @@ def resolve(
     claim: Claim,
     factors: Sequence[FactorLike],
     cells: Sequence[CellLike],
-    groups: Sequence[str],
-    targets: Sequence[str] = (),
+    scope: metrics.Scope,
 ) -> tuple[ResolvedPart, ...]:
     """The comparisons that a claim makes, as concrete cells: one for each level of `at each`.
 
-    `groups` are the names of the groups; `targets` those of the targets if cells have several at
-    once. Combinations of `at each` that are not among the cells (their system is missing here) are
-    left out; MissingCell if that leaves nothing, or if a named cell is missing; DynoError for
-    anything that cannot be meant.
+    `scope` says what names of metrics may start with. Combinations of `at each` that are not among
+    the cells (their system is missing here) are left out; MissingCell if that leaves nothing, or if
+    a named cell is missing; DynoError for anything that cannot be meant.
     """
-    scope = metrics.Scope(tuple(groups), tuple(targets))
     return _Resolver(claim, factors, cells, scope).parts()
 
 

@@ -8,6 +8,7 @@ carry the target's name when a cell has several targets (`db.status.Threads_runn
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from dbdyno.spec.names import did_you_mean
 HIGHER = "higher"
 LOWER = "lower"
 NEITHER = ""
+
+ANY, OPEN, SEARCH = "", "open", "search"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Metric:
     about: str
     aliases: tuple[str, ...] = ()
     per_group: bool = True
+    loop: str = ANY  # which groups have it: ANY, OPEN (a `rate` or `find`), SEARCH (a `find`)
 
 
 def _service(quantile: str, about: str, *aliases: str) -> Metric:
@@ -43,6 +47,18 @@ def _service(quantile: str, about: str, *aliases: str) -> Metric:
     )
 
 
+def _response(quantile: str, about: str, *aliases: str) -> Metric:
+    return Metric(
+        f"response_ms_{quantile}",
+        f"response {quantile} ms",
+        "ms",
+        LOWER,
+        about,
+        (f"response_{quantile}", f"response_{quantile} ms", *aliases),
+        loop=OPEN,
+    )
+
+
 METRICS: tuple[Metric, ...] = (
     Metric("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second", ("tps",)),
     Metric(
@@ -53,6 +69,58 @@ METRICS: tuple[Metric, ...] = (
     _service("p99", "99 % of the transactions took at most this"),
     _service("p999", "99.9 % of the transactions took at most this", "p99.9", "p99.9 ms"),
     _service("mean", "arithmetic mean of the transactions' service times"),
+    _response("p50", "half of the arrivals were answered within this of falling due"),
+    _response("p95", "95 % of the arrivals were answered within this of falling due"),
+    _response("p99", "99 % of the arrivals were answered within this of falling due"),
+    _response("p999", "99.9 % were answered within this of falling due", "response_p99.9"),
+    _response("mean", "arithmetic mean of the times from falling due to the answer"),
+    Metric("due_per_s", "due/s", "1/s", NEITHER, "arrivals that fell due", ("due",), loop=OPEN),
+    Metric(
+        "backlog_max",
+        "backlog max",
+        "",
+        LOWER,
+        "most arrivals that were due and not begun, looked at ten times a second",
+        ("backlog",),
+        loop=OPEN,
+    ),
+    Metric(
+        "backlog_end",
+        "backlog end",
+        "",
+        LOWER,
+        "arrivals due and not begun when the measured time ended",
+        loop=OPEN,
+    ),
+    Metric(
+        "drain_s",
+        "drain s",
+        "s",
+        LOWER,
+        "how long that backlog took to be worked off, at most `drain`",
+        ("drain",),
+        loop=OPEN,
+    ),
+    Metric("left", "left", "", LOWER, "arrivals not finished when the drain was over", loop=OPEN),
+    Metric(
+        "dispatch_lag_us_p99",
+        "dispatch lag us",
+        "us",
+        LOWER,
+        "how late the generator itself began arrivals that found a free session",
+        ("dispatch_lag",),
+        loop=OPEN,
+    ),
+    Metric(
+        "rate_max_per_s",
+        "max rate/s",
+        "1/s",
+        HIGHER,
+        "highest rate at which all conditions of `find` held",
+        ("rate_max", "max_rate"),
+        loop=SEARCH,
+    ),
+    Metric("probes", "probes", "", NEITHER, "runs that a search took", loop=SEARCH),
     Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
     Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),
     Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
@@ -92,6 +160,8 @@ MACHINE_FAMILIES = ("cpu", "memory", "disk", "generator")
 TARGET_FAMILIES = ("status", "server", "sessions")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
+_PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
+
 _BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
 
 
@@ -101,13 +171,23 @@ class Scope:
 
     groups: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    # Groups with a `rate` or `find`, and of these with a `find`, in some cell. None: not known, as
+    # of a plan, whose claims have been checked.
+    open_loops: tuple[str, ...] | None = None
+    searches: tuple[str, ...] | None = None
+
+    def has(self, metric: Metric, group: str) -> bool:
+        """Whether a group has a metric, as far as is known."""
+        having = {OPEN: self.open_loops, SEARCH: self.searches}.get(metric.loop)
+        return having is None or group in having
 
     def names(self) -> Iterator[str]:
         """Canonical names and the patterns of the families, for messages."""
         for metric in METRICS:
             if metric.per_group and len(self.groups) > 1:
-                yield from (f"{group}.{metric.name}" for group in self.groups)
-            else:
+                having = (group for group in self.groups if self.has(metric, group))
+                yield from (f"{group}.{metric.name}" for group in having)
+            elif not metric.per_group or any(self.has(metric, group) for group in self.groups):
                 yield metric.name
         for family in TARGET_FAMILIES:
             if len(self.targets) > 1:
@@ -121,7 +201,8 @@ def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
     """The canonical name of `name` as a user may write it: short forms, `p95 ms`, prefixes.
 
     Raises DynoError, with the right names, for an unknown metric, an unknown group, a missing
-    prefix, and for response times, which only an open loop has.
+    prefix, and for what the group's kind of loop does not have, such as response times of a closed
+    one.
     """
     head, dot, rest = name.partition(".")
     if name not in _BY_NAME and dot and head in scope.groups:
@@ -141,8 +222,32 @@ def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
                 f"write {_choices(f'{target}.{name}' for target in scope.targets)}",
             )
         return name
-    _refuse_response(name, where)
     raise _unknown(name, scope, where)
+
+
+def rises_with_load(name: str) -> bool:
+    """Whether a group's metric grows as it is driven harder: times, counts of what went wrong."""
+    return name.startswith(("response_ms_", "service_ms_", "backlog_")) or name in (
+        "errors_per_s",
+        "failed_per_s",
+        "retries_per_s",
+        "left",
+        "drain_s",
+    )
+
+
+def is_percentile(name: str) -> bool:
+    """Whether a canonical name is a percentile: there only with enough values behind it."""
+    return _PERCENTILE.fullmatch(name) is not None
+
+
+def values_needed(name: str) -> int:
+    """From how many values a metric is made at least: a quantile q from 10 / (1 - q)."""
+    percentile = _PERCENTILE.fullmatch(name)
+    if percentile is None:
+        return 1
+    digits = percentile[1]  # 999 of p999, which is 0.999
+    return round(10 / (1 - int(digits) / 10 ** len(digits)))
 
 
 def is_cost(name: str) -> bool:
@@ -172,8 +277,8 @@ def short(name: str) -> str:
 def _of_group(group: str, rest: str, name: str, scope: Scope, where: Where | None) -> str:
     metric = _BY_NAME.get(rest)
     if metric is None:
-        _refuse_response(rest, where)
         raise _unknown(name, scope, where)
+    _refuse_other_loop(metric, (group,), name, scope, where)
     if not metric.per_group:
         raise _error(
             f"`{metric.name}` is measured for all groups together",
@@ -192,18 +297,32 @@ def _unprefixed(metric: Metric, name: str, scope: Scope, where: Where | None) ->
             "the experiment has several groups",
             f"write {_choices(f'{group}.{name}' for group in scope.groups)}",
         )
+    _refuse_other_loop(metric, scope.groups, name, scope, where)
     return metric.name
 
 
-def _refuse_response(name: str, where: Where | None) -> None:
-    if not name.startswith("response_"):
+def _refuse_other_loop(
+    metric: Metric, groups: tuple[str, ...], name: str, scope: Scope, where: Where | None
+) -> None:
+    """Refuses a metric that none of `groups` has, for the kind of loop that they are."""
+    if not groups or any(scope.has(metric, group) for group in groups):
         return
+    if metric.loop == SEARCH:
+        raise _error(
+            f"`{name}` is not measured: no rate is searched for",
+            where,
+            "only a group with `find` has a highest rate",
+            "add `find: {rate: max, while: response_ms_p99 < 20}` to the group",
+        )
+    service = metric.name.replace("response_", "service_", 1)
+    instead = "" if service == metric.name else f", or claim `{service}`"
     raise _error(
-        f"`{name}` is not measured: these sessions are a closed loop, which has service times only",
+        f"`{name}` is not measured: these sessions are a closed loop"
+        + (", which has service times only" if instead else ""),
         where,
-        "response time counts from when a request was due, which only an open loop knows "
-        "(arrivals on a schedule, not in this version)",
-        f"claim `{name.replace('response_', 'service_', 1)}`",
+        "response time and backlog count from when a transaction was due, which only an open loop"
+        " knows",
+        f"make it an open loop with `rate: 1000/s`{instead}",
     )
 
 

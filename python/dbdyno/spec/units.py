@@ -6,6 +6,7 @@ Each function takes the scalar as YAML read it and raises ValueError with what w
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 
@@ -23,6 +24,8 @@ _PER_SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 MONTH_S = 2_592_000.0  # 30 days: what a price per month is counted in
 _HOURS = {"h": 1.0, "hour": 1.0, "day": 24.0, "month": MONTH_S / 3600.0, "year": 8766.0}
+
+RATE_MAX_PER_S = 1e9  # the engine's limit: one arrival a nanosecond
 
 SIZE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*([kKMGT]i?)?B?$"
 DURATION_PATTERN = r"^([0-9][0-9_]*(\.[0-9]+)?\s*(ms|s|min|m|h|d)\s*)+$"
@@ -60,15 +63,23 @@ def duration_s(value: object) -> float:
 
 
 def rate_per_s(value: object) -> float:
-    """`66.7/s` -> 66.7, `4000/min` -> 66.67. A plain number is refused."""
+    """`66.7/s` -> 66.7, `4000/min` -> 66.67. A plain number is refused, and so is zero."""
+    rate = rate_or_zero_per_s(value)
+    if rate <= 0:
+        raise ValueError("must be above zero")
+    return rate
+
+
+def rate_or_zero_per_s(value: object) -> float:
+    """The same, where nothing may be due for a while."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise ValueError(f"must be a rate with its unit, such as {value}/s")
     found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         raise ValueError("must be a rate such as 66.7/s or 4000/min")
     rate = float(found.group(1).replace("_", "")) / _PER_SECONDS[found.group(2)]
-    if rate <= 0:
-        raise ValueError("must be above zero")
+    if rate > RATE_MAX_PER_S:
+        raise ValueError(f"must be at most {RATE_MAX_PER_S:,.0f}/s")
     return rate
 
 
@@ -103,11 +114,12 @@ def whole(value: object) -> object:
 
 
 def number(text: str) -> float | None:
-    """The number a level name stands for (`16`, `1e6`, `1Gi`), or None: the axis of a chart."""
+    """The number a level name stands for (`16`, `1e6`, `1Gi`, `5000/s`), or None: the axis of a
+    chart."""
     if re.fullmatch(r"[+-]?[0-9][0-9_]*(\.[0-9]*)?([eE][+-]?[0-9]+)?", text):
         value = float(text.replace("_", ""))
         return value if math.isfinite(value) else None
-    try:
-        return float(size_bytes(text))
-    except ValueError:
-        return None
+    for unit in (size_bytes, rate_or_zero_per_s):
+        with contextlib.suppress(ValueError):
+            return float(unit(text))
+    return None

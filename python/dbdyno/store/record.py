@@ -35,6 +35,9 @@ class TrialRecord:
     # target -> {"version": str, "settings": {name: value}, "words": [{"word", "settings", "note"}]}
     targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void_reason: str = ""
+    at_least: frozenset[str] = frozenset()  # metrics that are lower bounds
+    # Of a search for a rate, in order: {"rate_per_s": float, "passed": bool, "why": str}
+    probes: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if self.status not in (COMPLETE, VOID):
@@ -64,6 +67,8 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         "statements": dict(record.statements),
         "explain": dict(record.explain),
         "targets": {name: dict(facts) for name, facts in record.targets.items()},
+        **({"at_least": sorted(record.at_least)} if record.at_least else {}),
+        **({"probes": [dict(probe) for probe in record.probes]} if record.probes else {}),
     }
 
 
@@ -85,6 +90,8 @@ def from_json(value: Any, origin: str) -> TrialRecord:
             explain=value["explain"],
             targets=value["targets"],
             void_reason=value["void_reason"],
+            at_least=frozenset(value.get("at_least", ())),
+            probes=tuple(value.get("probes", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DynoError(

@@ -2,8 +2,9 @@
 
 Only the measured phase counts. Rates divide by the engine's measured time; latencies come from the
 `end` event's histograms, where a quantile q is there only with at least 10 / (1 - q) values behind
-it. CPU per operation divides by *committed operations of all groups*: work spent on failed attempts
-is part of the price of those that succeeded. With several groups a group's metrics carry its name.
+it, and so does response of open loops (`open_loop`). CPU per operation divides by *committed
+operations of all groups*: work spent on failed attempts is part of the price of those that
+succeeded. With several groups a group's metrics carry its name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dbdyno.plan.types import GroupPlan
+from dbdyno.store import open_loop
 from dbdyno.store.sampled import sampled_metrics
 from dbdyno.systems.base import TargetPlan
 
@@ -32,10 +34,12 @@ WARNINGS_MAX = 50
 
 
 class Reduced(NamedTuple):
-    """Canonical metric name -> finite value, and what a reader of the numbers should know."""
+    """Canonical metric name -> finite value, what a reader of the numbers should know, and the
+    metrics that are lower bounds."""
 
     metrics: dict[str, float]
     warnings: tuple[str, ...]
+    at_least: frozenset[str] = frozenset()
 
 
 def reduce_trial(
@@ -60,10 +64,16 @@ def reduce_trial(
     mixed = bool(kinds & IN_PROCESS) and not in_process
 
     metrics: dict[str, float] = {}
+    at_least: set[str] = set()
     for group in groups:
         prefix = f"{group.name}." if len(groups) > 1 else ""
-        for name, value in _group(end["groups"][group.name], measured_s).items():
-            metrics[prefix + name] = value
+        total = end["groups"][group.name]
+        found = _group(total, measured_s)
+        if total.get("open"):
+            opened = open_loop.reduce_open(total["open"], measured_s)
+            found.update(opened.metrics)
+            at_least |= {prefix + name for name in opened.at_least}
+        metrics.update({prefix + name: value for name, value in found.items()})
     sampled = sampled_metrics(samples, measured_s)
     metrics.update(sampled.metrics)
     cpu = _cpu(end, sampled.server_cpu_s, in_process)
@@ -71,7 +81,11 @@ def reduce_trial(
 
     warnings = list(_meter(end, in_process, mixed))
     for group in groups:
-        warnings.extend(_of_group(group, end["groups"][group.name], len(groups) > 1))
+        who = f"{group.name}: " if len(groups) > 1 else ""
+        total = end["groups"][group.name]
+        if total.get("open"):
+            warnings.extend(f"{who}{text}" for text in open_loop.warnings(group, total, measured_s))
+        warnings.extend(_of_group(total, who))
     warnings.extend(_of_events(events, end, measured_s))
     warnings.extend(_of_machine(metrics))
     warnings.extend(sampled.warnings)
@@ -80,7 +94,7 @@ def reduce_trial(
     if len(unique) > WARNINGS_MAX:
         more = len(unique) - WARNINGS_MAX + 1
         unique = [*unique[: WARNINGS_MAX - 1], f"and {more} more warnings"]
-    return Reduced(finite, tuple(unique))
+    return Reduced(finite, tuple(unique), frozenset(at_least & finite.keys()))
 
 
 def _group(total: Mapping[str, Any], measured_s: float) -> dict[str, float]:
@@ -154,8 +168,7 @@ def _us(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
-def _of_group(group: GroupPlan, total: Mapping[str, Any], several: bool) -> Iterable[str]:
-    who = f"{group.name}: " if several else ""
+def _of_group(total: Mapping[str, Any], who: str) -> Iterable[str]:
     errors, committed = sum(total["errors"].values()), total["transactions"]
     if not committed:
         yield f"{who}no transaction was committed"

@@ -38,6 +38,7 @@ FAILED = "failed"
 
 EVENTS, SAMPLES, HISTOGRAMS = "events.ndjson", "metrics.ndjson", "latency.hlog"
 TRIAL, ENGINE_PLAN = "trial.json", "plan.json"
+_STREAMS = (EVENTS, SAMPLES, HISTOGRAMS, ENGINE_PLAN)
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _VOID_KEPT = 3  # directories of void attempts of one trial
@@ -190,7 +191,8 @@ class Run:
             if theirs:
                 last = max(theirs, key=lambda one: one.started_unix_s)
                 cell = self.plan.cells[last.cell]
-                total += last.started_unix_s + cell.warmup_s + cell.duration_s - start
+                length_s = (cell.warmup_s + cell.duration_s) * max(1, len(last.probes))
+                total += last.started_unix_s + length_s - start
         return total
 
     @property
@@ -296,12 +298,33 @@ class Run:
         self._must_write()
         directory = self.trial_dir(trial.id)
         with files.explained(directory / TRIAL, self.path):
-            for name in (EVENTS, SAMPLES, HISTOGRAMS, ENGINE_PLAN):
-                if (directory / name).exists():
-                    files.sync_file(directory / name)
+            for path in (*directory.iterdir(), *directory.glob("probe-*/*")):
+                if path.name in _STREAMS:
+                    files.sync_file(path)
             files.sync_directory(directory.parent)
             text = files.dumps(scrub(record.to_json(trial)))
             files.write_atomically(directory / TRIAL, text)
+
+    def put_probe_aside(self, trial: str, number: int) -> None:
+        """Moves what the engine left of a trial's probe, one of a search, to its `probe-N`."""
+        self._must_write()
+        directory = self.trial_dir(trial)
+        away = directory / f"probe-{number}"
+        with files.explained(away, self.path):
+            away.mkdir()
+            for name in _STREAMS:
+                if (directory / name).exists():
+                    (directory / name).rename(away / name)
+
+    def take_probe(self, trial: str, number: int) -> None:
+        """Copies a probe's files back: it stands for its trial."""
+        self._must_write()
+        directory = self.trial_dir(trial)
+        chosen = directory / f"probe-{number}"
+        with files.explained(chosen, self.path):
+            for name in _STREAMS:
+                if (chosen / name).exists():
+                    shutil.copyfile(chosen / name, directory / name)
 
     def set_aside(self, trial: TrialRecord) -> None:
         """Keeps a void attempt, with its record, as `<id>.void-N`, so that another can be made.

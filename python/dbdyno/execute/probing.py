@@ -1,0 +1,180 @@
+"""A trial that searches for a rate: each probe a run of the engine, the best one stands for it.
+
+The engine's files of every probe go to `probe-N/` in the trial's directory; those of the probe that
+stands for the trial (the highest rate that met the conditions, or if none did the last one) are
+copied back, so that a reader finds a trial like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from dbdyno.execute.listener import Listener
+from dbdyno.execute.search import Found, search
+from dbdyno.plan.order import SEED_BITS
+from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
+from dbdyno.spec.arrivals import needed_for
+from dbdyno.spec.conditions import unmet
+from dbdyno.spec.types import Arrivals, RateStep
+from dbdyno.store import open_loop
+from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.store.run import Run
+
+Once = Callable[[Cell, TrialPlan], TrialRecord]
+# What in a failing probe's warnings says that not the system set the limit.
+_NOT_THE_SYSTEM = ("generator-bound", "the generator itself", *open_loop.SESSIONS_BUSY)
+
+
+class _Broken(Exception):
+    """A probe gave no measurement: the trial is void with its record."""
+
+    def __init__(self, record: TrialRecord) -> None:
+        super().__init__(record.void_reason)
+        self.record = record
+
+
+class Probing:
+    """One search. `once` runs the engine once in the trial's directory."""
+
+    def __init__(
+        self, run: Run, listener: Listener, cell: Cell, trial: TrialPlan, once: Once
+    ) -> None:
+        self._run = run
+        self._listener = listener
+        self._cell = cell
+        self._trial = trial
+        self._once = once
+        self._group = searching(cell)
+        self._records: dict[int, TrialRecord] = {}
+
+    def measure(self) -> TrialRecord:
+        """The record of the whole search."""
+        find = self._group.find
+        assert find is not None
+        floor_per_s = needed_for(find.conditions) / self._cell.duration_s
+        try:
+            found = search(find, floor_per_s, self._probe)
+        except _Broken as broken:
+            return broken.record
+        return self._record(found)
+
+    def _probe(self, number: int, rate_per_s: float) -> list[str]:
+        cell = at_rate(self._cell, self._group, rate_per_s)
+        trial = replace(self._trial, seed=probe_seed(self._trial.seed, number))
+        record = self._once(cell, trial)
+        if record.status != COMPLETE:
+            raise _Broken(record)
+        self._run.put_probe_aside(self._trial.id, number)
+        self._records[number] = record
+        reasons = self._reasons(record)
+        said = "; ".join(reasons) or "all conditions held"
+        self._listener.say(f"  probe {number}: {rate_per_s:,g}/s: {said}")
+        return reasons
+
+    def _reasons(self, record: TrialRecord) -> list[str]:
+        """Why a probe failed: its conditions, and always that the rate was held."""
+        find = self._group.find
+        assert find is not None
+        prefix = self._prefix()
+        own = {
+            name.removeprefix(prefix): value
+            for name, value in record.metrics.items()
+            if name.startswith(prefix)
+        }
+        bounds = {name.removeprefix(prefix) for name in record.at_least}
+        reasons = unmet(find.conditions, own, bounds)
+        due = own.get("due_per_s", 0.0) * self._cell.duration_s
+        if not open_loop.held(own.get("backlog_end", 0.0), due, self._group.sessions):
+            reasons.append(
+                f"the rate was not held: {own['transactions_per_s']:,.1f} of"
+                f" {own['due_per_s']:,.1f}/s were achieved"
+            )
+        return reasons
+
+    def _record(self, found: Found) -> TrialRecord:
+        stands = found.passed or found.probes[-1]
+        self._run.take_probe(self._trial.id, stands.number)
+        record = self._records[stands.number]
+        prefix = self._prefix()
+        highest = f"{prefix}rate_max_per_s"
+        metrics = {
+            **record.metrics,
+            highest: found.rate_per_s,
+            f"{prefix}probes": float(len(found.probes)),
+        }
+        never_failed = found.passed is not None and found.failed is None
+        return record.replace(
+            id=self._trial.id,
+            started_unix_s=self._records[1].started_unix_s,
+            metrics=metrics,
+            at_least=record.at_least | ({highest} if never_failed else set()),
+            warnings=(*self._said(found), *record.warnings),
+            probes=tuple(
+                {
+                    "rate_per_s": one.rate_per_s,
+                    "passed": one.passed,
+                    "why": "; ".join(one.reasons),
+                }
+                for one in found.probes
+            ),
+        )
+
+    def _said(self, found: Found) -> Iterable[str]:
+        """How a search ended that did not find what it was to find, and what set its limit."""
+        who = self._prefix().removesuffix(".")
+        who = f"{who}: " if who else ""
+        probes = f"{len(found.probes)} probes"
+        if found.passed is None:
+            lowest = found.probes[-1]
+            yield (
+                f"{who}no rate met the conditions: even at {lowest.rate_per_s:,g}/s"
+                f" {lowest.reasons[0]}"
+            )
+        elif found.failed is None:
+            yield (
+                f"{who}no rate failed: all {probes} up to {found.rate_per_s:,g}/s met the"
+                " conditions, so the highest rate is at least that; raise `start`"
+            )
+        elif not found.finished:
+            yield (
+                f"{who}the search ended after {probes} between {found.rate_per_s:,g}/s, which met"
+                f" the conditions, and {found.failed.rate_per_s:,g}/s, which did not:"
+                " a `start` nearer by would let it finish"
+            )
+        if found.failed is not None:
+            for warning in self._records[found.failed.number].warnings:
+                text = warning.removeprefix(self._prefix().replace(".", ": "))
+                if text.startswith(_NOT_THE_SYSTEM):
+                    yield (
+                        f"{who}the search's limit may not be the system's:"
+                        f" at {found.failed.rate_per_s:,g}/s, which failed, {text}"
+                    )
+
+    def _prefix(self) -> str:
+        return f"{self._group.name}." if len(self._cell.groups) > 1 else ""
+
+
+def searching(cell: Cell) -> GroupPlan:
+    """The group of a cell that searches; at most one does. LookupError if none does."""
+    for group in cell.groups:
+        if group.find:
+            return group
+    raise LookupError(f"no group of cell {cell.index} searches for a rate")
+
+
+def at_rate(cell: Cell, group: GroupPlan, rate_per_s: float) -> Cell:
+    """The cell with one group's search replaced by one of its rates."""
+    assert group.find is not None
+    arrivals = Arrivals(group.find.process, (RateStep(None, rate_per_s, rate_per_s),))
+    fixed = replace(group, arrivals=arrivals, find=None)
+    groups = tuple(fixed if each.name == group.name else each for each in cell.groups)
+    return replace(cell, groups=groups)
+
+
+def probe_seed(seed: int, number: int) -> int:
+    """Each probe draws anew: with one seed a second one would ask for keys just cached, and the
+    repetition of an unlucky one would have the same bursts."""
+    digest = hashlib.sha256(f"dbdyno probe {seed} {number}".encode()).digest()
+    return int.from_bytes(digest[:8]) >> (64 - SEED_BITS)
