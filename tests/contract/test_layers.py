@@ -18,10 +18,14 @@ PYTHON = {
     "samplers": {"spec", "systems"},
     "plan": {"spec", "systems", "samplers"},
     "store": {"spec", "systems", "samplers", "plan"},
+    "share": {"spec", "systems", "samplers", "plan", "store"},
     "execute": {"spec", "systems", "samplers", "plan", "store"},
     "analysis": {"spec", "systems", "samplers", "plan", "store"},
-    "report": {"spec", "systems", "samplers", "plan", "store", "analysis"},
-    "cli": {"spec", "systems", "samplers", "plan", "store", "execute", "analysis", "report"},
+    "report": {"spec", "systems", "samplers", "plan", "store", "share", "analysis"},
+    "cli": {
+        *("spec", "systems", "samplers", "plan", "store"),
+        *("share", "execute", "analysis", "report"),
+    },
 }
 EVERYBODY = {"errors", "installed", "__version__"}
 

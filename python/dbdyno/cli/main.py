@@ -10,6 +10,7 @@ import traceback
 import click
 
 from dbdyno import __version__
+from dbdyno.cli.export import export
 from dbdyno.cli.report import report
 from dbdyno.cli.run import run
 from dbdyno.cli.status import status
@@ -26,7 +27,7 @@ def dyno() -> None:
     """
 
 
-for command in (run, status, report):
+for command in (run, status, report, export):
     dyno.add_command(command)
 
 

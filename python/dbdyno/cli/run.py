@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
@@ -20,13 +21,24 @@ from dbdyno.cli.live import Live, counted
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
+from dbdyno.execute.listener import Listener, Several
 from dbdyno.execute.local import LocalExecution
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
+from dbdyno.share import listen
 from dbdyno.store.run import INTERRUPTED, RUNNING, Run
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.scratch import scratch_root
+
+
+def _listen_address(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    try:
+        return None if value is None else listen.address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
 
 
 @click.command()
@@ -55,6 +67,12 @@ from dbdyno.systems.scratch import scratch_root
     help="Storage under test: servers keep their files here"
     " [default: $DYNO_SCRATCH or /var/tmp; with --resume: where they were].",
 )
+@click.option(
+    "--metrics-listen",
+    metavar="[HOST:]PORT",
+    callback=_listen_address,
+    help="Serve live metrics to Prometheus at /metrics, on loopback unless HOST is given.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
 @click.option(
     "--json",
@@ -74,6 +92,7 @@ def run(
     overrides: tuple[str, ...],
     directory: Path | None,
     scratch: Path | None,
+    metrics_listen: tuple[str, int] | None,
     strict: bool,
     as_json: bool,
     list_studies: bool,
@@ -86,8 +105,8 @@ def run(
         if experiment or overrides or quick:
             raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
         reopened, scratch = _reopen(resume, mix_environments, scratch)
-        with reopened:
-            return _execute(reopened, scratch, strict, as_json, verbose)
+        with reopened, _endpoint(metrics_listen) as endpoint:
+            return _execute(reopened, scratch, strict, as_json, verbose, endpoint)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
 
@@ -103,20 +122,41 @@ def run(
         scratch = scratch_root(scratch)
         path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
         facts = environment.describe(plan, Machine.read(), _versions(plan), scratch)
-        with Run.create(path, plan, facts) as created:
+        with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
             created.set_status(RUNNING, command=["dyno", *sys.argv[1:]])
-            return _execute(created, scratch, strict, as_json, verbose)
+            return _execute(created, scratch, strict, as_json, verbose, endpoint)
 
 
-def _execute(run_: Run, scratch: Path | None, strict: bool, as_json: bool, verbose: bool) -> int:
+def _endpoint(
+    address: tuple[str, int] | None,
+) -> contextlib.AbstractContextManager[listen.Endpoint | None]:
+    return listen.Endpoint(*address) if address else contextlib.nullcontext()
+
+
+def _execute(
+    run_: Run,
+    scratch: Path | None,
+    strict: bool,
+    as_json: bool,
+    verbose: bool,
+    endpoint: listen.Endpoint | None,
+) -> int:
     binary = engine.find()
     done = {record.id for record in run_.records()}
+    listeners: list[Listener] = []
+    if endpoint is not None:
+        metrics = listen.Live(run_.plan, run_.path.name, len(done))
+        endpoint.serve(lambda open_metrics: metrics.text(open_metrics=open_metrics))
+        listeners.append(metrics)
     with Live(run_.plan, done, run_.path / "run.log", verbose=verbose) as live:
         live.say(f"run directory: {run_.path}")
         for note in _opening(run_.plan):
             live.say(note)
+        if endpoint is not None:
+            live.say(f"metrics: {endpoint.url}")
+        news = Several([live, *listeners])
         with Control(live.say) as control:
-            status = LocalExecution(run_, binary, control, live, scratch).execute()
+            status = LocalExecution(run_, binary, control, news, scratch).execute()
     run_.set_status(status)
     code = conclude(run_, strict=strict, as_json=as_json)
     if status == INTERRUPTED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from dbdyno.execute.engine import Event
@@ -23,3 +24,30 @@ class Listener(Protocol):
 
     def say(self, message: str) -> None:
         """A sentence for the user and the run's log."""
+
+
+class Several:
+    """Passes news on to several listeners, in their order."""
+
+    def __init__(self, listeners: Sequence[Listener]) -> None:
+        self._listeners = listeners
+
+    def on_trial(self, trial: TrialPlan, cell: Cell, attempt: int) -> None:
+        """A trial begins."""
+        for listener in self._listeners:
+            listener.on_trial(trial, cell, attempt)
+
+    def on_event(self, event: Event) -> None:
+        """The engine said something."""
+        for listener in self._listeners:
+            listener.on_event(event)
+
+    def on_record(self, record: TrialRecord, *, over: bool) -> None:
+        """An attempt is on disk."""
+        for listener in self._listeners:
+            listener.on_record(record, over=over)
+
+    def say(self, message: str) -> None:
+        """A sentence for the user and the run's log."""
+        for listener in self._listeners:
+            listener.say(message)

@@ -1,0 +1,26 @@
+"""Tables as CSV: RFC 4180 but for bare newlines, UTF-8, a header, nothing rounded."""
+
+from __future__ import annotations
+
+import csv
+from typing import TextIO
+
+from dbdyno.share.tables import Source, Table, Value
+
+
+def write(source: Source, table: Table, out: TextIO) -> int:
+    """Writes a table, row by row; returns how many rows that were, without the header."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in table.columns(source.plan)])
+    count = 0
+    for row in table.of(source):
+        writer.writerow([_cell(value) for value in row])
+        count += 1
+    return count
+
+
+def _cell(value: Value) -> Value:
+    """Python writes a float so that reading gives it back; flags as in JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value

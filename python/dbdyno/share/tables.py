@@ -1,0 +1,223 @@
+"""A run as tidy tables: one row an observation, the levels of its cell beside it.
+
+Three tables: `trials` (a row a metric of a trial), `intervals` (a row a group and interval),
+`samples` (a row a sampled value). Rows are made trial by trial, so that memory is bounded by the
+largest trial. Tidy data: H. Wickham, Journal of Statistical Software 59 (10), 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dbdyno.plan.types import Plan
+from dbdyno.share.units import unit_of
+from dbdyno.store.record import TrialRecord
+
+TEXT, INTEGER, NUMBER, FLAG = "text", "integer", "number", "flag"
+
+Value = str | int | float | bool | None
+Row = tuple[Value, ...]
+
+
+class Source(Protocol):
+    """What tables are made from: a run, on disk or in memory."""
+
+    @property
+    def plan(self) -> Plan:
+        """The resolved plan."""
+
+    def records(self) -> list[TrialRecord]:
+        """Trials that are over."""
+
+    def events(self, trial: str) -> list[dict[str, Any]]:
+        """The engine's events."""
+
+    def samples(self, trial: str) -> list[dict[str, Any]]:
+        """What was sampled beside the load."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column. Empty where a value is unknown or does not apply."""
+
+    name: str
+    type: str  # TEXT | INTEGER | NUMBER | FLAG
+    about: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a run. `rows` gives what follows the columns of `KEYS` and the levels."""
+
+    name: str
+    about: str
+    own: tuple[Column, ...]
+    rows: Callable[[Source, TrialRecord], Iterator[Row]]
+
+    def columns(self, plan: Plan) -> tuple[Column, ...]:
+        """All columns, in order; one a factor after those that say which trial it is."""
+        return (*KEYS, *levels(plan), *self.own)
+
+    def of(self, source: Source) -> Iterator[Row]:
+        """All rows, in the order of the plan."""
+        position = {trial.id: trial.position for trial in source.plan.trials}
+        for record in source.records():
+            cell = source.plan.cells[record.cell]
+            chosen = tuple(cell.levels[factor.name] for factor in source.plan.factors)
+            place = position.get(record.id)
+            key = (source.plan.name, record.id, record.block, place, record.cell, record.status)
+            for row in self.rows(source, record):
+                yield (*key, *chosen, *row)
+
+
+KEYS = (
+    Column("experiment", TEXT, "its name"),
+    Column("trial", TEXT, "the trial's ID"),
+    Column("block", INTEGER, "pass over all cells, from 1"),
+    Column("position", INTEGER, "place in the order of the run, from 1"),
+    Column("cell", INTEGER, "combination of levels, from 0"),
+    Column("status", TEXT, "`complete`, or `void`: measured and not used"),
+)
+
+
+def levels(plan: Plan) -> tuple[Column, ...]:
+    """One column a factor: `level.NAME`."""
+    return tuple(
+        Column(f"level.{factor.name}", TEXT, f"level of {factor.name}") for factor in plan.factors
+    )
+
+
+# -- trials --------------------------------------------------------------------------------------
+
+
+def _trials(source: Source, record: TrialRecord) -> Iterator[Row]:
+    groups = {group.name for group in source.plan.cells[record.cell].groups}
+    bounds = set(getattr(record, "at_least", ()))
+    for name, value in record.metrics.items():
+        head, _, rest = name.partition(".")
+        group, metric = (head, rest) if rest and head in groups else ("", name)
+        yield record.started_unix_s, group, metric, unit_of(metric), value, name in bounds
+
+
+# -- intervals -----------------------------------------------------------------------------------
+
+_COUNTS = ("transactions", "operations", "errors", "retries", "lost")
+_QUANTILES = ("p50", "p95", "p99", "p999")
+
+
+def _latencies(kind: str, about: str) -> tuple[Column, ...]:
+    return (
+        Column(f"{kind}_ns_mean", NUMBER, f"{about}, mean", "ns"),
+        *(Column(f"{kind}_ns_{q}", INTEGER, f"{about}, {q}", "ns") for q in _QUANTILES),
+        Column(f"{kind}_ns_max", INTEGER, f"{about}, largest", "ns"),
+    )
+
+
+def _summary(latency: Mapping[str, Any] | None) -> Row:
+    if not latency:
+        return (None,) * (len(_QUANTILES) + 2)
+    quantiles = (latency.get(f"{q}_ns") for q in _QUANTILES)
+    return (latency["mean_ns"], *quantiles, latency["max_ns"])
+
+
+def _intervals(source: Source, record: TrialRecord) -> Iterator[Row]:
+    zero = None
+    for event in source.events(record.id):
+        if event.get("event") == "ready":
+            zero = event["measure_unix_s"]
+        if event.get("event") != "interval":
+            continue
+        generator = event["generator"]
+        busy = max(generator["busy"], default=None)
+        at = None if zero is None else zero + event["t_s"]
+        for name, group in event["groups"].items():
+            open_ = group.get("open") or {}
+            yield (
+                at,
+                event["t_s"],
+                event["length_s"],
+                event["phase"],
+                name,
+                *(group[count] for count in _COUNTS),
+                *_summary(group.get("latency")),
+                open_.get("due"),
+                open_.get("backlog"),
+                *_summary(open_.get("response")),
+                busy,
+                generator.get("lag_p99_ns"),
+            )
+
+
+# -- samples -------------------------------------------------------------------------------------
+
+
+def _samples(source: Source, record: TrialRecord) -> Iterator[Row]:
+    for sample in source.samples(record.id):
+        for name, value in sample.get("values", {}).items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                unit = unit_of(name)
+                yield sample["t_s"], sample["length_s"], sample["source"], name, unit, float(value)
+
+
+TABLES: Mapping[str, Table] = {
+    table.name: table
+    for table in (
+        Table(
+            "trials",
+            "each metric of each trial",
+            (
+                Column("started_unix_s", NUMBER, "when the trial began", "s"),
+                Column("group", TEXT, "the group; empty for what is measured of all together"),
+                Column("metric", TEXT, "canonical name, without the group"),
+                Column("unit", TEXT, "of `value`"),
+                Column("value", NUMBER, "over the measured phase"),
+                Column("at_least", FLAG, "whether `value` is a lower bound"),
+            ),
+            _trials,
+        ),
+        Table(
+            "intervals",
+            "each interval of each group, the warm-up included",
+            (
+                Column("unix_s", NUMBER, "end of the interval on the wall clock", "s"),
+                Column("t_s", NUMBER, "end of the interval; measuring begins at 0", "s"),
+                Column("length_s", NUMBER, "its true length", "s"),
+                Column("phase", TEXT, "`warmup` (never counted) or `measure`"),
+                Column("group", TEXT, "the group"),
+                Column("transactions", INTEGER, "committed"),
+                Column("operations", INTEGER, "of committed transactions"),
+                Column("errors", INTEGER, "failed attempts, retried or not"),
+                Column("retries", INTEGER, "attempts begun again"),
+                Column("lost", INTEGER, "sessions without a connection at the end"),
+                *_latencies("service", "service time of transactions"),
+                Column("due", INTEGER, "open loop: arrivals that fell due"),
+                Column("backlog", INTEGER, "open loop: due and not begun at the end"),
+                *_latencies("response", "open loop: response time of transactions"),
+                Column("generator_busy_max", NUMBER, "busiest load thread, 0 to 1"),
+                Column("generator_lag_ns_p99", INTEGER, "how long answers lay unread", "ns"),
+            ),
+            _intervals,
+        ),
+        Table(
+            "samples",
+            "what was sampled beside the load: machine, servers, counters",
+            (
+                Column("t_s", NUMBER, "end of the time it holds for; measuring begins at 0", "s"),
+                Column("length_s", NUMBER, "how long that was", "s"),
+                Column("source", TEXT, "the sampler, after its target if there are several"),
+                Column("name", TEXT, "what was sampled; `SOURCE.NAME` is the metric"),
+                Column("unit", TEXT, "of `value`, where the name ends in one"),
+                Column("value", NUMBER, "rates, shares and levels"),
+            ),
+            _samples,
+        ),
+    )
+}
+
+
+def named(names: Sequence[str]) -> tuple[Table, ...]:
+    """The tables of these names; all of them if none is given."""
+    return tuple(TABLES[name] for name in (names or TABLES))

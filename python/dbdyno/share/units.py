@@ -1,0 +1,29 @@
+"""The unit of a metric, for programs: what is known of it, else what ends its name."""
+
+from __future__ import annotations
+
+from dbdyno.spec import metrics
+
+# House rule: units end names. Longest first, so that `bytes_per_s` is not taken for seconds.
+_SUFFIXES = (
+    ("_bytes_per_s", "bytes/s"),
+    ("_us_per_op", "us"),
+    ("_per_s", "1/s"),
+    ("_bytes_max", "bytes"),
+    ("_bytes", "bytes"),
+    ("_kb", "kB"),
+    ("_percent", "%"),
+    ("_pct", "%"),
+    ("_cores", "cores"),
+    ("_ms", "ms"),
+    ("_us", "us"),
+    ("_ns", "ns"),
+    ("_s", "s"),
+)
+
+
+def unit_of(name: str) -> str:
+    """The unit of a metric or of a sampled value; empty if it has none or none is known."""
+    if known := metrics.info(name).unit:
+        return known
+    return next((unit for suffix, unit in _SUFFIXES if name.endswith(suffix)), "")
