@@ -67,9 +67,9 @@ def names() -> list[tuple[str, str]]:
         for option in driver["options"]
     ]
     found += [("workload", workload["name"]) for workload in listed["workloads"]]
-    for options in workloads.WORKLOADS.values():
-        found += [("workload option", option.name) for option in options]
-    found += [("preset", preset) for preset in workloads.PRESETS]
+    for workload in workloads.WORKLOADS.values():
+        found += [("workload option", name) for name in workload.model.model_fields]
+        found += [("preset", preset) for preset in getattr(workload, "presets", ())]
     found += [("system", system.kind) for system in systems.registry()]
     found += [("sampler", sampler) for sampler in SAMPLERS]
     found += [("metric", metric.name) for metric in metrics.METRICS]

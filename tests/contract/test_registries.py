@@ -21,7 +21,8 @@ from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.spec import workloads
-from dbdyno.spec.workloads import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
+from dbdyno.spec.workloads import oltp
+from dbdyno.spec.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
@@ -152,12 +153,13 @@ def beyond(option: Option) -> list[Any]:
 
 def test_every_workload_is_listed_in_both_languages(listed: dict[str, Any]) -> None:
     names = {workload["name"] for workload in listed["workloads"]}
-    assert names == members(ROOT / "engine/workloads/src") == set(workloads.WORKLOADS)
+    assert names == members(ROOT / "engine/workloads/src")
+    assert names == {*workloads.WORKLOADS, *workloads.LOAD_ONLY}
     for name in names:
         assert covered("#[test]", f"engine/workloads/src/{name}*", f"engine/workloads/src/{name}/*")
 
 
-@pytest.mark.parametrize("option", workloads.OLTP, ids=lambda option: option.name)
+@pytest.mark.parametrize("option", oltp.OLTP, ids=lambda option: option.name)
 def test_the_engine_takes_what_the_table_allows(option: Option, tmp_path: Path) -> None:
     given = {"rows": 1000, option.name: example(option)}
     if option.of_distribution:
@@ -170,7 +172,7 @@ def test_the_engine_takes_what_the_table_allows(option: Option, tmp_path: Path) 
         assert option.name in event["what"], event
 
 
-@pytest.mark.parametrize("preset", workloads.PRESETS)
+@pytest.mark.parametrize("preset", oltp.PRESETS)
 def test_presets_send_what_the_table_says(preset: str, tmp_path: Path) -> None:
     events = sent(null_plan(tmp_path, {"preset": preset}))
     spelt_out = sent(null_plan(tmp_path, workloads.meaning("oltp", {"preset": preset})))
@@ -183,7 +185,7 @@ def test_an_unknown_option_is_refused_with_the_known_ones(tmp_path: Path) -> Non
     event = sent(null_plan(tmp_path, {"point_selcts": 1}))[-1]
     assert (event["event"], event["kind"]) == ("failed", "plan")
     assert "point_selcts" in event["what"]
-    for option in workloads.OLTP:
+    for option in oltp.OLTP:
         assert option.name in event["hint"]
 
 
@@ -198,9 +200,15 @@ SHARED = {  # of `systems/`: what members share, and is none itself
     "lost",
     "mysqlfamily",
     "mysqlserver",
+    "mysqlcontrol",
+    "mysqlremote",
+    "credentials",
+    "remote",
     "owner",
     "places",
     "postgresserver",
+    "postgrescontrol",
+    "postgresremote",
     "process",
     "scratch",
     "starting",

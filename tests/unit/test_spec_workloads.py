@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.spec import workloads
-from dbdyno.spec.workloads import OLTP, PRESETS
+from dbdyno.spec.workloads.oltp import OLTP, PRESETS, ROW_BYTES, WRITE_COUNTS
 
 SETTINGS = Path(__file__).parents[2] / "engine/workloads/src/oltp/settings.rs"
 DISTRIBUTION = {option.name: option for option in OLTP}
@@ -62,11 +62,11 @@ def test_presets_write_or_do_not(preset: str) -> None:
     reads_only = preset in ("read_only", "point_select")
     assert workloads.changes_data("oltp", {"preset": preset}) is not reads_only
     assert not workloads.changes_data(
-        "oltp", {"preset": preset, **dict.fromkeys(workloads.WRITE_COUNTS, 0)}
+        "oltp", {"preset": preset, **dict.fromkeys(WRITE_COUNTS, 0)}
     )
 
 
 def test_data_options_are_what_is_loaded() -> None:
     data = workloads.data_options("oltp", {"preset": "insert", "tables": 2, "id_range": 5})
     assert data == {"tables": 2, "rows": 10_000, "k_distribution": "uniform", "table_options": ""}
-    assert workloads.data_bytes("oltp", {"tables": 2}) == 2 * 10_000 * workloads.ROW_BYTES
+    assert workloads.of("oltp").data_bytes(data) == 2 * 10_000 * ROW_BYTES

@@ -84,6 +84,7 @@ class Fleet:
     def start(self, cell: Cell) -> None:
         """Stops what runs, and starts this cell's servers afresh on a copy of loaded data."""
         self.stop()
+        self._scratch.renew()
         self._remarks.clear()
         for target in cell.targets:
             self._control.check()
@@ -125,7 +126,7 @@ class Fleet:
 
     def _snapshot(self, member: Member, cell: Cell) -> Path:
         """Path of the loaded, stopped directory for this target; loads it if need be."""
-        sets = data_sets(cell.groups, member.target.name)
+        sets = data_sets(cell.groups, member.target)
         key = snapshot_key(member, sets)
         path = self._scratch.path / "snapshots" / key
         if path.exists():

@@ -9,7 +9,7 @@ from typing import Any
 
 from dbdyno import systems
 from dbdyno.plan.types import GroupPlan
-from dbdyno.spec import workloads
+from dbdyno.spec import setups, workloads
 from dbdyno.systems.base import TargetPlan
 
 REUSE = "reuse"
@@ -24,15 +24,50 @@ def settings_of_files(target: TargetPlan) -> Mapping[str, Any]:
     return systems.load(target.kind).resolve(target).data_settings
 
 
-def data_sets(groups: Sequence[GroupPlan], target: str) -> list[tuple[str, dict[str, Any]]]:
-    """The different data sets that groups load into a target: (workload, load options)."""
+def data_sets(groups: Sequence[GroupPlan], target: TargetPlan) -> list[tuple[str, dict[str, Any]]]:
+    """The data sets that the engine loads into a target: (workload, load options). Declared tables
+    come first."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for group in groups:
-        if group.target == target:
-            options = workloads.data_options(group.workload, group.options)
+        options = workloads.data_options(group.workload, group.options)
+        if group.target == target.name and options is not None:
             key = json.dumps([group.workload, options], sort_keys=True)
             found.setdefault(key, (group.workload, options))
-    return [found[key] for key in sorted(found)]
+    sets = [found[key] for key in sorted(found)]
+    if target.setup is not None and target.setup.tables:
+        sets.insert(0, (workloads.TABLES, {"tables": _plain(target.setup.tables)}))
+    return sets
+
+
+def setup_facts(target: TargetPlan) -> dict[str, Any]:
+    """What identifies the rest of a target's setup: contents of files, not their names."""
+    setup = target.setup
+    if setup is None:
+        return {}
+
+    def content(path: str | None) -> str | None:
+        return None if path is None else setup.hashes[path]
+
+    return {
+        "template": content(setup.template),
+        "schema": setup.schema,
+        "dump": content(setup.dump),
+        "sql": [content(path) for path in setup.sql],
+        "after": list(setup.after),
+    }
+
+
+def data_bytes(target: TargetPlan, groups: Sequence[GroupPlan]) -> int:
+    """About how large a target's data is on disk, bytes."""
+    if target.kind == "null":
+        return 0
+    total = 0 if target.setup is None else setups.files_bytes(target.setup)
+    for workload, options in data_sets(groups, target):
+        if workload == workloads.TABLES:
+            total += setups.tables_bytes(options["tables"])
+        else:
+            total += workloads.of(workload).data_bytes(options)
+    return total
 
 
 def target_key(target: TargetPlan, groups: Sequence[GroupPlan], settings: DataSettings) -> str:
@@ -41,7 +76,8 @@ def target_key(target: TargetPlan, groups: Sequence[GroupPlan], settings: DataSe
         "kind": target.kind,
         "basedir": target.basedir,
         "settings": dict(settings(target)),
-        "data": data_sets(groups, target.name),
+        "data": data_sets(groups, target),
+        "setup": setup_facts(target),
     }
     text = json.dumps(facts, sort_keys=True, default=str)
     return f"{target.kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -60,3 +96,10 @@ def cell_key(
 def writers(groups: Sequence[GroupPlan]) -> list[str]:
     """Names of the groups that change data."""
     return [g.name for g in groups if workloads.changes_data(g.workload, g.options)]
+
+
+def _plain(value: Any) -> Any:
+    """Mappings and sequences as JSON has them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

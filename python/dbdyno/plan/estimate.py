@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec import workloads
 from dbdyno.systems.base import Scalar, TargetPlan
 
 SCHEMA = "dbdyno"  # what the load goes to, in servers of our own
@@ -55,6 +54,7 @@ class Estimate:
     setup_s: float  # once: initialising and loading
     block_s: float  # each block
     total_s: float
+    probes_max: int  # runs of the engine in one trial: more than one where a rate is searched for
     disk_bytes: int
     memory_bytes: int  # of the largest cell
     touched: tuple[Touched, ...]
@@ -70,11 +70,12 @@ def of(plan: Plan) -> Estimate:
         blocks=plan.blocks,
         trials=len(plan.trials),
         loads=len(_loaded(plan.cells)),
-        restarts=sum(len(_servers(plan.cells[trial.cell])) for trial in starts),
+        restarts=sum(_server_count(plan.cells[trial.cell]) for trial in starts),
         restores=len(starts),
         setup_s=setup_s,
         block_s=block_s(plan.cells),
         total_s=setup_s + total_trials_s,
+        probes_max=max(probes_max(cell) for cell in plan.cells),
         disk_bytes=_disk_bytes(plan.cells),
         memory_bytes=max(memory_bytes(cell) for cell in plan.cells),
         touched=_touched(plan.cells),
@@ -93,10 +94,20 @@ def block_s(cells: Sequence[Cell]) -> float:
     total = 0.0
     for trial in trials:
         cell = by_index[trial.cell]
-        total += _TRIAL_S + cell.warmup_s + cell.duration_s
+        total += _TRIAL_S + trial_s(cell)
         if trial.fresh_servers or _restarted(cell):
             total += _start_s(cell)
     return total
+
+
+def trial_s(cell: Cell) -> float:
+    """Seconds of load in a trial of the cell; of a search, with all the probes it may take."""
+    return probes_max(cell) * (cell.warmup_s + cell.duration_s)
+
+
+def probes_max(cell: Cell) -> int:
+    """Runs of the engine in a trial of the cell, at most: one but for a search."""
+    return max(group.find.probes_max if group.find else 1 for group in cell.groups)
 
 
 def _restarted(cell: Cell) -> bool:
@@ -116,9 +127,13 @@ def _servers(cell: Cell) -> list[TargetPlan]:
     return [target for target in cell.targets if target.kind in _START_S]
 
 
+def _server_count(cell: Cell) -> int:
+    return sum(target.instances for target in _servers(cell))
+
+
 def _start_s(cell: Cell) -> float:
-    starting = sum(_START_S[target.kind] for target in _servers(cell))
-    return starting + _files_bytes(cell) / _COPY_BYTES_PER_S
+    starting = sum(target.instances * _START_S[target.kind] for target in _servers(cell))
+    return starting + _copied_bytes(cell) / _COPY_BYTES_PER_S
 
 
 def _load_s(cell: Cell) -> float:
@@ -127,33 +142,38 @@ def _load_s(cell: Cell) -> float:
 
 
 def _rows_bytes(cell: Cell) -> int:
-    return sum(
-        workloads.data_bytes(workload, options)
-        for target in cell.targets
-        if target.kind != "null"
-        for workload, options in data.data_sets(cell.groups, target.name)
-    )
+    return sum(data.data_bytes(target, cell.groups) for target in cell.targets)
 
 
 def _files_bytes(cell: Cell) -> int:
     return _rows_bytes(cell) + sum(_DIRECTORY_BYTES.get(t.kind, 0) for t in cell.targets)
 
 
+def _copied_bytes(cell: Cell) -> int:
+    """What is copied before a start: each instance works on files of its own."""
+    return sum(
+        target.instances
+        * (data.data_bytes(target, cell.groups) + _DIRECTORY_BYTES.get(target.kind, 0))
+        for target in cell.targets
+    )
+
+
 def _disk_bytes(cells: Sequence[Cell]) -> int:
-    """The snapshots of all data sets, and one working copy of the largest."""
+    """The snapshots of all data sets, and the working copies of the largest cell."""
     loaded = [_files_bytes(cell) for cell in _loaded(cells).values()]
-    return sum(loaded) + max(loaded, default=0)
+    return sum(loaded) + max((_copied_bytes(cell) for cell in cells), default=0)
 
 
 def memory_bytes(cell: Cell) -> int:
     """What servers and sessions of a cell may use."""
     caches = sum(
-        target.memory_bytes if target.memory_bytes is not None else _CACHE_BYTES
+        target.instances
+        * (target.memory_bytes if target.memory_bytes is not None else _CACHE_BYTES)
         for target in cell.targets
         if target.kind != "null"
     )
     sessions = sum(group.sessions for group in cell.groups)
-    return caches + len(_servers(cell)) * _SERVER_BYTES + sessions * _SESSION_BYTES
+    return caches + _server_count(cell) * _SERVER_BYTES + sessions * _SESSION_BYTES
 
 
 def _touched(cells: Sequence[Cell]) -> tuple[Touched, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -27,10 +27,15 @@ class Combined(Protocol):
     def groups(self) -> tuple[GroupPlan, ...]: ...
 
 
-def factors(names: Sequence[str], cells: Sequence[Combined]) -> frozenset[str]:
-    """The names of the hard factors: two cells that differ only in one need different servers."""
+def factors(
+    names: Sequence[str], cells: Sequence[Combined], hooked: Iterable[str] = ()
+) -> frozenset[str]:
+    """The names of the hard factors: two cells that differ only in one need different servers.
+
+    `hooked` have levels that commands bring about: what those change (a mount, a kernel's setting)
+    a running server may not notice, so its servers start afresh too."""
     needs = [_needs(cell) for cell in cells]
-    found = set()
+    found = set(hooked)
     for name in names:
         by_rest: dict[tuple[tuple[str, str], ...], str] = {}
         for cell, need in zip(cells, needs, strict=True):
@@ -51,5 +56,5 @@ def _needs(cell: Combined) -> str:
     servers: list[Any] = []
     for target in cell.targets:
         fields = {k: v for k, v in asdict(target).items() if k not in EASY_FIELDS}
-        servers.append([fields, data.data_sets(cell.groups, target.name)])
+        servers.append([fields, data.data_sets(cell.groups, target)])
     return json.dumps(servers, sort_keys=True, default=str)

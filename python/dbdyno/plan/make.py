@@ -22,7 +22,7 @@ from dbdyno.plan.types import (
 )
 from dbdyno.spec import types as spec_types
 from dbdyno.spec.claims import resolve
-from dbdyno.spec.types import Needs, Spec
+from dbdyno.spec.types import Hooks, Needs, Spec
 from dbdyno.systems.base import TargetPlan
 
 Available = Callable[[TargetPlan], str | None]
@@ -82,7 +82,9 @@ class _Maker:
         self.notes: list[str] = []
         # Hardness follows from the whole experiment, not from what happens to be installed here.
         everything = [self._draft(source, small=False) for source in spec.cells]
-        self.hard = hard.factors([factor.name for factor in spec.factors], everything)
+        self.hard = hard.factors(
+            [factor.name for factor in spec.factors], everything, spec.hooks.levels
+        )
 
     def plan(self) -> Plan:
         spec = self.spec
@@ -90,6 +92,8 @@ class _Maker:
         skipped = self._skipped(missing)
         factors, cells = self._quick_cells(sources) if self.quick else self._cells(sources)
         self.notes += notes.comparability(cells)
+        self.notes += notes.open_loops(cells)
+        self.notes += notes.idle_instances(cells)
         if not self.quick:
             self.notes += notes.state(cells, spec.data is not None)
         blocks = 1 if self.quick else self._blocks(cells)
@@ -201,15 +205,25 @@ class _Maker:
             cells = found[1]
             if len(cells) <= quick.CELLS_MAX and _total_s(cells) <= quick.TOTAL_MAX_S:
                 break
-        cut = {name for source in sources for g in source.groups if (name := quick.shortened(g))}
-        self.notes += quick.notes(len(cells), len(sources), sorted(cut))
+        cut = {
+            name
+            for source in sources
+            for group in source.groups
+            for target in source.targets
+            if target.name == group.target and (name := quick.shortened(group, target))
+        }
+        self.notes += quick.notes(
+            len(cells), len(sources), sorted(cut), self.spec.hooks != Hooks()
+        )
         return found
 
     def _draft(self, source: spec_types.Cell, *, small: bool = True) -> _Draft:
         groups = tuple(_group(group) for group in source.groups)
+        targets = tuple(source.targets)
         if self.quick and small:
-            groups = tuple(quick.small(group) for group in groups)
-        targets = tuple(target for target in source.targets)
+            cut = {target.name: quick.cut_rows(target) for target in targets}
+            groups = tuple(quick.small(group, cut[group.target]) for group in groups)
+            targets = tuple(quick.small_target(target) for target in targets)
         return _Draft(source.levels, targets, groups, source)
 
     def _state(self, drafts: Sequence[_Draft]) -> State:
@@ -222,15 +236,18 @@ class _Maker:
 
     def _cell(self, index: int, draft: _Draft, state: State, count: int) -> Cell:
         warmup_s, duration_s = draft.source.warmup_s, draft.source.duration_s
+        groups = draft.groups
         if self.quick:
             warmup_max_s, duration_max_s = quick.trial_s(count)
             warmup_s, duration_s = min(warmup_s, warmup_max_s), min(duration_s, duration_max_s)
+            factor = duration_s / draft.source.duration_s
+            groups = tuple(quick.paced(group, factor, duration_s) for group in groups)
         return Cell(
             index=index,
             levels=dict(draft.levels),
             hard=hard.combination(draft.levels, self.hard),
             targets=draft.targets,
-            groups=draft.groups,
+            groups=groups,
             state=state,
             warmup_s=warmup_s,
             duration_s=duration_s,
@@ -279,7 +296,7 @@ class _Maker:
                 untested[claim.text] = "; ".join(lacking)
                 continue
             try:
-                resolve(claim, factors, cells, self.spec.scope.groups, self.spec.scope.targets)
+                resolve(claim, factors, cells, self.spec.scope)
             except DynoError:
                 # `load` has resolved it against all cells, so it names one that is left out.
                 untested[claim.text] = self._why_left_out(skipped)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell
+from dbdyno.spec import arrivals
 from dbdyno.systems.base import TargetPlan
 
 _WORDS: Mapping[str, Callable[[TargetPlan], object]] = {
@@ -54,6 +55,44 @@ def state(cells: Sequence[Cell], data_given: bool) -> list[str]:
     elif not data_given:
         notes.append(f"data: restore, since data is changed by {groups}.")
     return notes
+
+
+_FAST_S = 0.001  # a transaction that takes less is out of the ordinary
+
+
+def open_loops(cells: Sequence[Cell]) -> list[str]:
+    """A sentence for each open loop whose sessions may be too few for its rate, once a group: the
+    limit would be the experiment's and not the system's."""
+    found: dict[str, str] = {}
+    for cell in cells:
+        for group in cell.groups:
+            rate = arrivals.rate_max_per_s(group.arrivals) if group.arrivals else 0.0
+            if rate * _FAST_S > group.sessions:
+                sessions = (
+                    "1 session holds"
+                    if group.sessions == 1
+                    else (f"{group.sessions} sessions hold")
+                )
+                found[group.name] = (
+                    f"Group {group.name}: {sessions} {rate:,g}/s only while a transaction takes "
+                    f"less than {group.sessions / rate * 1e3:.2g} ms; more `sessions` cost an open loop "
+                    "nothing."
+                )
+    return list(found.values())
+
+
+def idle_instances(cells: Sequence[Cell]) -> list[str]:
+    """A sentence for each target with more instances than sessions in some cell."""
+    found = {}
+    for cell in cells:
+        for target in cell.targets:
+            sessions = max(group.sessions for group in cell.groups if group.target == target.name)
+            if sessions < target.instances:
+                found[target.name] = (
+                    f"Target {target.name}: sessions are dealt over the instances, and {sessions} "
+                    f"of them leave some of {target.instances} without load."
+                )
+    return list(found.values())
 
 
 def _and(words: Sequence[str]) -> str:

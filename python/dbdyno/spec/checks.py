@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dbdyno.errors import DynoError
-from dbdyno.spec import model, workloads
+from dbdyno.spec import hooks, model, workloads
 from dbdyno.spec.document import Node
 from dbdyno.spec.factors import RawFactor
 from dbdyno.spec.paths import WORKLOAD
@@ -19,7 +19,7 @@ def names(root: Node) -> None:
     targets = root.mapping["targets"].mapping if "targets" in root.mapping else {}
     groups = root.mapping["groups"].mapping if "groups" in root.mapping else {}
     for name, node in (*targets.items(), *groups.items()):
-        if name in model.TOP_KEYS and name != WORKLOAD:
+        if (name in model.TOP_KEYS and name != WORKLOAD) or name in hooks.OF_LEVEL:
             raise DynoError(
                 f"`{name}` is a key of the file, so nothing can be called that",
                 where=node.place,
@@ -52,8 +52,9 @@ def shared_data(cell: Cell, root: Node) -> None:
     first: dict[tuple[str, str], Group] = {}
     for group in cell.groups:
         other = first.setdefault((group.target, group.kind), group)
-        mine = workloads.data_options(group.kind, group.options)
-        for name, value in workloads.data_options(other.kind, other.options).items():
+        mine = workloads.data_options(group.kind, group.options) or {}
+        theirs = workloads.data_options(other.kind, other.options) or {}
+        for name, value in theirs.items():
             if mine[name] == value:
                 continue
             node = root.mapping["groups"].mapping[group.name]
@@ -74,7 +75,7 @@ def levels_differ(factors: Sequence[RawFactor], cells: Sequence[Cell]) -> None:
             for other in factors
         ]
         for one, two in itertools.combinations(factor.levels, 2):
-            if all(
+            if one.hooks == two.hooks and all(
                 by_levels[_with(rest, position, one.name)]
                 == by_levels[_with(rest, position, two.name)]
                 for rest in itertools.product(*others)

@@ -7,6 +7,7 @@ be lost silently: duplicate keys, tags, merge keys.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from dbdyno.errors import DynoError, Where
 DEPTH_MAX = 32
 NODES_MAX = 100_000  # aliases can multiply: a short file may describe a huge tree
 _TAG = "tag:yaml.org,2002:"
+
+_PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/]*@")  # in a URL, where it is refused, not repeated
 
 Scalar = str | int | float | bool | None
 
@@ -141,8 +144,8 @@ def shown(node: Node) -> str:
         return "a list"
     if node.value is None:
         return f"`{node.text}`" if node.text else "nothing"
-    text = node.text if len(node.text) <= 40 else f"{node.text[:40]}..."
-    return f"`{text}`"
+    text = _PASSWORD.sub(r"\1***@", node.text)
+    return f"`{text}`" if len(text) <= 40 else f"`{text[:40]}...`"
 
 
 class _Builder:

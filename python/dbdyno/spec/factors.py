@@ -3,6 +3,8 @@
 cache: {on: {db.config: {...}}, off: {...}}                 a patch a level
 id_range: {set: [readers.id_range], levels: [1000, 1000000]}   one value for several paths
 readers.sessions: [1, 4, 16]                                the name is the path
+
+Beside its patches a level of the first form may have commands: `apply`, `undo`, `wait_until`.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.spec import units
+from dbdyno.spec import hooks, units
 from dbdyno.spec.document import Node, leaves, overlay, shown
 from dbdyno.spec.paths import Keys, Paths
-from dbdyno.spec.types import Factor
+from dbdyno.spec.types import Factor, LevelHooks
 
 FACTORS_MAX = 12
 LEVELS_MAX = 200
@@ -33,6 +35,7 @@ class Level:
     name: str
     patches: Mapping[Keys, Node]
     where: Where
+    hooks: LevelHooks = field(default_factory=LevelHooks)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ class RawFactor:
         values = [units.number(name) for name in names]
         numbers = tuple(value for value in values if value is not None)
         return Factor(self.name, names, numbers if len(numbers) == len(names) else None)
+
+    def hooks(self) -> dict[str, LevelHooks]:
+        """The commands of its levels that have any, by level."""
+        return {level.name: level.hooks for level in self.levels if level.hooks != LevelHooks()}
 
     def paths(self) -> dict[Keys, Where]:
         """Everything that any of its levels sets, and where it is first set."""
@@ -156,10 +163,14 @@ def _named(name: str, node: Node, level: str, paths: Paths) -> Level:
             fix=f"write `{level}: {{path: value}}`; if `{name}` is a path, list its values",
         )
     patches: dict[Keys, Node] = {}
+    commands = {key: child for key, child in node.value.items() if key in hooks.OF_LEVEL}
     for path, child in node.value.items():
-        keys = paths.resolve(path, child.place)
+        if path in commands:
+            continue
+        keys = paths.resolve(path, child.place, hooks.OF_LEVEL)
         patches[keys] = overlay(patches[keys], child) if keys in patches else child
-    return Level(_checked_name(level, where), patches, where)
+    level_hooks = hooks.level(commands, node, f"factors.{name}.{level}")
+    return Level(_checked_name(level, where), patches, where, level_hooks)
 
 
 def _checked_name(name: str, where: Where) -> str:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.spec import checks, document, factors, model, overrides, paths, prices, problems, typed
+from dbdyno.spec import (
+    checks,
+    document,
+    factors,
+    hooks,
+    model,
+    overrides,
+    paths,
+    prices,
+    problems,
+    server_url,
+    typed,
+)
+from dbdyno.spec import scope as scopes
 from dbdyno.spec.claim_parser import parse as parse_claim
 from dbdyno.spec.claim_parser import parse_condition
 from dbdyno.spec.claim_resolver import resolve
@@ -18,7 +31,7 @@ from dbdyno.spec.document import Node
 from dbdyno.spec.metrics import Scope, is_cost
 from dbdyno.spec.model import HeadModel, SetupModel
 from dbdyno.spec.names import did_you_mean
-from dbdyno.spec.types import Cell, Cpus, Factor, Needs, Spec
+from dbdyno.spec.types import About, Cell, Cpus, Factor, Needs, Spec
 
 FILE_BYTES_MAX = 1 << 20
 CLAIMS_MAX = 100
@@ -31,7 +44,10 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
     column for everything that is wrong.
     """
     text, file = _read(path_or_text)
-    root = paths.normal(document.parse(text, file))
+    server_url.refuse_passwords_typed(overrides_)
+    document_root = document.parse(text, file)
+    server_url.refuse_passwords(document_root)
+    root = paths.normal(document_root)
     _refuse_unknown_keys(root)
     _require(root)
     changes = overrides.read(overrides_, root)
@@ -45,7 +61,7 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
     cells = _cells(setup, raw_factors)
     checks.targets_used(cells, root)
     checks.levels_differ(raw_factors, cells)
-    scope = _scope(cells)
+    scope = scopes.of(cells)
     typed_factors = tuple(factor.typed() for factor in raw_factors)
     return Spec(
         name=head.experiment,
@@ -64,10 +80,13 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
         claims=_claims(root, typed_factors, cells, scope),
         claim_needs=_claim_needs(head),
         scope=scope,
+        drain_s=head.drain,
         text=overrides.rewrite(text, changes, written),
         path=str(file),
         prices=prices.read(head.prices, root, typed_factors, scope),
         places={key: node.where for key, node in root.mapping.items()},
+        about=_about(head),
+        hooks=hooks.read(head.hooks, {each.name: each.hooks() for each in raw_factors}, root),
     )
 
 
@@ -119,6 +138,9 @@ def _require(root: Node) -> None:
 
 def _head(root: Node) -> HeadModel:
     part = _part(root, model.HEAD_KEYS)
+    if "hooks" in part.mapping:
+        spelt_out = hooks.normal(part.mapping["hooks"])
+        part = replace(part, value={**part.mapping, "hooks": spelt_out})
     try:
         return HeadModel.model_validate(part.plain())
     except ValidationError as error:
@@ -184,13 +206,6 @@ def _in_cell(error: DynoError, levels: str) -> DynoError:
     return DynoError(what, where=error.where, cause=error.cause, fix=error.fix)
 
 
-def _scope(cells: Sequence[Cell]) -> Scope:
-    groups = tuple(group.name for group in cells[0].groups)
-    at_once = any(len(cell.targets) > 1 for cell in cells)
-    targets = {target.name: None for cell in cells for target in cell.targets}
-    return Scope(groups, tuple(targets) if at_once else ())
-
-
 def _claims(
     root: Node, typed_factors: tuple[Factor, ...], cells: tuple[Cell, ...], scope: Scope
 ) -> tuple[Claim, ...]:
@@ -203,7 +218,7 @@ def _claims(
         claim = parse_claim(str(node.value), _start(node))
         if claim.text in found:
             raise DynoError("this claim stands twice", where=node.where, fix="keep one of them")
-        parts = resolve(claim, typed_factors, cells, scope.groups, scope.targets)
+        parts = resolve(claim, typed_factors, cells, scope)
         if "prices" not in root.mapping:
             _refuse_costs(parts, node)
         found[claim.text] = claim
@@ -218,6 +233,11 @@ def _refuse_costs(parts: Sequence[ResolvedPart], node: Node) -> None:
                 where=node.where,
                 fix="add `prices: {base: 120/month}`, or a price for each level of a factor",
             )
+
+
+def _about(head: HeadModel) -> About:
+    texts = {field.name: getattr(head, field.name).strip() for field in fields(About)}
+    return About(**texts)
 
 
 def _claim_needs(head: HeadModel) -> dict[str, Needs]:

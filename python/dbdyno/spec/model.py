@@ -6,65 +6,26 @@ They stand at the edge only: `typed` turns their result into the frozen dataclas
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from dbdyno.spec import units, workloads
+from dbdyno.spec import workloads
+from dbdyno.spec.arrivals import Schedule, Search, ThinkTime
+from dbdyno.spec.hooks import HooksModel
+from dbdyno.spec.scalars import Duration, Fraction, Pause, Price, Size, Strict, Whole
+from dbdyno.spec.setups import DataSetup
+from dbdyno.spec.there import DataModel, MayModel, NodesModel
 from dbdyno.spec.types import Scalar
+from dbdyno.spec.unions import one_of
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9-]*$"
 WORD_PATTERN = r"^[A-Za-z_][A-Za-z0-9_-]*$"
 TLS_PATTERN = r"^(verify|require|prefer|off|ca:.+)$"
 BLOCKS_MAX = 1000
 SESSIONS_MAX = 100_000
-LENGTH_MAX_S = 30 * 86_400  # the engine's limit too
-
-
-def _text(pattern: str, example: str, *, number: str = "") -> WithJsonSchema:
-    text = {"type": "string", "pattern": pattern, "examples": [example]}
-    return WithJsonSchema({"anyOf": [text, {"type": number, "minimum": 0}]} if number else text)
-
-
-def _length(value: object) -> float:
-    seconds = units.duration_s(value)
-    if seconds > LENGTH_MAX_S:
-        raise ValueError(f"must be at most {LENGTH_MAX_S // 86_400} days")
-    return seconds
-
-
-def _positive(value: object) -> float:
-    seconds = _length(value)
-    if seconds <= 0:
-        raise ValueError("must be longer than nothing")
-    return seconds
-
-
-Size = Annotated[
-    int, BeforeValidator(units.size_bytes), _text(units.SIZE_PATTERN, "1Gi", number="integer")
-]
-Duration = Annotated[float, BeforeValidator(_positive), _text(units.DURATION_PATTERN, "30s")]
-Pause = Annotated[float, BeforeValidator(_length), _text(units.DURATION_PATTERN, "10s")]
-Rate = Annotated[float, BeforeValidator(units.rate_per_s), _text(units.RATE_PATTERN, "66.7/s")]
-Fraction = Annotated[
-    float,
-    BeforeValidator(units.fraction),
-    _text(units.PERCENT_PATTERN, "3%", number="number"),
-]
-
-
-Price = Annotated[
-    float, BeforeValidator(units.price_per_month), _text(units.PRICE_PATTERN, "2035.49/month")
-]
-
-
-Whole = Annotated[int, BeforeValidator(units.whole)]
-
-
-class Strict(BaseModel):
-    """Refuses unknown keys and converts nothing."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+INSTANCES_MAX = 64
 
 
 class TargetModel(Strict):
@@ -83,58 +44,100 @@ class TargetModel(Strict):
     memory: Size | None = Field(None, description="what it may use for caching, such as 1Gi")
     basedir: str | None = Field(None, description="where its programs are")
     protocol: Literal["prepared", "text"] = Field("prepared", description="how statements go")
-    tls: str = Field(
-        "prefer", pattern=TLS_PATTERN, description="verify | require | prefer | off | ca:FILE"
+    tls: str | None = Field(
+        None,
+        pattern=TLS_PATTERN,
+        description="verify | require | prefer | off | ca:FILE; default: prefer on loopback and "
+        "sockets, else verify",
     )
     transport: Literal["tcp", "socket"] = Field("tcp", description="loopback or Unix socket")
     optional: bool = Field(False, description="where it is missing its cells are left out")
     options: dict[str, Any] = Field({}, description="options of the engine's driver")
+    instances: Whole = Field(
+        1,
+        ge=1,
+        le=INSTANCES_MAX,
+        description="servers alike, over which the sessions of its groups are dealt",
+    )
+    session: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description="statements that each connection of the load runs first, after dyno's own"
+    )
+    setup: DataSetup | None = Field(None, description="what is put into it before any load")
+    url: str | None = Field(
+        None, description="a server that is there: mysql://USER@HOST:PORT/SCHEMA; never a password"
+    )
+    nodes: NodesModel | None = Field(None, description="instead of `url`: with replicas")
+    password_env: str | None = Field(None, description="environment variable with the password")
+    password_file: str | None = Field(None, description="file with nothing but the password")
+    password_command: str | None = Field(None, description="its first line is the password")
+    defaults_group: str | None = Field(None, description="a group of ~/.my.cnf")
+    may: MayModel | None = Field(None, description="what is allowed on a server that is there")
+    data: DataModel | None = Field(None, description="tables that are there, instead of ours")
 
 
 class GroupBase(Strict):
     """One workload with its own sessions."""
 
-    kind: Literal["oltp"] = Field(description="which workload")
+    kind: Literal[tuple(workloads.WORKLOADS)] = Field(description="which workload")  # type: ignore[valid-type]
     target: str | None = Field(None, description="a target's name; default: the only one")
     sessions: Whole = Field(1, ge=1, le=SESSIONS_MAX, description="connections")
-    rate: Rate | None = Field(None, description="transactions a second; default: unlimited")
-    arrivals: Literal["poisson", "uniform"] = Field(
-        "poisson", description="how the arrivals of a `rate` are spaced"
+    rate: Schedule | None = Field(
+        None,
+        description="open loop: transactions due a second of all sessions together, or a schedule"
+        " of steps; default: closed loop, as fast as answers come",
+    )
+    arrivals: Literal["poisson", "uniform"] | None = Field(
+        None, description="how the arrivals of a `rate` are spaced; default: poisson"
+    )
+    find: Search | None = Field(
+        None, description="open loop at the highest rate that meets conditions, searched for"
+    )
+    think: ThinkTime | None = Field(
+        None, description="closed loop: a pause of the session after each transaction"
+    )
+    node: Literal["write", "read"] = Field(
+        "write", description="which servers of a target with `nodes`"
     )
     deadline: Duration = Field(60.0, description="a transaction older than this is cancelled")
     retries: int = Field(10, ge=0, le=1000, description="attempts after a retryable error")
 
 
-def _option_field(option: workloads.Option) -> tuple[Any, Any]:
-    limits: dict[str, Any] = {}
-    if option.low is not None:
-        limits["ge"] = option.low
-    if option.high is not None:
-        limits["le"] = option.high
-    kind: Any = {
-        workloads.INTEGER: Whole,
-        workloads.NUMBER: float,
-        workloads.FLAG: bool,
-        workloads.TEXT: str,
-    }.get(option.type)
-    if option.type == workloads.WORD:
-        kind = Literal[option.words]
-    default = "" if option.default in (None, "") else f"; default: {option.default}"
-    return (kind | None, Field(None, description=f"{option.about}{default}", **limits))
+def _group_model(kind: str, own: type[Strict]) -> type[GroupBase]:
+    """The keys of all groups, then those of one workload."""
+    bases: Any = (own, GroupBase)
+    fields: dict[str, Any] = {"kind": (Literal[kind], Field(description="which workload"))}
+    model: type[GroupBase] = create_model(
+        f"{kind.title()}Group", __base__=bases, __doc__=own.__doc__, **fields
+    )
+    return model
 
 
-_fields: dict[str, Any] = {option.name: _option_field(option) for option in workloads.OLTP}
-GroupModel: type[GroupBase] = create_model(
-    "GroupModel", __base__=GroupBase, __doc__=GroupBase.__doc__, **_fields
-)
+class _AnyGroup(GroupBase):
+    """What a group without a known `kind` is held to, so that the error is about that."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+GROUP_MODELS: Mapping[str, type[GroupBase]] = {
+    name: _group_model(name, each.model) for name, each in workloads.WORKLOADS.items()
+}
+
+
+def _kind_of(group: Any) -> str | None:
+    kind = group.get("kind")
+    return kind if isinstance(kind, str) and kind in GROUP_MODELS else None
+
+
+GroupModel: Any = one_of([*GROUP_MODELS.items(), ("any", _AnyGroup)], _kind_of)
 
 
 class SetupModel(Strict):
     """The part of a file that levels patch: what runs in one cell."""
 
     targets: dict[Annotated[str, Field(pattern=WORD_PATTERN)], TargetModel] = Field(min_length=1)
-    groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] = Field(  # type: ignore[valid-type]
-        min_length=1
+    groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] = Field(min_length=1)
+    setup: DataSetup | None = Field(
+        None, description="what is put into each target that does not say it itself"
     )
     warmup: Pause = Field(10.0, description="load before measuring")
     duration: Duration = Field(30.0, description="measured time of a trial")
@@ -192,6 +195,10 @@ class HeadModel(Strict):
 
     experiment: str = Field(pattern=NAME_PATTERN, description="its name, [a-z0-9-]")
     question: str = Field("", description="what it answers, in one sentence")
+    author: str = Field("", description="who asks; shown in the report")
+    customer: str = Field("", description="for whom")
+    context: str = Field("", description="the setting in which it is asked")
+    notes: str = Field("", description="whatever else a reader should know")
     blocks: Whole = Field(6, ge=1, le=BLOCKS_MAX, description="passes over all cells")
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     seed: int = Field(1, ge=0, le=2**53 - 1, description="everything random follows from it")
@@ -201,15 +208,21 @@ class HeadModel(Strict):
     budget: Duration | None = Field(None, description="cuts whole blocks, such as 1h")
     prices: PricesModel | None = Field(None, description="what each level costs")
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
+    drain: Pause = Field(
+        10.0, description="open loop: how long the backlog is worked off after the end, at most"
+    )
+    hooks: HooksModel = Field(default_factory=lambda: HooksModel.model_validate({}))
     claims: list[Annotated[ClaimModel, BeforeValidator(_spelt_out)]] = Field(
         [], description="what the experiment asserts"
     )
 
 
-SETUP_KEYS = ("warmup", "duration", "interval")
+SETUP_KEYS = ("setup", "warmup", "duration", "interval")
 HEAD_KEYS = tuple(HeadModel.model_fields)
 _FIRST_KEYS = ("experiment", "question", "targets", "workload", "groups", "factors", *SETUP_KEYS)
 TOP_KEYS = (*_FIRST_KEYS, *(key for key in HEAD_KEYS if key not in _FIRST_KEYS))
 TARGET_KEYS = tuple(TargetModel.model_fields)
-GROUP_KEYS = tuple(GroupModel.model_fields)
+# Keys of a group by its workload; of one whose kind is not known, those of all.
+GROUP_KEYS_OF = {kind: tuple(model.model_fields) for kind, model in GROUP_MODELS.items()}
+GROUP_KEYS = tuple(dict.fromkeys(key for keys in GROUP_KEYS_OF.values() for key in keys))
 OPEN_KEYS = ("config", "options")  # of a target: flat mappings of names that only it knows

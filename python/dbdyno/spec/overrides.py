@@ -10,7 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.spec import document, model
+from dbdyno.spec import document, hooks, model
 from dbdyno.spec.document import Node
 from dbdyno.spec.names import did_you_mean
 from dbdyno.spec.paths import WORKLOAD, Keys, Paths, patch
@@ -19,6 +19,7 @@ _NESTED: dict[str, tuple[str, ...]] = {
     "state": tuple(model.StateModel.model_fields),
     "needs": tuple(model.NeedsModel.model_fields),
     "cpus": tuple(model.CpusModel.model_fields),
+    "hooks": tuple(hooks.HooksModel.model_fields),
 }
 
 
@@ -103,7 +104,7 @@ def _resolve(path: str, root: Node, where: Where) -> Keys:
             where=where,
             fix=did_you_mean(path, [f"{first}.{key}" for key in known] or [first]),
         )
-    if first in model.TOP_KEYS or (len(paths.groups) == 1 and path in model.GROUP_KEYS):
+    if first in model.TOP_KEYS or (len(paths.groups) == 1 and first in model.GROUP_KEYS):
         return paths.resolve(path, where)
     nested = tuple(f"{key}.{inner}" for key, inners in _NESTED.items() for inner in inners)
     factors = tuple(f"factors.{name}" for name in _factors(root))

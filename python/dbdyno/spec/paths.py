@@ -7,11 +7,12 @@ the normal form, in which a single `workload:` stands as the group of that name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.spec import model
+from dbdyno.spec import model, walk
 from dbdyno.spec.document import Node, nested, overlay
 from dbdyno.spec.names import did_you_mean
 
@@ -25,14 +26,22 @@ class Paths:
 
     targets: tuple[str, ...]
     groups: tuple[str, ...]
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of groups, as far as written
 
     @classmethod
     def of(cls, root: Node) -> Paths:
         """The roots of a file in normal form."""
-        return cls(tuple(_names(root, "targets")), tuple(_names(root, "groups")))
+        groups = root.mapping["groups"].mapping if "groups" in root.mapping else {}
+        kinds = {
+            name: node.mapping["kind"].text
+            for name, node in groups.items()
+            if "kind" in node.mapping
+        }
+        return cls(tuple(_names(root, "targets")), tuple(groups), kinds)
 
-    def resolve(self, path: str, where: Where) -> Keys:
-        """The keys that a level's path leads to. DynoError, with the right names, if nowhere."""
+    def resolve(self, path: str, where: Where, more: tuple[str, ...] = ()) -> Keys:
+        """The keys that a level's path leads to. DynoError, with the right names, if nowhere;
+        `more` are names that could have been meant and are no paths."""
         first, _, rest = path.partition(".")
         if first in self.targets:
             return self._in_target(first, rest, path, where)
@@ -40,35 +49,38 @@ class Paths:
             return self._in_group(first, rest, path, where)
         if first in ("targets", "groups"):
             return self._below(first, rest, path, where)
-        if first in model.SETUP_KEYS and not rest:
-            return (first,)
+        if first in model.SETUP_KEYS:
+            return self._walked((), [model.SetupModel], path, where)
         if first in model.TOP_KEYS:
             raise DynoError(
                 f"a level cannot patch `{path}`: `{first}` holds for all cells alike",
                 where=where,
                 fix=f"write `{first}:` once at the top, or use `--set {path}=...` for another run",
             )
-        if len(self.groups) == 1 and first in model.GROUP_KEYS and not rest:
-            return ("groups", self.groups[0], first)
-        raise self.nowhere(path, where)
+        if len(self.groups) == 1 and first in self._group_keys(self.groups[0]):
+            return self._in_group(self.groups[0], path, path, where)
+        raise self.nowhere(path, where, more)
 
     def nowhere(self, path: str, where: Where, more: tuple[str, ...] = ()) -> DynoError:
         """The error for a path that leads nowhere."""
+        known = [*self.names(), *more]
+        rooted = [name for name in known if name.endswith(f".{path}")]  # only its root is missing
         return DynoError(
             f"`{path}` leads nowhere",
             where=where,
-            fix=did_you_mean(path, [*self.names(), *more]),
+            fix=did_you_mean(rooted[0] if rooted else path, known),
         )
 
     def names(self) -> list[str]:
         """Paths that lead somewhere, nearest things first; the open ones by a pattern."""
-        found = [f"{group}.{key}" for group in self.groups for key in model.GROUP_KEYS[:5]]
+        keys = {group: self._group_keys(group) for group in self.groups}
+        found = [f"{group}.{key}" for group in self.groups for key in keys[group][:5]]
         for target in self.targets:
             for key in model.TARGET_KEYS:
                 name = ".NAME" if key in model.OPEN_KEYS else ""
                 found.append(f"{target}.{key}{name}")
         found += model.SETUP_KEYS
-        return found + [f"{g}.{key}" for g in self.groups for key in model.GROUP_KEYS[5:]]
+        return found + [f"{group}.{key}" for group in self.groups for key in keys[group][5:]]
 
     def _below(self, first: str, rest: str, path: str, where: Where) -> Keys:
         name, _, inner = rest.partition(".")
@@ -82,26 +94,42 @@ class Paths:
         return self._in_group(name, inner, path, where)
 
     def _in_target(self, name: str, rest: str, path: str, where: Where) -> Keys:
-        key, dot, setting = rest.partition(".")
-        if not key:
+        if not rest:
             return ("targets", name)
-        if key not in model.TARGET_KEYS:
-            raise self._wrong_key(key, path, model.TARGET_KEYS, where)
-        if not dot:
-            return ("targets", name, key)
-        if key not in model.OPEN_KEYS or not setting:
-            raise self._too_deep(key, path, where)
-        return ("targets", name, key, setting)  # a setting's own name may hold dots
+        return ("targets", name, *self._walked((), [model.TargetModel], rest, where, path))
 
     def _in_group(self, name: str, rest: str, path: str, where: Where) -> Keys:
-        key, dot, _ = rest.partition(".")
-        if not key:
+        if not rest:
             return ("groups", name)
-        if key not in model.GROUP_KEYS:
-            raise self._wrong_key(key, path, model.GROUP_KEYS, where)
-        if dot:
+        models = self._models(name)
+        return ("groups", name, *self._walked((), models, rest, where, path))
+
+    def _models(self, group: str) -> list[type[model.GroupBase]]:
+        known = model.GROUP_MODELS
+        written = known.get(self.kinds.get(group, ""))
+        return list(known.values()) if written is None else [written]
+
+    def _group_keys(self, group: str) -> list[str]:
+        return walk.keys(self._models(group))
+
+    def _walked(
+        self, above: Keys, types: Sequence[Any], rest: str, where: Where, path: str = ""
+    ) -> Keys:
+        """`rest` as keys below what `types` describe. `path` is the whole as it was typed."""
+        path = path or rest
+        if walk.holds_scalars(types):
+            return (*above, rest)  # a setting's own name may hold dots
+        key, dot, inner = rest.partition(".")
+        known = walk.keys(types)
+        if not known and not walk.is_open(types):
+            raise self._too_deep(above[-1] if above else key, path, where)
+        if known and key not in known:
+            raise self._wrong_key(key, path, tuple(known), where)
+        if not dot:
+            return (*above, key)
+        if not inner:
             raise self._too_deep(key, path, where)
-        return ("groups", name, key)
+        return self._walked((*above, key), walk.down(types, [key]), inner, where, path)
 
     @staticmethod
     def _wrong_key(key: str, path: str, known: tuple[str, ...], where: Where) -> DynoError:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from dbdyno.errors import DynoError
+from dbdyno.spec import unions, walk
 from dbdyno.spec.document import Node, shown
 from dbdyno.spec.names import did_you_mean, listed
 
@@ -48,9 +49,10 @@ def translate(
         return DynoError(
             f"there is no key `{loc[-1]}` in {_owner(loc[:-1], prefix)}",
             where=node.place,
-            fix=did_you_mean(str(loc[-1]), _keys(model, loc[:-1])),
+            fix=did_you_mean(str(loc[-1]), walk.keys(walk.down([model], first["loc"][:-1]))),
         )
-    if kind == "missing" or depth < len(loc):
+    short = depth == len(loc) - 1 and node.is_scalar  # a text that stands for a mapping
+    if kind == "missing" or (depth < len(loc) and not short):
         return DynoError(f"`{path}` is missing", where=node.place, fix=f"add `{loc[-1]}:` to it")
     if "[key]" in first["loc"]:
         return DynoError(
@@ -77,7 +79,13 @@ def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[st
     if kind == "string_pattern_mismatch":
         return f"cannot be {value}", f"use {_PATTERNS.get(key, context['pattern'])}"
     if kind == "value_error":
-        return f"{context['error']}, not {value}", ""
+        seen = f", not {value}" if node.is_scalar else ""
+        return f"{context['error']}{seen}", ""
+    if kind == "string_too_short":
+        return "is empty", "write something there"
+    if kind in ("too_short", "too_long") and isinstance(node.value, tuple):
+        least, most = context.get("min_length"), context.get("max_length")
+        return f"must have {f'at least {least}' if least else f'at most {most}'} entries", ""
     if kind == "too_short":
         return "must name at least one", "add an entry"
     return f"cannot be {value}", ""
@@ -85,7 +93,7 @@ def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[st
 
 def _is_branch(part: str | int) -> bool:
     """Pydantic puts the type it tried into the path of a union; the file has no such key."""
-    return isinstance(part, str) and part in ("str", "int", "float", "bool", "none")
+    return unions.is_branch(part) or part in ("str", "int", "float", "bool", "none")
 
 
 def _path(loc: Sequence[str | int], prefix: str) -> str:
@@ -96,24 +104,3 @@ def _path(loc: Sequence[str | int], prefix: str) -> str:
 def _owner(loc: Sequence[str | int], prefix: str) -> str:
     path = _path(loc, prefix)
     return f"`{path}`" if path else "an experiment"
-
-
-def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    """The keys that the model at `loc` has."""
-    current: Any = model
-    for part in loc:
-        fields = getattr(current, "model_fields", None)
-        if fields is not None and part in fields:
-            current = _inner_model(fields[part].annotation)
-    return list(getattr(current, "model_fields", {}))
-
-
-def _inner_model(annotation: Any) -> Any:
-    """The model inside an annotation such as `dict[str, TargetModel]`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in getattr(annotation, "__args__", ()):
-        found = _inner_model(argument)
-        if found is not None:
-            return found
-    return None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from dbdyno.spec.hooks import HookModel, HooksModel, LevelHooksModel, WaitModel
 from dbdyno.spec.model import WORD_PATTERN, ClaimModel, GroupModel, HeadModel, SetupModel, Strict
 from dbdyno.spec.types import Scalar
 
 FILE = "experiment.schema.json"
-_Level = dict[str, Any] | None
 
 
 class SetForm(Strict):
@@ -22,6 +22,20 @@ class SetForm(Strict):
 
     set: str | list[str] | None = Field(None, description="path or paths; default: the name")
     levels: list[Scalar] = Field(min_length=2)
+
+
+def _as_written(model: type[Strict], command: type[Strict], extra: str) -> type[BaseModel]:
+    """A model of commands as a file may give them: text, a mapping, a list of either."""
+    fields: dict[str, Any] = {
+        name: (str | command | list[str | command], Field([], description=field.description))
+        for name, field in model.model_fields.items()
+    }
+    config = ConfigDict(extra=extra)  # type: ignore[typeddict-item]
+    return create_model(model.__name__, __config__=config, __doc__=model.__doc__, **fields)
+
+
+Hooks = _as_written(HooksModel, HookModel, "forbid")
+Level = _as_written(LevelHooksModel, WaitModel, "allow")  # its other keys are paths
 
 
 class Experiment(HeadModel, SetupModel):
@@ -34,7 +48,8 @@ class Experiment(HeadModel, SetupModel):
     claims: list[str | ClaimModel] = Field(  # type: ignore[assignment]
         [], description="what the experiment asserts"
     )
-    factors: dict[str, list[Scalar] | SetForm | dict[str, _Level]] = Field(
+    hooks: Hooks | None = None  # type: ignore[valid-type,assignment]
+    factors: dict[str, list[Scalar] | SetForm | dict[str, Level | None]] = Field(  # type: ignore[valid-type]
         {}, description="what varies: levels as patches, or values of a path"
     )
 

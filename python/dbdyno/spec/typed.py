@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from dbdyno.errors import DynoError
-from dbdyno.spec import workloads
+from dbdyno.errors import DynoError, Where
+from dbdyno.spec import arrivals, setups, there, workloads
 from dbdyno.spec.document import Node
 from dbdyno.spec.model import GroupBase, SetupModel, TargetModel
 from dbdyno.spec.names import did_you_mean, listed
-from dbdyno.spec.types import KINDS, Arrivals, Cell, Group, RateStep, Target
+from dbdyno.spec.types import KINDS, Cell, Group, Setup, Target
 
 INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/load/src/check.rs` has them
 
 
 def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -> Cell:
     """The cell that `setup` describes. `root` is where it was read from, for errors."""
-    targets = {name: _target(name, each, root) for name, each in setup.targets.items()}
-    groups = tuple(_group(name, each, targets, root) for name, each in setup.groups.items())
+    targets = {name: _target(name, each, setup, root) for name, each in setup.targets.items()}
+    duration = (setup.duration, _at(root, "duration").where)
+    groups = tuple(
+        _group(name, each, targets, duration, root) for name, each in setup.groups.items()
+    )
     used = {group.target for group in groups}
     if not INTERVAL_MIN_S <= setup.interval <= INTERVAL_MAX_S:
         raise DynoError(
@@ -32,6 +36,7 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
             where=_at(root, "interval", "duration").where,
             fix="make the interval shorter, or measure longer",
         )
+    _one_search(groups, root)
     return Cell(
         index=index,
         levels=dict(levels),
@@ -43,54 +48,105 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
     )
 
 
-def _target(name: str, model: TargetModel, root: Node) -> Target:
+def _target(name: str, model: TargetModel, setup: SetupModel, root: Node) -> Target:
     node = root.mapping["targets"].mapping[name]
-    if model.kind is None:
+    kind = there.kind_of(model, node)
+    if kind is None:
         raise DynoError(
             f"`targets.{name}.kind` is missing", where=node.place, fix=f"one of {listed(KINDS)}"
         )
     return Target(
         name=name,
-        kind=model.kind,
+        kind=kind,
         config=dict(model.config),
         durability=model.durability,
         isolation=model.isolation,
         memory_bytes=model.memory,
         basedir=model.basedir,
         protocol=model.protocol,
-        tls=model.tls,
         transport=model.transport,
         options=dict(model.options),
         optional=model.optional,
+        instances=_instances(name, model, node),
+        session=tuple(model.session),
+        setup=_setup(name, kind, model, setup, root),
+        **there.fields(name, model, node, kind),
     )
 
 
-def _group(name: str, model: GroupBase, targets: Mapping[str, Target], root: Node) -> Group:
+def _instances(name: str, model: TargetModel, node: Node) -> int:
+    if model.instances > 1 and "port" in model.config:
+        raise DynoError(
+            f"target `{name}`: {model.instances} instances cannot share the port of `config`",
+            where=node.mapping["config"].mapping["port"].place,
+            fix="leave `port` out: dyno chooses a free one for each",
+        )
+    return model.instances
+
+
+def _setup(name: str, kind: str, model: TargetModel, whole: SetupModel, root: Node) -> Setup | None:
+    """The target's own setup, else that of all targets. The null driver keeps nothing."""
+    file = root.where.file
+    base = file.parent if isinstance(file, Path) else Path()
+    node = root.mapping["targets"].mapping[name]
+    if model.setup is not None:
+        own = node.mapping["setup"]
+        if kind == "null":
+            raise DynoError(
+                f"target `{name}`: the null driver keeps nothing, so `setup` means nothing",
+                where=own.place,
+                fix="remove it",
+            )
+        return setups.typed(model.setup, own, base)
+    if whole.setup is None or kind == "null":
+        return None
+    return setups.typed(whole.setup, root.mapping["setup"], base)
+
+
+def _group(
+    name: str,
+    model: GroupBase,
+    targets: Mapping[str, Target],
+    duration: tuple[float, Where],
+    root: Node,
+) -> Group:
     node = root.mapping["groups"].mapping[name]
-    written = {
-        option.name: getattr(model, option.name)
-        for option in workloads.options_of(model.kind)
-        if getattr(model, option.name) is not None
-    }
-    for option_name, what, fix in workloads.contradictions(model.kind, written):
-        place = node.mapping[option_name].where if option_name in node.mapping else node.place
-        raise DynoError(f"group `{name}`: {what}", where=place, fix=fix)
+    workload = workloads.of(model.kind)
+    own = set(workload.model.model_fields)
+    written = model.model_dump(include=own, exclude_none=True, by_alias=True)
+    for each in workload.contradictions(written):
+        keys = tuple(int(key) if key.isdigit() else key for key in each.keys)
+        place, depth = node.find(keys)
+        where = place.where if depth and depth == len(keys) else place.place
+        raise DynoError(f"group `{name}`: {each.what}", where=where, fix=each.fix)
+    schedule, find, think = arrivals.read(
+        name, model.rate, model.arrivals, model.find, model.think, duration, node
+    )
     return Group(
         name=name,
         kind=model.kind,
         target=_target_of(name, model, targets, node),
+        node=_node_of(name, model, targets, node),
         sessions=model.sessions,
         deadline_s=model.deadline,
         retries=model.retries,
         options=written,
-        arrivals=_arrivals(model),
+        arrivals=schedule,
+        find=find,
+        think=think,
     )
 
 
-def _arrivals(model: GroupBase) -> Arrivals | None:
-    if model.rate is None:
-        return None
-    return Arrivals(model.arrivals, (RateStep(None, model.rate, model.rate),))
+def _one_search(groups: Sequence[Group], root: Node) -> None:
+    """Two searches in one trial would each move what the other looks at."""
+    searching = [group.name for group in groups if group.find]
+    if len(searching) > 1:
+        raise DynoError(
+            f"groups {listed(searching)} both search for a rate",
+            where=root.mapping["groups"].mapping[searching[1]].mapping["find"].place,
+            cause="one's highest rate depends on the other's rate of the moment",
+            fix="give all but one a fixed `rate`, and vary that as a factor",
+        )
 
 
 def _target_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> str:
@@ -109,6 +165,17 @@ def _target_of(name: str, model: GroupBase, targets: Mapping[str, Target], node:
             fix=did_you_mean(model.target, targets),
         )
     return model.target
+
+
+def _node_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> str:
+    target = targets[_target_of(name, model, targets, node)]
+    if model.node == "read" and not target.read_urls:
+        raise DynoError(
+            f"group `{name}` reads from replicas, and target `{target.name}` has none",
+            where=node.mapping["node"].place,
+            fix="give the target `nodes: {write: URL, read: [URL, ...]}`, or leave `node` out",
+        )
+    return model.node
 
 
 def _at(root: Node, *keys: str) -> Node:

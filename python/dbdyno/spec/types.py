@@ -46,10 +46,12 @@ class Setup:
     """What is put into a schema of ours before any load, in this order. Paths are absolute."""
 
     template: str | None = None  # a stopped data directory to start from
+    schema: str | None = None  # the template's schema that is used; None: the only one
     dump: str | None = None  # SQL, perhaps gzipped or zstd
     sql: tuple[str, ...] = ()  # files of SQL
     tables: Mapping[str, Any] = field(default_factory=dict)  # declared, for the engine to fill
     after: tuple[str, ...] = ()  # statements once all rows are in
+    hashes: Mapping[str, str] = field(default_factory=dict)  # path -> what it held when read
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class Find:
     process: str = "poisson"
     start_per_s: float = 100.0
     within: float = 0.02
+    probes_max: int = 24  # runs of one search; what is found by then counts, and is said
 
 
 @dataclass(frozen=True)
@@ -143,15 +146,16 @@ class Hook:
     run: str
     on: str | None = None
     deadline_s: float = 300.0
+    every_s: float = 1.0  # between two tries of a `wait_until`
 
 
 @dataclass(frozen=True)
 class LevelHooks:
     """What brings a level about that no setting can: run before its cells, undone after them."""
 
-    apply: Hook | None = None
-    undo: Hook | None = None
-    wait_until: Hook | None = None  # tried again until it exits with 0
+    apply: tuple[Hook, ...] = ()
+    undo: tuple[Hook, ...] = ()
+    wait_until: tuple[Hook, ...] = ()  # each tried again until it exits with 0
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,56 @@
+"""What can be said of a statement without a server: its parameters, and whether it only reads.
+
+Parameters are `:name`, outside quotes and comments; `::` (a cast) and `:=` are none. Quotes are
+doubled inside quotes; a backslash takes the next character along, as MySQL and MariaDB read it.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TOKEN = re.compile(
+    r"""
+    (?P<skip>
+        '(?:[^'\\]|\\.|'')*'            # text
+      | "(?:[^"\\]|\\.|"")*"
+      | `[^`]*`
+      | --[^\n]*
+      | /\*.*?\*/
+      | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ # PostgreSQL's dollar quotes
+      | ::
+      | :=
+    )
+    | :(?P<name>[A-Za-z_]\w*)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*(?!!).*?\*/)*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z]+")
+READING = frozenset(
+    """select values table show explain describe desc set use begin start commit rollback
+    savepoint release pragma help""".split()  # noqa: SIM905
+)
+_WRITE_WORD = re.compile(r"\b(?:insert|update|delete|merge|replace)\b", re.IGNORECASE)
+
+
+def parameters(sql: str) -> list[str]:
+    """The names of the parameters of a statement, each once, in the order of the text."""
+    found = (match["name"] for match in _TOKEN.finditer(sql))
+    return list(dict.fromkeys(name for name in found if name is not None))
+
+
+def keyword(sql: str) -> str:
+    """The first word of a statement, small; empty if there is none."""
+    start = _COMMENT.match(sql)
+    word = _WORD.match(sql, start.end() if start else 0)
+    return word.group().lower() if word else ""
+
+
+def reads(sql: str) -> bool:
+    """Whether a statement surely changes nothing. A common table expression may hold one that
+    does; what a function does cannot be seen, so `reads:` may say otherwise."""
+    first = keyword(sql)
+    if first in ("with", "explain"):
+        plain = _TOKEN.sub(lambda match: "''" if match["skip"] else match.group(), sql)
+        return not _WRITE_WORD.search(re.sub(r"(?i)\bfor\s+(?:no\s+key\s+)?update\b", "", plain))
+    return first in READING

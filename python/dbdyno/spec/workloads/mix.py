@@ -1,0 +1,240 @@
+"""`mix`: the user's own statements and transactions, weighted, with typed parameters.
+
+Source: `engine/workloads/src/mix/`. It loads nothing itself: see `setup:` of its target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from dbdyno.spec import sqltext
+from dbdyno.spec.generators import generator
+from dbdyno.spec.names import did_you_mean
+from dbdyno.spec.scalars import Strict, Whole
+from dbdyno.spec.unions import Short
+from dbdyno.spec.workloads.base import Contradiction, Keys, Options
+
+CLASSES_MAX = 64  # the engine's histograms
+STEPS_MAX = 1000
+SQL_MAX = 100_000  # characters
+REPEAT_MAX = 10_000
+SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+ONLY_DYNO = ("reads",)  # of a statement: nothing to the engine
+
+Name = Annotated[str, Field(pattern=SQL_NAME)]
+Weight = Annotated[float, Field(ge=0)]
+
+
+def _count(value: object) -> object:
+    ends: list[Any] = value if isinstance(value, list) else [value]
+    whole = all(isinstance(end, int) and not isinstance(end, bool) and end >= 0 for end in ends)
+    if not whole or len(ends) not in (1, 2) or (isinstance(value, list) and len(ends) != 2):
+        raise ValueError("must be a number of rows, or [least, most]")
+    if ends[0] > ends[-1]:
+        raise ValueError(f"must be [least, most], and {ends[0]} is above {ends[-1]}")
+    return value
+
+
+_NUMBER = {"type": "integer", "minimum": 0}
+_PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
+Count = Annotated[
+    int | list[int], BeforeValidator(_count), WithJsonSchema({"anyOf": [_NUMBER, _PAIR]})
+]
+
+
+class Expect(Strict):
+    """What an answer must be; another one counts as an error `check`."""
+
+    rows: Count | None = Field(None, description="rows returned: a number or [least, most]")
+    affected: Count | None = Field(None, description="rows changed: a number or [least, most]")
+
+    @model_validator(mode="after")
+    def _check(self) -> Expect:
+        if self.rows is None and self.affected is None:
+            raise ValueError("must give `rows` or `affected`")
+        return self
+
+
+class Sql(Strict):
+    """One statement, with parameters as `:name`."""
+
+    sql: str = Field(min_length=1, max_length=SQL_MAX, description="its text")
+    expect: Expect | None = Field(None, description="what its answer must be")
+    reads: bool | None = Field(
+        None, description="whether it leaves data as it is; default: by its first word"
+    )
+
+
+class Statement(Sql):
+    """A statement that is a transaction of its own."""
+
+    weight: Weight = Field(1.0, description="how often, in proportion to the others")
+
+
+class Step(Sql):
+    """A statement of a transaction."""
+
+    name: Name | None = Field(None, description="of its class; default: TRANSACTION_NUMBER")
+    repeat: Whole | None = Field(None, ge=1, le=REPEAT_MAX, description="how many times in a row")
+
+
+class Transaction(Strict):
+    """Statements that commit together."""
+
+    weight: Weight = Field(1.0, description="how often, in proportion to the others")
+    steps: list[Annotated[Step, Short("sql")]] = Field(
+        min_length=1, max_length=STEPS_MAX, description="its statements in order"
+    )
+
+
+class MixOptions(Strict):
+    """Your own statements and transactions, weighted, with typed parameters."""
+
+    params: dict[Name, generator("Param")] = Field(  # type: ignore[valid-type]
+        {}, description="values by name, drawn once a transaction; `:name` in SQL"
+    )
+    statements: dict[Name, Annotated[Statement, Short("sql")]] = Field(
+        {}, description="single statements by name, each a transaction"
+    )
+    transactions: dict[Name, Transaction] = Field({}, description="transactions by name")
+
+
+class Mix:
+    """See the module."""
+
+    name = "mix"
+    model: type[Strict] = MixOptions
+
+    def effective(self, options: Options) -> dict[str, Any]:
+        return {key: options.get(key, {}) for key in ("params", "statements", "transactions")}
+
+    def meaning(self, options: Options) -> dict[str, Any]:
+        """What has no weight is never sent, and a parameter that only it names never drawn."""
+        full = self.effective(options)
+        for part in ("statements", "transactions"):
+            full[part] = {k: v for k, v in full[part].items() if v.get("weight", 1.0) > 0}
+        used = {name for _, each in _sqls(full) for name in sqltext.parameters(each["sql"])}
+        full["params"] = {k: v for k, v in full["params"].items() if k in used}
+        return full
+
+    def data_options(self, options: Options) -> None:
+        return None
+
+    def changes_data(self, options: Options) -> bool:
+        return any(
+            not (sqltext.reads(each["sql"]) if each.get("reads") is None else each["reads"])
+            for _, each in _sqls(self.meaning(options))
+        )
+
+    def data_bytes(self, data: Options) -> int:
+        return 0
+
+    def contradictions(self, options: Options) -> Iterator[Contradiction]:
+        full = self.effective(options)
+        yield from _nothing_sent(full)
+        yield from _parameters(full)
+        classes = _classes(full)
+        if len(classes) > CLASSES_MAX:
+            yield Contradiction(
+                classes[CLASSES_MAX][0],
+                f"it has {len(classes)} different statements, and {CLASSES_MAX} is the most",
+                "give steps that belong together the same `name`, or use several groups",
+            )
+        names: dict[str, Keys] = {}
+        for keys, name in classes:
+            other = names.setdefault(name, keys)
+            if other != keys and other[:2] != keys[:2]:
+                yield Contradiction(
+                    keys,
+                    f"two statements are called `{name}`",
+                    "give one of them another name",
+                )
+
+    def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:
+        """The same: how large its tables are is not its own business."""
+        return dict(options)
+
+    def sent(self, options: Options) -> dict[str, Any]:
+        full = self.effective(options)
+        return {
+            "params": dict(full["params"]),
+            "statements": {k: _plain(v) for k, v in full["statements"].items()},
+            "transactions": {
+                k: {**v, "steps": [_plain(step) for step in v["steps"]]}
+                for k, v in full["transactions"].items()
+            },
+        }
+
+
+WORKLOAD = Mix()
+
+
+def columns(options: Options) -> dict[str, str]:
+    """Parameters whose values are looked up: name -> `table.column`."""
+    params: Mapping[str, Any] = options.get("params", {})
+    return {name: each["column"] for name, each in params.items() if "column" in each}
+
+
+def _plain(statement: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in statement.items() if key not in ONLY_DYNO}
+
+
+def _sqls(full: Options) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+    """Every statement, with the keys that lead to it (positions of steps as `0`, `1`)."""
+    for name, statement in full["statements"].items():
+        yield ("statements", name), statement
+    for name, transaction in full["transactions"].items():
+        for number, step in enumerate(transaction["steps"]):
+            yield ("transactions", name, "steps", str(number)), step
+
+
+def _classes(full: Options) -> list[tuple[Keys, str]]:
+    """Every class of statement that the engine keeps a histogram of, once, with its place."""
+    found: dict[tuple[Keys, str], Keys] = {}
+    for keys, each in _sqls(full):
+        if keys[0] == "statements":
+            name = keys[1]
+        else:
+            name = each.get("name") or f"{keys[1]}_{int(keys[3]) + 1}"
+        found.setdefault((keys[:2], name), keys)
+    return [(keys, name) for (_, name), keys in found.items()]
+
+
+def _nothing_sent(full: Options) -> Iterator[Contradiction]:
+    parts = [*full["statements"].values(), *full["transactions"].values()]
+    if not parts:
+        yield Contradiction(
+            (),
+            "it has neither `statements` nor `transactions`, so nothing would be sent",
+            'write `statements: {find: "SELECT ..."}`',
+        )
+    elif not any(part.get("weight", 1.0) > 0 for part in parts):
+        first = "statements" if full["statements"] else "transactions"
+        yield Contradiction(
+            (first,), "all weights are 0, so nothing would be sent", "raise one of them"
+        )
+
+
+def _parameters(full: Options) -> Iterator[Contradiction]:
+    declared = full["params"]
+    used: set[str] = set()
+    for keys, each in _sqls(full):
+        for name in sqltext.parameters(each["sql"]):
+            used.add(name)
+            if name not in declared:
+                known = did_you_mean(name, declared) if declared else "there are none yet"
+                yield Contradiction(
+                    keys,
+                    f"the statement names a parameter `:{name}`, which is not declared",
+                    f"declare it under `params:`; {known}",
+                )
+    for name in declared:
+        if name not in used:
+            yield Contradiction(
+                ("params", name),
+                f"parameter `{name}` is declared, but no statement names `:{name}`",
+                "remove it, or use it",
+            )
