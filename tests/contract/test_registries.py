@@ -203,6 +203,8 @@ SHARED = {  # of `systems/`: what members share, and is none itself
     "mysqlcontrol",
     "mysqlremote",
     "credentials",
+    "encryption",
+    "reach",
     "remote",
     "owner",
     "places",

@@ -35,7 +35,7 @@ Emit = Callable[[Mapping[str, Any]], None]
 def samplers_of(servers: Mapping[str, Server]) -> tuple[list[Sampler], list[list[Sampler]]]:
     """Samplers of the machine, and of each server. With one target names carry no prefix."""
     several = len(servers) > 1
-    directories = [server.directory for server in servers.values()]
+    directories = [server.directory for server in servers.values() if server.directory]
     machine: list[Sampler] = [Cpu(), Memory(), Disk(directories)]
     of_servers: list[list[Sampler]] = []
     for name, server in servers.items():

@@ -8,9 +8,9 @@ allows that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.spec import server_url
@@ -33,13 +33,25 @@ OURS_ONLY = {
 HAS_URL = ("mysql", "mariadb", "postgres")
 
 
+def _yes_or_no(value: object) -> object:
+    """YAML 1.2 reads `yes` as text; permissions read best that way."""
+    return {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
+
+
+Allowed = Annotated[
+    bool,
+    BeforeValidator(_yes_or_no),
+    WithJsonSchema({"enum": [True, False, "yes", "no"]}),
+]
+
+
 class MayModel(Strict):
     """What is allowed on a server that dbdyno did not start."""
 
-    restart: bool = Field(False, description="hooks of yours restart it; dbdyno never does")
-    set_global: bool = Field(False, description="`config:` is set for the run, then put back")
-    create_schema: bool = Field(True, description="a schema `dbdyno_...` is made, and dropped")
-    write: bool = Field(False, description="groups may change `data.existing`; needs --write-to")
+    restart: Allowed = Field(False, description="hooks of yours restart it; dbdyno never does")
+    set_global: Allowed = Field(False, description="`config:` is set for the run, then put back")
+    create_schema: Allowed = Field(True, description="a schema `dbdyno_...` is made, and dropped")
+    write: Allowed = Field(False, description="groups may change `data.existing`; needs --write-to")
 
 
 class NodesModel(Strict):

@@ -81,11 +81,15 @@ class System(Protocol):
 
 
 class Server(Protocol):
-    """A running server that we started (or the stand-in for an in-process one)."""
+    """A running server: one that we started, the stand-in for an in-process one, or one that was
+    there (`remote`)."""
 
-    pid: int | None  # of the main process; None in-process
-    directory: Path
+    pid: int | None  # of the main process; None in-process or elsewhere
     version: str  # as the server itself says
+
+    @property
+    def directory(self) -> Path | None:
+        """Where its files are; None if they are not ours."""
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str

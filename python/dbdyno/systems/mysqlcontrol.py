@@ -46,6 +46,14 @@ class MysqlControl:
 
     def rows(self, sql: str, database: str | None = None) -> list[tuple[Any, ...]]:
         """Runs one statement on the control connection (a new one if the last broke)."""
+        return self._fetched(sql, database)[1]
+
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        """The same, each row by the columns' names."""
+        names, rows = self._fetched(sql, None)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def _fetched(self, sql: str, database: str | None) -> tuple[list[str], list[tuple[Any, ...]]]:
         with self._lock:
             if self._connection is None:
                 self._connection = self._connect(None, CONTROL_TIMEOUT_S)
@@ -54,7 +62,8 @@ class MysqlControl:
                     self._connection.select_db(database)
                 with self._connection.cursor() as cursor:
                     cursor.execute(sql)
-                    return list(cursor.fetchall())
+                    names = [str(column[0]) for column in cursor.description or ()]
+                    return names, list(cursor.fetchall())
             except (pymysql.OperationalError, pymysql.InterfaceError, OSError) as error:
                 code = error.args[0] if error.args else 0
                 if not isinstance(code, int) or code >= 2000 or code == 0:  # the client's codes

@@ -100,12 +100,12 @@ def resolve(
         _say(said, settings, config, target.kind, word, wanted, note)
     session: tuple[str, ...] = ()
     if target.isolation is not None:
-        word = f"isolation: {target.isolation}"
-        level = words.isolation_sql(target.isolation)
+        isolation = isolation_word(target.isolation)
+        level = words.isolation_sql(target.isolation).replace(" ", "-")
         for name in ("transaction_isolation", "tx_isolation"):
-            words.merge(target.kind, word, {name: level.replace(" ", "-")}, config)
-        session = (f"SET SESSION TRANSACTION ISOLATION LEVEL {level}",)
-        said.append(Word(word, {"session": session[0]}, _isolation_note(target.isolation)))
+            words.merge(target.kind, isolation.word, {name: level}, config)
+        session = (isolation.settings["session"],)
+        said.append(isolation)
     settings.update(config)
     loading = {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
     return Resolved(
@@ -138,6 +138,12 @@ def _overridden(word: Word, config: Mapping[str, str]) -> bool:
         name in config or (name == "skip_log_bin" and {"log_bin", "disable_log_bin"} & set(config))
         for name in word.settings
     )
+
+
+def isolation_word(level: str) -> Word:
+    """The word `isolation`: a statement of each session."""
+    statement = f"SET SESSION TRANSACTION ISOLATION LEVEL {words.isolation_sql(level)}"
+    return Word(f"isolation: {level}", {"session": statement}, _isolation_note(level))
 
 
 def _isolation_note(level: str) -> str:

@@ -125,7 +125,7 @@ class Postgres:
             settings.update(word.settings)
         session: tuple[str, ...] = ()
         if target.isolation is not None:
-            word = _isolation(target.isolation)
+            word = isolation_word(target.isolation)
             plain = target.isolation.replace("_", " ")
             words.merge(self.kind, word.word, {"default_transaction_isolation": plain}, config)
             session = (word.settings["session"],)
@@ -219,7 +219,8 @@ def _memory(size_bytes: int) -> Word:
     )
 
 
-def _isolation(level: str) -> Word:
+def isolation_word(level: str) -> Word:
+    """The word `isolation`: a statement of each session."""
     notes = {
         "read_uncommitted": "PostgreSQL treats it as read committed, which is stronger than asked",
         "repeatable_read": "a snapshot for all statements; a conflicting UPDATE fails with 40001",

@@ -74,24 +74,37 @@ class Scratch:
     """A private directory with a guardian of its own; use as a context manager."""
 
     def __init__(self, root: Path | None = None) -> None:
-        root = root or scratch_root()
-        for place in {root.absolute(), Path(tempfile.gettempdir())}:
+        self._root = (root or scratch_root()).absolute()
+        for place in {self._root, Path(tempfile.gettempdir())}:
             sweep(place)  # what a machine that lost its power has left
-        self.path = new_path(root.absolute())
+        self._made: dict[Path, Guarded] = {}
+        self.path = self._make()
+
+    def renew(self) -> None:
+        """Makes it anew where a command of the user's has mounted another file system over it, or
+        goes back to one that is visible again. `path` changes; nothing was in use."""
+        if not self.path.is_dir():
+            seen = [path for path in self._made if path.is_dir()]
+            self.path = seen[0] if seen else self._make()
+
+    def close(self) -> None:
+        """Removes all that was made. Servers in it must have been stopped."""
+        for path, guard in self._made.items():
+            shutil.rmtree(path, ignore_errors=True)
+            guard.stop(5.0)
+
+    def _make(self) -> Path:
+        path = new_path(self._root)
         try:
             # Others may pass but not list: each server's directory in it is private to its account.
-            self._guard = Guarded(make=[self.path], make_mode=0o711)
+            self._made[path] = Guarded(make=[path], make_mode=0o711)
         except DynoError as error:
             raise DynoError(
-                f"cannot make a scratch directory in {root}: {error.cause or error.what}",
+                f"cannot make a scratch directory in {self._root}: {error.cause or error.what}",
                 cause="it is missing, full, or belongs to someone else",
                 fix="name a writable directory on the storage to be tested",
             ) from None
-
-    def close(self) -> None:
-        """Removes it. Servers in it must have been stopped."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._guard.stop(5.0)
+        return path
 
     def __enter__(self) -> Scratch:
         return self
