@@ -11,6 +11,7 @@ import click
 from dbdyno.cli.live import counted, duration
 from dbdyno.plan import estimate
 from dbdyno.plan import json as plan_json
+from dbdyno.plan.commands import commands
 from dbdyno.plan.estimate import Estimate, Touched
 from dbdyno.plan.types import Plan
 
@@ -38,7 +39,12 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
             for f in plan.factors
         ),
         f"time: about {duration(cost.total_s)} (setting up {duration(cost.setup_s)}, "
-        f"each block {duration(cost.block_s)})",
+        f"each block {duration(cost.block_s)})"
+        + (
+            f", if each search takes all of its {cost.probes_max} probes"
+            if cost.probes_max > 1
+            else ""
+        ),
         f"servers started {counted(cost.restarts, 'time')}, "
         f"data loaded {counted(cost.loads, 'time')}, restored {counted(cost.restores, 'time')}",
         f"disk: about {_size(cost.disk_bytes)}; memory: about {_size(cost.memory_bytes)}",
@@ -51,12 +57,27 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
     lines += [f"left out: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
     lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
     lines += [f"note: {note}" for note in plan.notes]
+    lines += _commands(plan)
     lines.append("order (block: trials):")
     for block in range(1, plan.blocks + 1):
         order = [t for t in plan.trials if t.block == block]
         shown = ["*" * t.fresh_servers + _levels(plan, t.cell) for t in order]
         lines.append(f"  {block}: {', '.join(shown)}")
     lines.append("(* servers started afresh)")
+    return lines
+
+
+def _commands(plan: Plan) -> list[str]:
+    """The user's commands, whole, since this is where they can be checked without running."""
+    found = commands(plan)
+    if not found:
+        return []
+    lines = ["commands (their time is not in the estimate above):"]
+    for planned in found:
+        hook = planned.hook
+        where = f" on {hook.on}" if hook.on else ""
+        head = f"  {planned.when}{where}, at most {duration(hook.deadline_s)}: "
+        lines.append(head + hook.run.strip().replace("\n", "\n" + " " * len(head)))
     return lines
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from dbdyno.execute.engine import Event
+from dbdyno.plan import estimate
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import TrialRecord
 
@@ -39,13 +40,17 @@ class Eta:
         """`about 3 min left`."""
         net_left_s = sum(self._net_s(trial) for trial in self._left)
         if self._finished_s == 0:
-            return f"at least {duration(net_left_s)} left"
+            least = "at most" if self._searching() else "at least"
+            return f"{least} {duration(net_left_s)} left"
         factor = (time.monotonic() - self._begun) / self._finished_s
         return f"about {duration(net_left_s * factor)} left"
 
+    def _searching(self) -> bool:
+        """Whether trials search for a rate: their number of probes is known only as a limit."""
+        return any(estimate.probes_max(self._cells[trial.cell]) > 1 for trial in self._left)
+
     def _net_s(self, trial: TrialPlan) -> float:
-        cell = self._cells[trial.cell]
-        return cell.warmup_s + cell.duration_s
+        return estimate.trial_s(self._cells[trial.cell])
 
 
 class Live:

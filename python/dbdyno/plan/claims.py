@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dbdyno.plan.types import Plan
 from dbdyno.spec import claims
+from dbdyno.spec import scope as scopes
 from dbdyno.spec.metrics import Scope
 
 
@@ -19,15 +20,8 @@ class Resolved:
 
 
 def scope(plan: Plan) -> Scope:
-    """What metric names of this plan may start with.
-
-    Groups prefix their metrics if there are several; targets theirs (`db.status.NAME`) if some cell
-    has several at once.
-    """
-    groups = tuple(group.name for group in plan.cells[0].groups)
-    at_once = any(len(cell.targets) > 1 for cell in plan.cells)
-    targets = {target.name: None for cell in plan.cells for target in cell.targets}
-    return Scope(groups, tuple(targets) if at_once else ())
+    """What metric names of this plan may start with."""
+    return scopes.of(plan.cells)
 
 
 def resolved_claims(plan: Plan) -> tuple[Resolved, ...]:

@@ -75,8 +75,8 @@ def open_loops(cells: Sequence[Cell]) -> list[str]:
                 )
                 found[group.name] = (
                     f"Group {group.name}: {sessions} {rate:,g}/s only while a transaction takes "
-                    f"less than {group.sessions / rate * 1e3:.2g} ms; more `sessions` cost an open loop "
-                    "nothing."
+                    f"less than {group.sessions / rate * 1e3:.2g} ms; more `sessions` cost an open "
+                    "loop nothing."
                 )
     return list(found.values())
 

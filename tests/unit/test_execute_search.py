@@ -1,0 +1,268 @@
+"""The search for a rate, on a system of which the capacity is known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plans import plan as make_plan
+
+from dbdyno.execute.probing import Probing, at_rate, probe_seed, searching
+from dbdyno.execute.search import Found, search
+from dbdyno.plan.types import Cell, TrialPlan
+from dbdyno.spec.types import Find
+from dbdyno.store.record import TrialRecord
+from dbdyno.store.run import Run
+
+FIND = Find(("response_ms_p99 < 20",))
+
+
+class Server:
+    """Meets its conditions up to a capacity; now and then a stall spoils a probe (`noise`)."""
+
+    def __init__(self, capacity_per_s: float, noise: float = 0.0, seed: int = 1) -> None:
+        self.capacity_per_s = capacity_per_s
+        self.noise = noise
+        self.random = random.Random(seed)
+        self.rates: list[float] = []
+
+    def probe(self, number: int, rate_per_s: float) -> list[str]:
+        assert number == len(self.rates) + 1
+        self.rates.append(rate_per_s)
+        if rate_per_s > self.capacity_per_s:
+            return ["too slow"]
+        return ["a stall"] if self.random.random() < self.noise else []
+
+
+def found(server: Server, find: Find = FIND, floor_per_s: float = 1.0) -> Found:
+    return search(find, floor_per_s, server.probe)
+
+
+@settings(deadline=None)
+@given(st.floats(1.0, 1e5), st.sampled_from([10.0, 100.0, 3000.0]))
+def test_the_capacity_is_found_from_below(capacity_per_s: float, start_per_s: float) -> None:
+    server = Server(capacity_per_s)
+    result = found(server, replace(FIND, start_per_s=start_per_s), 0.001)
+    if not result.finished:
+        assert len(server.rates) == FIND.probes_max or result.passed is None
+        return
+    assert result.rate_per_s <= capacity_per_s
+    assert result.rate_per_s >= capacity_per_s / 1.02 / 1.0001
+    assert result.failed is not None
+    assert result.failed.rate_per_s > capacity_per_s
+
+
+def test_doubling_then_bisection() -> None:
+    server = Server(3000.0)
+    result = found(server)
+    assert server.rates[:8] == [100, 200, 400, 800, 1600, 3200, 3200, 2262.7]
+    assert result.finished
+    assert len(server.rates) <= 18
+
+
+def test_a_failure_counts_only_when_it_is_repeated() -> None:
+    """With a stall in one probe of ten, single failures would end one search in three by an
+    early one, at a fraction of the capacity."""
+    results = [found(Server(3000.0, 0.1, seed)).rate_per_s for seed in range(300)]
+    within = sum(rate > 0.9 * 3000 for rate in results)
+    assert within >= 270, sorted(results)[:20]
+    assert max(results) <= 3000
+
+
+def test_a_start_above_the_capacity_is_halved() -> None:
+    server = Server(70.0)
+    result = found(server, replace(FIND, start_per_s=1000.0))
+    assert server.rates[:4] == [1000, 1000, 500, 500]
+    assert 70 / 1.03 < result.rate_per_s <= 70
+
+
+def test_nothing_is_tried_below_what_a_percentile_needs() -> None:
+    server = Server(0.0)
+    result = found(server, floor_per_s=40.0)
+    assert server.rates == [100, 100, 50, 50]
+    assert (result.passed, result.rate_per_s) == (None, 0.0)
+
+
+def test_a_system_that_never_fails_ends_at_the_limit_of_probes() -> None:
+    server = Server(1e12)
+    result = found(server)
+    assert len(server.rates) <= FIND.probes_max
+    assert result.failed is None
+    assert not result.finished
+
+
+def test_a_search_has_a_bound() -> None:
+    server = Server(2.9e6)
+    result = found(server, replace(FIND, probes_max=16))
+    assert len(server.rates) == 16
+    assert not result.finished
+    assert result.passed
+    assert result.failed
+
+
+# -- the trial around it ------------------------------------------------------------------------
+
+
+class Fake:
+    """Runs the engine: leaves its files, and gives the metrics of a server with a capacity."""
+
+    def __init__(self, run: Run, capacity_per_s: float) -> None:
+        self.run = run
+        self.capacity_per_s = capacity_per_s
+        self.seeds: list[int] = []
+        self.broken_at = -1
+
+    def once(self, cell: Cell, trial: TrialPlan) -> TrialRecord:
+        self.seeds.append(trial.seed)
+        arrivals = cell.groups[0].arrivals
+        assert arrivals is not None
+        rate = arrivals.steps[0].to_per_s
+        self.run.save_request(trial.id, {"rate": rate})
+        (self.run.trial_dir(trial.id) / "events.ndjson").write_text(f'{{"rate": {rate}}}\n')
+        if len(self.seeds) == self.broken_at:
+            return record(trial, {}).replace(status="void", void_reason="the engine died")
+        done = min(rate, self.capacity_per_s)
+        metrics = {
+            "transactions_per_s": done,
+            "due_per_s": rate,
+            "backlog_end": (rate - done) * cell.duration_s,
+            "response_ms_p99": 5.0 if done == rate else 300.0,
+        }
+        warnings = ("generator-bound (CPU): a load thread",) if done < rate else ()
+        bounds = frozenset({"response_ms_p99"}) if done < rate else frozenset[str]()
+        return record(trial, metrics).replace(warnings=warnings, at_least=bounds)
+
+
+def record(trial: TrialPlan, metrics: Mapping[str, float]) -> TrialRecord:
+    return TrialRecord(trial.id, trial.block, trial.cell, "complete", 100.0, metrics)
+
+
+class Quiet:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def on_trial(self, trial: object, cell: object, attempt: int) -> None: ...
+    def on_event(self, event: object) -> None: ...
+    def on_record(self, record: object, *, over: bool) -> None: ...
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    planned = make_plan(blocks=1)
+    cells = tuple(
+        replace(cell, groups=tuple(replace(group, find=FIND) for group in cell.groups))
+        for cell in planned.cells
+    )
+    return Run.create(tmp_path / "run", replace(planned, cells=cells), {})
+
+
+def measured(run: Run, fake: Fake, listener: Quiet | None = None) -> TrialRecord:
+    trial, cell = run.plan.trials[0], run.plan.cells[0]
+    run.begin(trial.id)
+    return Probing(run, listener or Quiet(), cell, trial, fake.once).measure()
+
+
+def test_a_trial_is_its_highest_probe_that_passed(run: Run) -> None:
+    fake, listener = Fake(run, 3000.0), Quiet()
+    found = measured(run, fake, listener)
+    highest = found.metrics["rate_max_per_s"]
+    assert 3000 / 1.03 < highest <= 3000
+    assert found.metrics["due_per_s"] == highest
+    assert found.metrics["probes"] == len(found.probes) == len(fake.seeds)
+    assert not found.at_least
+    assert any("may not be the system's" in warning for warning in found.warnings)
+    assert listener.said[0] == "  probe 1: 100/s: all conditions held"
+    assert "the rate was not held" in listener.said[6]
+    trial = run.plan.trials[0].id
+    assert run.events(trial) == [{"rate": highest}]
+    probes = sorted(run.trial_dir(trial).glob("probe-*"))
+    assert len(probes) == len(found.probes)
+    assert all((probe / "plan.json").is_file() for probe in probes)
+    run.complete(found)
+    assert run.records() == [found]
+
+
+def test_each_probe_has_a_seed_of_its_own(run: Run) -> None:
+    fake = Fake(run, 3000.0)
+    measured(run, fake)
+    assert len(set(fake.seeds)) == len(fake.seeds)
+    assert probe_seed(7, 1) == probe_seed(7, 1)
+
+
+def test_a_bound_meets_no_condition(run: Run) -> None:
+    """A p99 of 10 ms or more is not below 20."""
+    fake = Fake(run, 1e12)
+    once = fake.once
+    fake.once = lambda cell, trial: once(cell, trial).replace(  # type: ignore[method-assign]
+        at_least=frozenset({"response_ms_p99"})
+    )
+    found = measured(run, fake)
+    assert found.metrics["rate_max_per_s"] == 0
+    assert "no rate met the conditions" in found.warnings[0]
+    assert "or more" in found.warnings[0]
+
+
+def test_a_system_that_never_fails_gives_a_lower_bound(run: Run) -> None:
+    found = measured(run, Fake(run, 1e12))
+    assert found.at_least == {"rate_max_per_s"}
+    assert "no rate failed" in found.warnings[0]
+
+
+def test_what_is_not_measured_meets_no_condition(run: Run) -> None:
+    fake = Fake(run, 3000.0)
+    once = fake.once
+    fake.once = lambda cell, trial: record(  # type: ignore[method-assign]
+        trial, {k: v for k, v in once(cell, trial).metrics.items() if "p99" not in k}
+    )
+    assert measured(run, fake).metrics["rate_max_per_s"] == 0
+
+
+def test_a_broken_probe_voids_the_trial(run: Run) -> None:
+    fake = Fake(run, 3000.0)
+    fake.broken_at = 3
+    found = measured(run, fake)
+    assert (found.status, found.void_reason, found.metrics) == ("void", "the engine died", {})
+    run.set_aside(found)
+    fake.broken_at = -1
+    assert measured(run, fake).status == "complete"  # and begins from nothing
+
+
+def test_an_interrupted_search_begins_again(run: Run) -> None:
+    trial, cell = run.plan.trials[0], run.plan.cells[0]
+    fake = Fake(run, 3000.0)
+    run.begin(trial.id)
+
+    def killed(cell: Cell, trial: TrialPlan) -> TrialRecord:
+        if len(fake.seeds) == 4:
+            raise KeyboardInterrupt
+        return fake.once(cell, trial)
+
+    with pytest.raises(KeyboardInterrupt):
+        Probing(run, Quiet(), cell, trial, killed).measure()
+    run.close()
+    again = Run.resume(run.path)
+    assert not again.records()
+    assert (run.path / "trials" / f"{trial.id}.partial-1" / "probe-3").is_dir()
+    assert measured(again, Fake(again, 3000.0)).probes[0]["rate_per_s"] == 100
+    again.close()
+
+
+def test_other_groups_keep_their_rate() -> None:
+    planned = make_plan(groups=("app", "beside"))
+    cell = planned.cells[0]
+    cell = replace(cell, groups=(replace(cell.groups[0], find=FIND), cell.groups[1]))
+    assert searching(cell).name == "app"
+    fixed = at_rate(cell, searching(cell), 500.0)
+    assert fixed.groups[0].arrivals is not None
+    assert fixed.groups[0].arrivals.steps[0].to_per_s == 500
+    assert fixed.groups[0].find is None
+    assert fixed.groups[1] == cell.groups[1]
+    with pytest.raises(LookupError):
+        searching(fixed)
