@@ -123,7 +123,7 @@ def run(
         path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
         facts = environment.describe(plan, Machine.read(), _versions(plan), scratch)
         with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
-            created.set_status(RUNNING, command=["dyno", *sys.argv[1:]])
+            created.set_status(RUNNING, command=["dyno", *sys.argv[1:]], directory=str(Path.cwd()))
             return _execute(created, scratch, strict, as_json, verbose, endpoint)
 
 

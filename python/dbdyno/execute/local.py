@@ -3,11 +3,14 @@
 Order comes from the plan alone. Each hard combination's servers are started afresh once a block;
 cells whose trials change data start every trial from the loaded snapshot. A trial that does not
 meet `require:`, or whose engine failed, is void, kept, and run again at most twice. Where the
-budget does not hold another block the plan is cut short there, and says so.
+budget does not hold another block the plan is cut short there, and says so. The user's commands
+around all this are `surroundings`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,7 @@ from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
+from dbdyno.execute.surroundings import HookFailed, Surroundings
 from dbdyno.execute.trial import Trial
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.spec.conditions import unmet
@@ -54,14 +58,25 @@ class LocalExecution:
         self._listener = listener
         self._scratch_parent = scratch
         self._standing = _Standing()
+        self._around = Surroundings(run, control, listener.say)
 
     def execute(self) -> str:
         """`complete`, or `interrupted` when the user stopped it; raises DynoError where going on
         is useless. Complete trials are on disk in every case."""
-        plan = self._run.plan
+        self._around.recover()
         waiting = self._waiting()
         if not waiting:
             return "complete"
+        try:
+            self._around.before_run()
+            return self._with_servers(waiting)
+        except Interrupted:
+            return "interrupted"
+        finally:
+            self._around.after_run()
+
+    def _with_servers(self, waiting: Sequence[TrialPlan]) -> str:
+        plan = self._run.plan
         explained = {record.cell for record in self._run.records() if record.explain}
         with Scratch(self._scratch_parent) as scratch:
             fleet = Fleet(
@@ -76,10 +91,10 @@ class LocalExecution:
             trial = Trial(self._run, fleet, self._engine, self._control, self._listener, explained)
             try:
                 return self._all(waiting, fleet, trial)
-            except Interrupted:
-                return "interrupted"
             finally:
                 fleet.stop()
+                # With the scratch still there: a level may be the file system that it lies on.
+                self._around.leave_levels()
 
     def _waiting(self) -> list[TrialPlan]:
         done = {record.id for record in self._run.records()}
@@ -112,21 +127,55 @@ class LocalExecution:
     def _one(self, planned: TrialPlan, cell: Cell, fleet: Fleet, trial: Trial) -> None:
         for attempt in range(1, ATTEMPTS + 1):
             self._listener.on_trial(planned, cell, attempt)
-            self._ready(planned, cell, fleet)
-            self._control.check()
-            with self._control.trial():
-                record = trial.measure(cell, planned, self._run.plan.generator_cpus)
-                self._standing.fresh = False
-                over = self._keep(record, last=attempt == ATTEMPTS)
-            if over:
+            if self._attempt(planned, cell, fleet, trial, last=attempt == ATTEMPTS):
                 return
             self._control.check()
             self._standing = _Standing()  # whatever spoilt it, the next attempt starts clean
 
+    def _attempt(
+        self, planned: TrialPlan, cell: Cell, fleet: Fleet, trial: Trial, *, last: bool
+    ) -> bool:
+        """Measures a trial and puts its record on disk; False if another attempt is to be made."""
+        try:
+            self._around.enter(planned, cell, lambda: self._stop_servers(fleet))
+        except HookFailed as failed:
+            self._run.begin(planned.id)
+            return self._keep(_void(planned, str(failed)), last=last)
+        self._ready(planned, cell, fleet)
+        self._control.check()
+        with self._control.trial():
+            self._run.begin(planned.id)
+            record = self._surrounded(planned, cell, trial)
+            self._standing.fresh = False
+            return self._keep(record, last=last)
+
+    def _surrounded(self, planned: TrialPlan, cell: Cell, trial: Trial) -> TrialRecord:
+        """The trial between its commands; void if one of them fails. The last ones run whatever
+        became of it: they may clean up after the first."""
+        try:
+            self._around.before_trial(planned, cell)
+            record = trial.measure(cell, planned, self._run.plan.generator_cpus)
+        except HookFailed as failed:
+            record = _void(planned, str(failed))
+        except BaseException:
+            with contextlib.suppress(HookFailed):  # its log says so
+                self._around.after_trial(planned, cell)
+            raise
+        try:
+            self._around.after_trial(planned, cell)
+        except HookFailed as failed:
+            reasons = [reason for reason in (record.void_reason, str(failed)) if reason]
+            record = record.replace(status="void", void_reason="; ".join(reasons))
+        return record
+
+    def _stop_servers(self, fleet: Fleet) -> None:
+        fleet.stop()
+        self._standing = _Standing()
+
     def _keep(self, record: TrialRecord, *, last: bool) -> bool:
         """Puts a record on disk; False if another attempt is to be made."""
         if record.status == "complete":
-            reasons = unmet(self._run.plan.require, record.metrics)
+            reasons = unmet(self._run.plan.require, record.metrics, record.at_least)
             if reasons:
                 record = record.replace(status="void", void_reason="; ".join(reasons))
         over = last or record.status == "complete"
@@ -158,3 +207,16 @@ class LocalExecution:
                 fix=error.fix,
             ) from None
         self._standing = _Standing(cell.hard, planned.block, fresh=True)
+
+
+def _void(planned: TrialPlan, reason: str) -> TrialRecord:
+    """The record of a trial that nothing was measured of."""
+    return TrialRecord(
+        id=planned.id,
+        block=planned.block,
+        cell=planned.cell,
+        status="void",
+        started_unix_s=time.time(),
+        metrics={},
+        void_reason=reason,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
@@ -11,12 +11,13 @@ from dbdyno.execute.control import Control
 from dbdyno.execute.engine import Event, Job, Outcome, error_of
 from dbdyno.execute.fleet import Fleet, Member
 from dbdyno.execute.listener import Listener
+from dbdyno.execute.probing import Probing
 from dbdyno.execute.request import DATABASE, run_request
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers.runner import Sampling
 from dbdyno.store import files
 from dbdyno.store.record import NO_PLAN, TrialRecord
-from dbdyno.store.reduce import reduce_trial
+from dbdyno.store.reduce import Reduced, reduce_trial
 from dbdyno.store.run import Run
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
@@ -44,8 +45,26 @@ class Trial:
 
     def measure(self, cell: Cell, trial: TrialPlan, cpus: Sequence[int]) -> TrialRecord:
         """Returns the record, complete or void, not yet stored. Raises DynoError where no trial
-        could succeed, Interrupted when the user wants to stop now."""
-        directory = self._run.begin(trial.id)
+        could succeed, Interrupted when the user wants to stop now. The trial has been begun."""
+
+        def once(cell: Cell, trial: TrialPlan) -> TrialRecord:
+            return self._once(cell, trial, cpus)
+
+        if any(group.find for group in cell.groups):
+            record = Probing(self._run, self._listener, cell, trial, once).measure()
+        else:
+            record = once(cell, trial)
+        if cell.index not in self._explained and record.status == "complete":
+            plans = self._explain(cell, record.statements)
+            record = record.replace(explain=plans)
+            # A server that died in the trial explains nothing: the cell's next trial asks again.
+            if not plans or any(not plan.startswith(NO_PLAN) for plan in plans.values()):
+                self._explained.add(cell.index)
+        return record
+
+    def _once(self, cell: Cell, trial: TrialPlan, cpus: Sequence[int]) -> TrialRecord:
+        """Runs the engine once and reduces what it and the samplers left."""
+        directory = self._run.trial_dir(trial.id)
         started_unix_s = time.time()
         targets = {name: m.engine_target() for name, m in self._fleet.members.items()}
         request = run_request(cell, trial, targets, directory, cpus, self._run.plan.drain_s)
@@ -53,14 +72,7 @@ class Trial:
         outcome, statements = self._drive(request, directory)
         self._control.check()
         record = self._record(cell, trial, started_unix_s, outcome)
-        record = record.replace(statements=statements)
-        if cell.index not in self._explained and record.status == "complete":
-            plans = self._explain(cell, statements)
-            record = record.replace(explain=plans)
-            # A server that died in the trial explains nothing: the cell's next trial asks again.
-            if not plans or any(not plan.startswith(NO_PLAN) for plan in plans.values()):
-                self._explained.add(cell.index)
-        return record
+        return record.replace(statements=statements)
 
     def _drive(self, request: dict, directory: Path) -> tuple[Outcome, dict[str, str]]:  # type: ignore[type-arg]
         statements: dict[str, str] = {}
@@ -95,8 +107,7 @@ class Trial:
     ) -> TrialRecord:
         events = self._run.events(trial.id)
         void_reason = ""
-        metrics: dict[str, float] = {}
-        warnings: tuple[str, ...] = ()
+        reduced = Reduced({}, ())
         if outcome.end is None:
             error = error_of(outcome, f"trial {trial.id}")
             if outcome.failed and outcome.failed.get("kind") in FATAL:
@@ -106,15 +117,16 @@ class Trial:
             void_reason = f"somebody else's signal ended trial {trial.id} early"
         else:
             samples = self._run.samples(trial.id)
-            metrics, warnings = reduce_trial(events, samples, cell.groups, cell.targets)
+            reduced = reduce_trial(events, samples, cell.groups, cell.targets)
         return TrialRecord(
             id=trial.id,
             block=trial.block,
             cell=trial.cell,
             status="void" if void_reason else "complete",
             started_unix_s=started_unix_s,
-            metrics=metrics,
-            warnings=(*warnings, *self._fleet.remarks()),
+            metrics=reduced.metrics,
+            at_least=reduced.at_least,
+            warnings=(*reduced.warnings, *self._fleet.remarks()),
             outages=tuple(e for e in events if e.get("event") == "outage"),
             statements={},
             explain={},
@@ -122,7 +134,7 @@ class Trial:
             void_reason=void_reason,
         )
 
-    def _explain(self, cell: Cell, statements: dict[str, str]) -> dict[str, str]:
+    def _explain(self, cell: Cell, statements: Mapping[str, str]) -> dict[str, str]:
         """The server's plan for each class of statement, once a cell, off the clock."""
         plans: dict[str, str] = {}
         target_of = {group.name: group.target for group in cell.groups}

@@ -10,6 +10,7 @@ from typing import Any
 from dbdyno import __version__
 from dbdyno.analysis.types import Findings
 from dbdyno.report import (
+    around,
     claims,
     classes,
     costs,
@@ -91,6 +92,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "different": different[: servers.DIFFERENT_MAX],
         "different_all": len(different),
         "plans": servers.plans(complete, plan, roles),
+        "around": around.around(run),
         "environment": tested.environment_rows(run.environment),
         "split": tested.split(plan),
         "design": _design(run),

@@ -81,7 +81,7 @@ def normal(node: Node) -> Node:
 
 def level(nodes: Mapping[str, Node], owner: Node, prefix: str) -> LevelHooks:
     """The commands of a level. `nodes` are those of its entries that are named in `OF_LEVEL`,
-    `owner` the level, `prefix` how messages call it. DynoError, with its place, if they are none."""
+    `owner` the level, `prefix` how messages call it. DynoError for what is none, with its place."""
     if not nodes:
         return LevelHooks()
     node = normal(replace(owner, value=dict(nodes)))

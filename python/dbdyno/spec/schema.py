@@ -26,8 +26,9 @@ class SetForm(Strict):
 
 def _as_written(model: type[Strict], command: type[Strict], extra: str) -> type[BaseModel]:
     """A model of commands as a file may give them: text, a mapping, a list of either."""
+    one: Any = str | command
     fields: dict[str, Any] = {
-        name: (str | command | list[str | command], Field([], description=field.description))
+        name: (one | list[one], Field([], description=field.description))
         for name, field in model.model_fields.items()
     }
     config = ConfigDict(extra=extra)  # type: ignore[typeddict-item]

@@ -1,0 +1,140 @@
+"""Commands around a real run, and what is undone after Ctrl-C, SIGTERM and kill -9."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from running import DYNO, Place, place, wait_for
+
+pytestmark = pytest.mark.live
+
+EXPERIMENT = """
+experiment: hooked
+targets: {db: {kind: sqlite, durability: none}}
+workload: {kind: oltp, preset: point_select, tables: 1, rows: 100}
+hooks:
+  after_run: echo after_run >> trace
+factors:
+  flag:
+    up:
+      apply: echo apply >> trace; touch flag; SLOW
+      wait_until: {run: test -e flag, deadline: 10s}
+      undo: echo undo >> trace; rm flag
+    raised: {apply: touch raised, undo: rm raised}
+blocks: 3
+warmup: 0s
+duration: 200ms
+interval: 100ms
+"""
+
+
+@pytest.fixture
+def there() -> Iterator[Place]:
+    with place() as made:
+        yield made
+
+
+def words(there: Place) -> list[str]:
+    trace = there.path / "trace"
+    return trace.read_text().split() if trace.exists() else []
+
+
+def started(there: Place, slow: str) -> subprocess.Popen[str]:
+    """A run in the middle of an `apply` that takes long."""
+    there.experiment(EXPERIMENT.replace("SLOW", slow))
+    dyno = there.start("run", "experiment.yaml", "--dir", "r")
+    assert wait_for(lambda: (there.path / "flag").exists())
+    return dyno
+
+
+def test_levels_of_files_are_there_while_measured_and_gone_afterwards(there: Place) -> None:
+    text = EXPERIMENT.replace("SLOW", "true").replace(
+        "hooks:", "hooks:\n  before_trial: echo $DYNO_LEVEL_FLAG $(ls flag raised 2>/dev/null)"
+    )
+    there.experiment(text)
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stderr
+    logs = sorted((there.path / "r").glob("trials/*/hooks/before_trial.log"))
+    assert len(logs) == 6
+    assert {log.read_text().splitlines()[-1] for log in logs} == {"up flag", "raised raised"}
+    assert not (there.path / "flag").exists() and not (there.path / "raised").exists()
+    assert "What was done around it" in (there.path / "r" / "report.html").read_text()
+    assert there.until_clean() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_an_apply_and_what_it_did_is_undone(there: Place, number: int) -> None:
+    dyno = started(there, "sleep 600")
+    dyno.send_signal(number)
+    output, _ = dyno.communicate(timeout=60)
+    assert dyno.returncode == 3, output
+    assert words(there) == ["apply", "undo", "after_run"]
+    assert not (there.path / "flag").exists()
+    assert there.until_clean() == []
+
+
+def test_after_kill_9_the_resumed_run_undoes_first_wherever_it_is_started(there: Place) -> None:
+    dyno = started(there, f"test -e {there.path}/mended || exec sleep 600")
+    dyno.kill()
+    dyno.communicate(timeout=60)
+    assert (there.path / "flag").exists()
+    assert [a["level"] for a in json.loads((there.path / "r/applied.json").read_text())] == ["up"]
+    (there.path / "mended").touch()
+    resumed = subprocess.run(
+        [DYNO, "run", "--resume", str(there.path / "r")],
+        cwd="/",
+        env=there.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert resumed.returncode == 0, resumed.stderr
+    found = words(there)
+    assert found[:3] == ["apply", "undo", "apply"]
+    assert found[-1] == "after_run"
+    assert found.count("apply") == found.count("undo")
+    assert not (there.path / "flag").exists()
+    assert there.until_clean() == []  # nor does the first apply's `sleep` live on
+
+
+def test_a_hook_that_hangs_voids_its_trials_and_the_run_goes_on(there: Place) -> None:
+    text = EXPERIMENT.replace("SLOW", "true").replace(
+        "hooks:",
+        "hooks:\n  before_trial: {run: 'test $DYNO_LEVEL_FLAG = raised || sleep 600 & wait $!',"
+        " deadline: 200ms}",
+    )
+    there.experiment(text.replace("blocks: 3", "blocks: 1"))
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stderr
+    records = [
+        json.loads(path.read_text())
+        for path in (there.path / "r").glob("trials/b01-t???/trial.json")
+    ]
+    assert sorted(record["status"] for record in records) == ["complete", "void"]
+    assert "before_trial" in next(r["void_reason"] for r in records if r["void_reason"])
+    assert "was not done after" in (there.path / "r" / "report.md").read_text()
+    assert there.until_clean() == []
+
+
+def test_a_password_of_dyno_is_not_in_a_commands_environment(there: Place) -> None:
+    there.experiment(EXPERIMENT.replace("SLOW", "env > env.txt").replace("blocks: 3", "blocks: 1"))
+    there.environment["HARMLESS"] = "1"
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stderr
+    seen = dict(
+        line.split("=", 1)
+        for line in (there.path / "env.txt").read_text().splitlines()
+        if "=" in line
+    )
+    assert seen["HARMLESS"] == "1"
+    assert {name for name in seen if name.startswith("DYNO_")} - set(os.environ) == {
+        *("DYNO_RUN", "DYNO_TRIAL", "DYNO_BLOCK", "DYNO_CELL", "DYNO_LEVEL_FLAG"),
+        "DYNO_SCRATCH",
+    }
+    assert Path(seen["DYNO_RUN"]) == there.path / "r"
