@@ -19,12 +19,13 @@ PYTHON = {
     "plan": {"spec", "systems", "samplers"},
     "store": {"spec", "systems", "samplers", "plan"},
     "share": {"spec", "systems", "samplers", "plan", "store"},
+    "imports": {"spec", "systems", "samplers", "plan", "store"},
     "execute": {"spec", "systems", "samplers", "plan", "store"},
     "analysis": {"spec", "systems", "samplers", "plan", "store"},
     "report": {"spec", "systems", "samplers", "plan", "store", "share", "analysis"},
     "cli": {
         *("spec", "systems", "samplers", "plan", "store"),
-        *("share", "execute", "analysis", "report"),
+        *("share", "imports", "execute", "analysis", "report"),
     },
 }
 EVERYBODY = {"errors", "installed", "__version__"}

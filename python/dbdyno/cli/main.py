@@ -11,6 +11,7 @@ import click
 
 from dbdyno import __version__
 from dbdyno.cli.export import export
+from dbdyno.cli.import_ import import_
 from dbdyno.cli.report import report
 from dbdyno.cli.run import run
 from dbdyno.cli.status import status
@@ -27,7 +28,7 @@ def dyno() -> None:
     """
 
 
-for command in (run, status, report, export):
+for command in (run, status, report, import_, export):
     dyno.add_command(command)
 
 

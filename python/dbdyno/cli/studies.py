@@ -45,3 +45,18 @@ def find(experiment: str) -> Path:
         cause=f"did you mean {close[0]}?" if close else "",
         fix=f"give the path of an experiment, or one of: {', '.join(names())}",
     )
+
+
+def find_imported(experiment: str) -> Path:
+    """The file that `dyno import --experiment EXPERIMENT` means: a path if there is one, else a
+    shipped one whose results are imported."""
+    path = Path(experiment)
+    if path.is_file():
+        return path
+    shipped = {one.stem: one for one in sorted((directory() / "imported").glob("*.yaml"))}
+    if experiment in shipped:
+        return shipped[experiment]
+    raise DynoError(
+        f"{experiment}: no such file, and no shipped experiment on imported results of that name",
+        fix=f"give the path of an experiment, or one of: {', '.join(shipped)}",
+    )

@@ -90,6 +90,15 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class Imported:
+    """Results that other tools measured and `dyno import` read. `blocked`: the user says that
+    repetition N of every cell belongs to pass N over all cells."""
+
+    tools: tuple[str, ...]  # "sysbench 1.0.20"
+    blocked: bool
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that a run will do, in order."""
 
@@ -116,3 +125,9 @@ class Plan:
     hooks: Hooks = field(default_factory=Hooks)
     prices: Prices | None = None
     about: About = field(default_factory=About)
+    imported: Imported | None = None  # None: measured by dbdyno itself
+
+    @property
+    def paired(self) -> bool:
+        """Whether trials of one block belong together, so that cells are compared within blocks."""
+        return self.imported is None or self.imported.blocked

@@ -156,7 +156,8 @@ METRICS += tuple(
     for what, short in (("operations", "op"), ("transactions", "tx"))
 )
 
-MACHINE_FAMILIES = ("cpu", "memory", "disk", "generator")
+# `tool`: what another tool reported under a name of its own, in runs that were imported.
+MACHINE_FAMILIES = ("cpu", "memory", "disk", "generator", "tool")
 TARGET_FAMILIES = ("status", "server", "sessions")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 

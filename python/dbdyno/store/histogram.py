@@ -17,7 +17,7 @@ import binascii
 import math
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -76,6 +76,16 @@ class Histogram:
         values = np.clip(np.asarray(list(values_ns), dtype=np.int64), 0, HIGHEST_NS)
         index = np.searchsorted(low, values, side="right") - 1
         return cls(np.bincount(index, minlength=len(low)).astype(np.int64))
+
+    @classmethod
+    def weighted(cls, counts_by_ns: Mapping[int, int]) -> Histogram:
+        """A histogram of values with their counts, as another tool's histogram gives them."""
+        low, _ = bounds()
+        values = np.clip(np.fromiter(counts_by_ns, dtype=np.float64), 0, HIGHEST_NS)
+        index = np.searchsorted(low, values, side="right") - 1
+        counts = np.zeros(len(low), dtype=np.int64)
+        np.add.at(counts, index, np.fromiter(counts_by_ns.values(), dtype=np.int64))
+        return cls(counts)
 
     @property
     def count(self) -> int:
@@ -204,6 +214,40 @@ def decode(encoded: str) -> Histogram:
             f" to {HIGHEST_NS}"
         )
     return Histogram(_counts(plain[_HEADER.size :]))
+
+
+def encode(histogram: Histogram) -> str:
+    """Base64 of a deflated V2 histogram: what `decode` reads, and HdrHistogram itself."""
+    used = np.flatnonzero(histogram.counts)
+    payload = bytearray()
+    index = 0
+    for at in used.tolist():
+        if at > index:
+            payload += _zigzag_of(index - at)  # negative: so many empty buckets
+        payload += _zigzag_of(int(histogram.counts[at]))
+        index = at + 1
+    head = (_COOKIE_V2 | 0x10, len(payload), 0, DIGITS, LOWEST_NS, HIGHEST_NS, 1.0)
+    packed = zlib.compress(_HEADER.pack(*head) + bytes(payload))
+    wrapped = struct.pack(">ii", _COOKIE_COMPRESSED | 0x10, len(packed)) + packed
+    return base64.b64encode(wrapped).decode("ascii")
+
+
+def log_line(line: Tagged) -> str:
+    """A line of the log, as `read_log` reads it, with its end."""
+    top = line.histogram.quantile_ns(1.0) or 0
+    times = f"{line.start_s:.3f},{line.length_s:.3f},{top}"
+    return f"Tag={line.tag},{times},{encode(line.histogram)}\n"
+
+
+def _zigzag_of(value: int) -> bytes:
+    """ZigZag LEB128-64b9B of a number of fewer than 63 bits."""
+    rest = (value << 1) ^ (value >> 63)
+    found = bytearray()
+    while rest > 0x7F:
+        found.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    found.append(rest)
+    return bytes(found)
 
 
 def _counts(payload: bytes) -> NDArray[np.int64]:

@@ -1,0 +1,105 @@
+"""What an experiment file says of results that are imported: name, question, claims, prices.
+
+The same file may also describe how to run it here; those keys have nothing to say about results
+that are there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dbdyno.errors import DynoError
+from dbdyno.plan.types import Cell, Factor
+from dbdyno.spec import document, model, prices, problems
+from dbdyno.spec import types as spec_types
+from dbdyno.spec.claims import parse, resolve
+from dbdyno.spec.document import Node
+from dbdyno.spec.metrics import Scope
+from dbdyno.spec.model import HeadModel
+from dbdyno.spec.names import did_you_mean
+from dbdyno.spec.types import About, Prices
+
+USED = (
+    "experiment",
+    "question",
+    "claims",
+    "prices",
+    "matters",
+    "author",
+    "customer",
+    "context",
+    "notes",
+)
+FILE_BYTES_MAX = 1 << 20
+
+
+@dataclass(frozen=True)
+class Head:
+    """The part of an experiment that needs no machine, with its places for messages."""
+
+    model: HeadModel
+    root: Node
+    text: str
+
+    @property
+    def about(self) -> About:
+        """Who asked, for whom."""
+        head = self.model
+        return About(head.author, head.customer, head.context, head.notes)
+
+    def claims(
+        self, factors: Sequence[Factor], cells: Sequence[Cell], scope: Scope
+    ) -> tuple[str, ...]:
+        """The claims' texts. DynoError, with line and column, for one that these cells do not
+        let mean anything."""
+        nodes = self.root.mapping["claims"].items if "claims" in self.root.mapping else ()
+        found: dict[str, None] = {}
+        for entry in nodes:
+            node = entry.mapping.get("claim", entry)
+            where = replace(node.where, column=node.where.column + 1) if node.quoted else node.where
+            claim = parse(str(node.value), where)
+            if claim.text in found:
+                raise DynoError("this claim stands twice", where=node.where, fix="keep one of them")
+            resolve(claim, factors, cells, scope)
+            found[claim.text] = None
+        return tuple(found)
+
+    def prices(self, factors: Sequence[Factor], scope: Scope) -> Prices | None:
+        """The prices of the levels. DynoError for a factor or level that is not there."""
+        typed = [spec_types.Factor(one.name, one.levels, one.values) for one in factors]
+        return prices.read(self.model.prices, self.root, typed, scope)
+
+
+def read_head(path: Path) -> Head:
+    """Reads an experiment file. DynoError, with line and column, for what is wrong in it."""
+    try:
+        raw = path.read_bytes()
+        if len(raw) > FILE_BYTES_MAX:
+            raise DynoError(f"{path} is larger than an experiment can be")
+        text = raw.decode("utf-8-sig")
+    except OSError as error:
+        raise DynoError(
+            f"cannot read {path}: {error.strerror or error}", fix="give an experiment file"
+        ) from None
+    except UnicodeDecodeError:
+        raise DynoError(f"{path} is not UTF-8 text", fix="give an experiment file") from None
+    root = document.parse(text, path)
+    if not root.mapping:
+        raise DynoError("an experiment is a mapping of keys to values", where=root.where)
+    for key, node in root.mapping.items():
+        if key not in model.TOP_KEYS:
+            raise DynoError(
+                f"unknown key `{key}`", where=node.place, fix=did_you_mean(key, model.TOP_KEYS)
+            )
+    kept = {key: node for key, node in root.mapping.items() if key in USED}
+    part = replace(root, value={key: node for key, node in kept.items() if node.value is not None})
+    if "experiment" not in part.mapping:
+        raise DynoError("`experiment` is missing", where=root.where, fix="add `experiment: NAME`")
+    try:
+        return Head(HeadModel.model_validate(part.plain()), part, text)
+    except ValidationError as error:
+        raise problems.translate(error, part, HeadModel) from None
