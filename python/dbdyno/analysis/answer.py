@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from dbdyno.analysis import describe
+from dbdyno.analysis import describe, overload
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric
 from dbdyno.analysis.lead import Lead, clear, elsewhere
@@ -24,6 +24,13 @@ _WORDS = {
     "service_ms_p95": ("95th percentile service time", "ms"),
     "service_ms_p99": ("99th percentile service time", "ms"),
     "service_ms_p999": ("99.9th percentile service time", "ms"),
+    "response_ms_mean": ("mean response time", "ms"),
+    "response_ms_p50": ("median response time", "ms"),
+    "response_ms_p95": ("95th percentile response time", "ms"),
+    "response_ms_p99": ("99th percentile response time", "ms"),
+    "response_ms_p999": ("99.9th percentile response time", "ms"),
+    "rate_max_per_s": ("the highest rate", "transactions a second"),
+    "backlog_max": ("the largest backlog", "arrivals"),
     "errors_per_s": ("the error rate", "a second"),
     "retries_per_s": ("the rate of retries", "a second"),
     "failed_per_s": ("the rate of failed transactions", "a second"),
@@ -34,7 +41,7 @@ _WORDS = {
 
 def answer(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult]) -> str:
     """Two sentences: what the comparison that the run leads with came to, and how far that holds
-    over the other levels (or how the claims stand)."""
+    over the other levels (or how the claims stand). Before them, which rates were not held."""
     plan = measured.plan
     trials = sum(map(len, measured.cells.values()))
     if not trials:
@@ -43,11 +50,13 @@ def answer(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult])
         seen = f" What it saw: {_comparison(measured, lead)}." if lead else ""
         was = f"This was a quick run of {describe.counted(trials, 'trial')} to see that it works"
         return f"{was}, so nothing is judged.{seen}"
+    over = overload.sentence(measured)
     if lead is None:
-        return f"{_capital(_single(measured, claims))}. {_standing(claims, trials)}"
-    first = _capital(_comparison(measured, lead))
-    second = ranking(measured, lead) or _span(measured, lead) or _standing(claims, trials)
-    return f"{first}. {second}"
+        first, second = _capital(_single(measured, claims)), _standing(claims, trials)
+    else:
+        first = _capital(_comparison(measured, lead))
+        second = ranking(measured, lead) or _span(measured, lead) or _standing(claims, trials)
+    return f"{over} {first}. {second}".lstrip()
 
 
 def metric_words(metric: str, plan: Plan) -> tuple[str, str]:
@@ -153,8 +162,10 @@ def _single(measured: Measured, claims: Sequence[ClaimResult]) -> str:
         series = measured.series(index, metric)
         if series:
             noun, unit = metric_words(metric, measured.plan)
-            one = estimate(list(series.values()), list(series))
-            text = f"{noun} is {describe.number(one.mean)} {unit}".rstrip()
+            bounded = measured.bounded(index, metric)
+            one = estimate(list(series.values()), list(series), at_least=bounded)
+            least = "at least " if bounded else ""
+            text = f"{noun} is {least}{describe.number(one.mean)} {unit}".rstrip()
             if one.ci_low is not None and one.ci_high is not None:
                 text += f" ({describe.number(one.ci_low)} to {describe.number(one.ci_high)})"
             at = describe.levels(measured.plan, measured.cell(index).levels)

@@ -61,6 +61,8 @@ def level(plan: Plan, name: str, value: str) -> str:
     word = factor_word(name, plan.factors)
     if word == "sessions":
         return f"{value} session" if value == "1" else f"{value} sessions"
+    if word == "rate":  # which has its unit
+        return f"rate {value}"
     if factor is not None and factor.values is not None:
         return f"{word}={value}"
     if word in ENGINES:

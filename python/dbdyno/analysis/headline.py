@@ -12,11 +12,13 @@ _RATES = ("transactions_per_s", "operations_per_s")
 
 
 def headline_metric(measured: Measured, claims: Sequence[ClaimResult]) -> str:
-    """The metric of the first claim that compares something, else the first group's throughput."""
+    """The metric of the first claim that compares something, else what the first group is about:
+    the rate that it searches for, the response time of an open loop, the throughput of a closed
+    one."""
     for part in _parts(claims):
         if part.metric:
             return part.metric
-    return _group(measured.plan) + _RATES[0]
+    return _group(measured.plan) + _about(measured.plan)
 
 
 def table_metrics(measured: Measured, headline: str) -> tuple[str, ...]:
@@ -26,7 +28,9 @@ def table_metrics(measured: Measured, headline: str) -> tuple[str, ...]:
     prefix = f"{head}." if dot and head in groups else _group(measured.plan)
     base = rest if prefix == f"{head}." else headline
     throughput = [] if base in _RATES else [f"{prefix}{_RATES[0]}"]
-    wanted = [headline, *throughput, f"{prefix}service_ms_p95", "server_cpu_us_per_op"]
+    name = prefix.removesuffix(".") or groups[0]
+    latency = "response_ms_p95" if _is_open(measured.plan, name) else "service_ms_p95"
+    wanted = [headline, *throughput, f"{prefix}{latency}", "server_cpu_us_per_op"]
     return tuple(dict.fromkeys(wanted))
 
 
@@ -44,6 +48,19 @@ def main_factor(plan: Plan, claims: Sequence[ClaimResult]) -> Factor | None:
 
 def _parts(claims: Sequence[ClaimResult]) -> list[ClaimPart]:
     return [part for claim in claims for part in claim.parts]
+
+
+def _about(plan: Plan) -> str:
+    first = plan.cells[0].groups[0]
+    if first.find:
+        return "rate_max_per_s"
+    return "response_ms_p95" if _is_open(plan, first.name) else _RATES[0]
+
+
+def _is_open(plan: Plan, name: str) -> bool:
+    """Whether a group has response times in all cells."""
+    loops = [group for cell in plan.cells for group in cell.groups if group.name == name]
+    return all(group.arrivals or group.find for group in loops)
 
 
 def _group(plan: Plan) -> str:

@@ -411,7 +411,11 @@ def _shown(part: ClaimPart) -> str:
     centre = f"{describe.ratio(estimate.ratio)}x" if times else describe.number(estimate.ratio)
     if estimate.bound:
         end = low if estimate.bound == AT_LEAST else high
-        sure = "" if end is None else f" ({_end(end, times)} at {estimate.level:.1%})"
+        sure = (
+            ""
+            if end is None
+            else f" ({estimate.level:.1%} sure of {estimate.bound} {_end(end, times)})"
+        )
         return f"{estimate.bound} {centre}{sure}"
     if low is None or high is None:
         return f"{centre} (no interval at {estimate.level:.1%} from {estimate.n} blocks)"
