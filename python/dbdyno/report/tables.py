@@ -19,6 +19,7 @@ from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.names import Metric
 from dbdyno.report.numbers import MISSING, change, edge, interval, percent, sig3, times
+from dbdyno.spec.metrics import COST
 from dbdyno.store.record import TrialRecord
 
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
@@ -85,6 +86,8 @@ def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
         cells = [c.metrics for c in findings.cells if tps in c.metrics and qps in c.metrics]
         if cells and all(math.isclose(c[tps].mean, c[qps].mean, rel_tol=SAME) for c in cells):
             found.add(tps if findings.headline_metric == qps else qps)
+            of_tx, of_op = f"{COST}transactions", f"{COST}operations"
+            found.add(of_tx if findings.headline_metric == of_op else of_op)
     return frozenset(found)
 
 
