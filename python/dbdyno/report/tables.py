@@ -86,8 +86,9 @@ def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
         cells = [c.metrics for c in findings.cells if tps in c.metrics and qps in c.metrics]
         if cells and all(math.isclose(c[tps].mean, c[qps].mean, rel_tol=SAME) for c in cells):
             found.add(tps if findings.headline_metric == qps else qps)
-            of_tx, of_op = f"{COST}transactions", f"{COST}operations"
-            found.add(of_tx if findings.headline_metric == of_op else of_op)
+            if len(groups) <= 1:  # the cost of several groups is that of all together
+                of_tx, of_op = f"{COST}transactions", f"{COST}operations"
+                found.add(of_tx if findings.headline_metric == of_op else of_op)
     return frozenset(found)
 
 
