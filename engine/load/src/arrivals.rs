@@ -34,7 +34,9 @@ pub struct Stream {
 #[derive(Debug, Clone)]
 enum Positions {
     /// Arrivals before position 0.
-    Uniform { early: u64 },
+    Uniform {
+        early: u64,
+    },
     Poisson(Block),
 }
 

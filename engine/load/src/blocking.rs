@@ -11,7 +11,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::rng::Rng;
 use std::time::Duration;
 
-/// Longest sleep: bounds how late the end is noticed.
+/// Longest sleep: bounds how late the end is noticed, and an arrival that another session gave back.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
 /// Longest sleep before the load begins: bounds how late it begins.
 const START_SLEEP_MAX: Duration = Duration::from_micros(500);
@@ -41,27 +41,23 @@ impl<C: Clock> BlockingWorker<'_, C> {
         let group = self.lane.shape.group;
         let books = Books { group, recorder: &self.recorder.groups[group], notices: self.notices };
         let mut session = Session::new(self.number);
-        let mut has_begun = false;
         // Since when and why there is no connection.
         let mut down: Option<(u64, String)> = None;
         let mut short_lives = 0;
         while !self.control.is_stopped() {
             let Some(mut connection) = self.connect(&mut down, books) else { break };
-            let Some((origin_ns, _)) = self.wait_for_start() else { break };
+            if !self.wait_for_start() {
+                break;
+            }
             let up_ns = self.clock.now_ns();
             if let Some((start_ns, cause)) = down.take() {
                 books.recorder.lost.sub(1);
                 self.tell_outage(start_ns, Some(up_ns), cause);
             }
-            let step = if has_begun {
-                session.reconnected(up_ns, &self.lane.shape)
-            } else {
-                has_begun = true;
-                session.start(up_ns, origin_ns, &self.lane.shape)
-            };
+            let step = session.begin(up_ns, &self.lane.shape);
             if let Err(error) = self.work(&mut *connection, &mut session, step, books) {
                 let now_ns = self.clock.now_ns();
-                session.lost(now_ns, &error.to_string(), books);
+                session.lost(now_ns, &error.to_string(), books, &self.lane.shape);
                 books.recorder.lost.add(1);
                 down = Some((now_ns, error.to_string()));
                 let is_short = now_ns - up_ns < SHORT_LIFE_NS;
@@ -75,6 +71,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
         }
         let age_ns = session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
         books.recorder.in_flight_oldest_ns.raise(age_ns);
+        session.leave(&self.lane.shape);
     }
 
     /// Opens the session, as often as it takes; `None` when the load ends first.
@@ -87,7 +84,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
         let mut is_settled = self.control.origin().is_some();
         let mut failures = 0;
         while !self.control.is_stopped() {
-            let error = match self.lane.driver.session(self.number) {
+            let error = match self.lane.server(self.number).driver.session(self.number) {
                 Ok(Connection::Blocking(connection)) => {
                     if !is_settled {
                         gate.connected();
@@ -114,16 +111,15 @@ impl<C: Clock> BlockingWorker<'_, C> {
         None
     }
 
-    fn wait_for_start(&self) -> Option<(u64, u64)> {
-        loop {
-            if self.control.is_stopped() {
-                return None;
-            }
-            if let Some(origin) = self.control.origin() {
-                return Some(origin);
+    /// False when the load ends first.
+    fn wait_for_start(&self) -> bool {
+        while !self.control.is_stopped() {
+            if self.control.origin().is_some() {
+                return true;
             }
             std::thread::sleep(START_SLEEP_MAX);
         }
+        false
     }
 
     /// Carries out steps until the connection breaks (an error) or the load ends.
@@ -135,12 +131,13 @@ impl<C: Clock> BlockingWorker<'_, C> {
         books: Books<'_>,
     ) -> Result<()> {
         let shape = &self.lane.shape;
+        let open = &books.recorder.open;
         let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
         while !self.control.is_stopped() {
             step = match step {
                 Step::Send => {
                     let now_ns = self.clock.now_ns();
-                    session.sent(now_ns);
+                    session.sent(now_ns, open);
                     let since_ns = session.under_way_since_ns().unwrap_or(now_ns);
                     // A call must not hold up the end of the trial for its whole deadline.
                     let until_ns = (since_ns + shape.deadline_ns).min(end_ns);
@@ -155,21 +152,47 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     session.answered(self.clock.now_ns(), reply, books, shape)
                 }
                 Step::Rollback => {
-                    session.sent(self.clock.now_ns());
+                    session.sent(self.clock.now_ns(), open);
                     connection.rollback()?;
                     session.answered(self.clock.now_ns(), Reply::default(), books, shape)
                 }
-                Step::Wait(until_ns) => {
-                    self.sleep_until(until_ns);
-                    if self.control.is_stopped() {
+                Step::Wait(_) | Step::Rest => {
+                    let until_ns =
+                        if let Step::Wait(until_ns) = step { until_ns } else { u64::MAX };
+                    if self.waits_in_vain(until_ns, session) {
+                        session.reconsider(self.clock.now_ns(), shape)
+                    } else if self.control.is_stopped() {
                         return Ok(());
+                    } else {
+                        session.woken(self.clock.now_ns(), books, shape)
                     }
-                    session.woken(self.clock.now_ns(), books, shape)
                 }
                 Step::Reconnect(cause) => return Err(Error::new(Kind::Server, cause)),
             };
         }
         Ok(())
+    }
+
+    /// Sleeps until then or until the load ends; true when an arrival is there before the one that
+    /// the session waits for.
+    fn waits_in_vain(&self, until_ns: u64, session: &Session) -> bool {
+        let awaited = self.lane.shape.intake.zip(session.awaits());
+        let Some((intake, held)) = awaited else {
+            self.sleep_until(until_ns);
+            return false;
+        };
+        let slice_ns = SLEEP_MAX.as_nanos() as u64;
+        while !self.control.is_stopped() {
+            if intake.has_before(held) {
+                return true;
+            }
+            let now_ns = self.clock.now_ns();
+            if now_ns >= until_ns {
+                break;
+            }
+            self.sleep_until(until_ns.min(now_ns + slice_ns));
+        }
+        false
     }
 
     fn sleep_until(&self, until_ns: u64) {

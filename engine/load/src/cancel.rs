@@ -1,7 +1,7 @@
 //! Stopping statements at their server, from a thread beside the load: a statement whose client has
 //! merely gone away may run on, holding locks that the next trial would wait for.
 
-use crate::control::Lane;
+use crate::control::{Cancellation, Lane, Server};
 use crate::transport::Link;
 use dyno_core::driver::{Cancel, Progress, Session, Wire};
 use dyno_core::error::{Error, Kind, Result};
@@ -16,11 +16,13 @@ const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Carries out cancellations until `ended` and the queue is empty, or time is up. Failures are
 /// silent: the connection is closed already, and its error is counted.
-pub fn serve(lanes: &[Lane<'_>], requests: &Receiver<(usize, Cancel)>, ended: &AtomicBool) {
+pub fn serve(lanes: &[Lane<'_>], requests: &Receiver<Cancellation>, ended: &AtomicBool) {
     let mut stop_at = None;
     loop {
         match requests.recv_timeout(Duration::from_millis(20)) {
-            Ok((group, cancel)) => drop(carry_out(&lanes[group], &cancel)),
+            Ok(Cancellation { group, session, how }) => {
+                drop(carry_out(lanes[group].server(session), &how));
+            }
             Err(RecvTimeoutError::Timeout) if ended.load(Ordering::Acquire) => return,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -34,9 +36,9 @@ pub fn serve(lanes: &[Lane<'_>], requests: &Receiver<(usize, Cancel)>, ended: &A
     }
 }
 
-fn carry_out(lane: &Lane<'_>, cancel: &Cancel) -> Result<()> {
-    let Some(endpoint) = lane.endpoint else { return Ok(()) };
-    match cancel {
+fn carry_out(server: Server<'_>, how: &Cancel) -> Result<()> {
+    let Some(endpoint) = server.endpoint else { return Ok(()) };
+    match how {
         Cancel::Close => Ok(()),
         Cancel::Packet(bytes) => {
             let mut link = Link::open_blocking(endpoint, TIMEOUT)?;
@@ -46,13 +48,13 @@ fn carry_out(lane: &Lane<'_>, cancel: &Cancel) -> Result<()> {
             Ok(())
         }
         Cancel::Statement(sql) => {
-            let Session::Wire(mut wire) = lane.driver.session(u32::MAX)? else { return Ok(()) };
+            let Session::Wire(mut wire) = server.driver.session(u32::MAX)? else { return Ok(()) };
             let mut link = Link::open_blocking(endpoint, TIMEOUT)?;
             let mut out = Vec::new();
             wire.connected(endpoint.is_unix(), &mut out);
-            converse(&mut *wire, &mut link, lane, &mut out)?;
+            converse(&mut *wire, &mut link, server, &mut out)?;
             wire.query(sql, &mut out);
-            converse(&mut *wire, &mut link, lane, &mut out)?;
+            converse(&mut *wire, &mut link, server, &mut out)?;
             wire.quit(&mut out);
             link.send_all(&out, TIMEOUT)
         }
@@ -63,7 +65,7 @@ fn carry_out(lane: &Lane<'_>, cancel: &Cancel) -> Result<()> {
 fn converse(
     wire: &mut dyn Wire,
     link: &mut Link,
-    lane: &Lane<'_>,
+    server: Server<'_>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let deadline = Instant::now() + TIMEOUT;
@@ -82,7 +84,7 @@ fn converse(
         match progress {
             Progress::Ready | Progress::Reply(_) => return link.send_all(out, TIMEOUT),
             Progress::StartTls => {
-                if let Some(endpoint) = lane.endpoint {
+                if let Some(endpoint) = server.endpoint {
                     link.encrypt_blocking(endpoint, &mut input, TIMEOUT)?;
                     wire.tls_established(out);
                 }

@@ -1,7 +1,7 @@
 //! Whether a plan can be carried out, before anything is opened.
 
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Group, Plan, SCHEMA_VERSION};
+use dyno_core::plan::{Arrivals, Group, Job, Plan, SCHEMA_VERSION, Think};
 use std::collections::BTreeSet;
 
 /// Groups in a plan.
@@ -10,6 +10,15 @@ const GROUPS_MAX: usize = 64;
 const SESSIONS_MAX: u32 = 1 << 20;
 /// Longest warm-up or measured phase, in seconds: 30 days.
 const LENGTH_MAX_S: f64 = 30.0 * 86_400.0;
+
+/// Highest rate of a group: more than one process can send. Bounds what counting arrivals costs.
+const RATE_MAX_PER_S: f64 = 1e7;
+/// Steps of a schedule.
+const STEPS_MAX: usize = 10_000;
+/// Targets of a group.
+const TARGETS_MAX: usize = 1024;
+/// Longest mean think time, in seconds: a day.
+const THINK_MAX_S: f64 = 86_400.0;
 
 fn refuse<T>(what: impl Into<String>, hint: &str) -> Result<T> {
     Err(Error::new(Kind::Plan, what).hint(hint))
@@ -50,11 +59,7 @@ fn check_group(plan: &Plan, group: &Group) -> Result<()> {
     if name.is_empty() || name.len() > 100 || !name.chars().all(is_plain) {
         return refuse(format!("groups: {name:?} is no name"), "use letters, digits, _, - and .");
     }
-    if !plan.targets.contains_key(&group.target) {
-        let known: Vec<&str> = plan.targets.keys().map(String::as_str).collect();
-        let what = format!("groups.{name}.target: there is no target {}", group.target);
-        return refuse(what, &format!("the plan has {}", known.join(", ")));
-    }
+    check_targets(plan, group)?;
     if group.sessions == 0 || group.sessions > SESSIONS_MAX {
         let what = format!("groups.{name}.sessions is {}", group.sessions);
         return refuse(what, "give 1 to 1048576 sessions");
@@ -63,13 +68,87 @@ fn check_group(plan: &Plan, group: &Group) -> Result<()> {
         let what = format!("groups.{name}.deadline_s is {}", group.deadline_s);
         return refuse(what, "give a positive number of seconds");
     }
-    for (number, step) in group.arrivals.iter().flat_map(|a| a.steps.iter().enumerate()) {
-        let is_rate = |rate: f64| rate > 0.0 && rate <= 1e9;
-        if !(is_rate(step.from_per_s) && is_rate(step.to_per_s)) {
-            let (from, to) = (step.from_per_s, step.to_per_s);
-            let what = format!("groups.{name}.arrivals.steps[{number}] goes from {from} to {to}");
-            return refuse(what, "give positive rates");
+    if let Some(arrivals) = &group.arrivals {
+        check_arrivals(&format!("groups.{name}.arrivals"), arrivals)?;
+    }
+    if let Some(think) = &group.think {
+        check_think(name, think, group.arrivals.is_some())?;
+    }
+    Ok(())
+}
+
+fn check_targets(plan: &Plan, group: &Group) -> Result<()> {
+    let name = &group.name;
+    let target = |field: &str, target: &str| {
+        plan.targets.get(target).ok_or_else(|| {
+            let known: Vec<&str> = plan.targets.keys().map(String::as_str).collect();
+            let what = format!("groups.{name}.{field}: there is no target {target}");
+            Error::new(Kind::Plan, what).hint(format!("the plan has {}", known.join(", ")))
+        })
+    };
+    let first = target("target", &group.target)?;
+    if group.also_targets.len() >= TARGETS_MAX {
+        let what = format!("groups.{name}.also_targets: {} given", group.also_targets.len());
+        return refuse(what, "a group has at most 1024 targets");
+    }
+    for also in &group.also_targets {
+        let other = target("also_targets", also)?;
+        if other.driver != first.driver {
+            let what = format!(
+                "groups.{name}.also_targets: {also} is of driver {}, {} of {}",
+                other.driver, group.target, first.driver
+            );
+            return refuse(what, "a group speaks one protocol: make two groups");
         }
+    }
+    if plan.job == Job::Load && !group.also_targets.is_empty() {
+        let what = format!("groups.{name}.also_targets: a load has one target a group");
+        return refuse(what, "load each target by a group of its own");
+    }
+    Ok(())
+}
+
+fn check_arrivals(name: &str, arrivals: &Arrivals) -> Result<()> {
+    let steps = &arrivals.steps;
+    if steps.is_empty() || steps.len() > STEPS_MAX {
+        return refuse(format!("{name}.steps: {} given", steps.len()), "give 1 to 10000 steps");
+    }
+    for (number, step) in steps.iter().enumerate() {
+        let place = format!("{name}.steps[{number}]");
+        let (from, to) = (step.from_per_s, step.to_per_s);
+        let is_rate = |rate: f64| (0.0..=RATE_MAX_PER_S).contains(&rate);
+        if !(is_rate(from) && is_rate(to)) {
+            let what = format!("{place} goes from {from} to {to} a second");
+            return refuse(what, "give rates from 0 to 10000000");
+        }
+        match step.for_s {
+            Some(for_s) if !(for_s > 0.0 && for_s <= LENGTH_MAX_S) => {
+                return refuse(format!("{place}.for_s is {for_s}"), "give a positive length");
+            }
+            None if number + 1 < steps.len() => {
+                return refuse(format!("{place} has no for_s"), "only the last step may lack it");
+            }
+            None if from != to => {
+                let what = format!("{place} goes from {from} to {to} a second without for_s");
+                return refuse(what, "say how long the change takes");
+            }
+            _ => {}
+        }
+    }
+    if steps.iter().all(|step| step.from_per_s == 0.0 && step.to_per_s == 0.0) {
+        return refuse(format!("{name}: all rates are 0"), "give a step with a rate above 0");
+    }
+    Ok(())
+}
+
+fn check_think(name: &str, think: &Think, is_open: bool) -> Result<()> {
+    if is_open {
+        let what = format!("groups.{name} has both arrivals and think");
+        return refuse(what, "an open loop is paced by its arrivals: leave think out");
+    }
+    if !(think.mean_s > 0.0 && think.mean_s <= THINK_MAX_S) {
+        let what = format!("groups.{name}.think.mean_s is {}", think.mean_s);
+        return refuse(what, "give a positive number of seconds, at most a day");
     }
     Ok(())
 }
@@ -88,6 +167,9 @@ pub fn run(plan: &Plan) -> Result<()> {
             format!("duration_s is {}", plan.duration_s),
             "give a positive number of seconds",
         );
+    }
+    if !(plan.drain_s >= 0.0 && plan.drain_s <= LENGTH_MAX_S) {
+        return refuse(format!("drain_s is {}", plan.drain_s), "give 0 or more seconds");
     }
     if !(plan.interval_s >= 0.1 && plan.interval_s <= 3600.0) {
         return refuse(format!("interval_s is {}", plan.interval_s), "give 0.1 to 3600 seconds");

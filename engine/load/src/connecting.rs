@@ -68,14 +68,14 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[index as usize];
         seat.opened_ns = now_ns;
-        let lane = &self.lanes[seat.group];
-        match lane.driver.session(seat.session.number())? {
+        let server = self.lanes[seat.group].server(seat.session.number());
+        match server.driver.session(seat.session.number())? {
             Connection::Timed(timed) => {
                 seat.line = Line::Timed(timed, None);
                 self.logged_in(index);
             }
             Connection::Wire(wire) => {
-                let endpoint = lane.endpoint.ok_or_else(|| {
+                let endpoint = server.endpoint.ok_or_else(|| {
                     Error::new(Kind::Plan, "this driver needs a tcp or unix address")
                 })?;
                 self.queue.has_sockets = true;
@@ -113,7 +113,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     fn greet(&mut self, index: u32) {
         let seat = &mut self.seats[index as usize];
         let Line::Wire(wire, _) = &mut seat.line else { return };
-        let Some(endpoint) = self.lanes[seat.group].endpoint else { return };
+        let server = self.lanes[seat.group].server(seat.session.number());
+        let Some(endpoint) = server.endpoint else { return };
         endpoint.succeeded(seat.address);
         seat.address = 0;
         seat.stage = Stage::LoggingIn;
@@ -126,7 +127,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub(crate) fn encrypt(&mut self, index: u32) {
         let seat = &mut self.seats[index as usize];
         let Line::Wire(_, link) = &mut seat.line else { return };
-        let Some(endpoint) = self.lanes[seat.group].endpoint else { return };
+        let server = self.lanes[seat.group].server(seat.session.number());
+        let Some(endpoint) = server.endpoint else { return };
         seat.stage = Stage::Encrypting;
         if let Err(error) = link.start_tls(endpoint) {
             self.connection_lost(index, Some(error));
@@ -170,7 +172,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub(crate) fn connect_timed_out(&mut self, index: u32) {
         let seat = &self.seats[index as usize];
         if seat.stage != Stage::Up {
-            let label = self.lanes[seat.group].endpoint.map_or("", |e| &**e.label());
+            let server = self.lanes[seat.group].server(seat.session.number());
+            let label = server.endpoint.map_or("", |e| &**e.label());
             let what = format!(
                 "{label}: no end of the login within {} s",
                 CONNECT_TIMEOUT_NS / 1_000_000_000
@@ -191,7 +194,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 let now_ns = self.clock.now_ns();
                 let books = self.books(self.seats[index as usize].group);
                 let seat = &mut self.seats[index as usize];
-                seat.session.lost(now_ns, &error.to_string(), books);
+                let shape = &self.lanes[seat.group].shape;
+                seat.session.lost(now_ns, &error.to_string(), books, shape);
                 if self.origin_ns.is_some() {
                     seat.down = Some(Down { since_ns: now_ns, cause: error.to_string() });
                     books.recorder.lost.add(1);
@@ -211,7 +215,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     /// The same, naming the server: of what a protocol finds wrong it does not know from whom.
     fn at_address(&self, index: u32, mut error: Error) -> Error {
-        let endpoint = self.lanes[self.seats[index as usize].group].endpoint;
+        let seat = &self.seats[index as usize];
+        let endpoint = self.lanes[seat.group].server(seat.session.number()).endpoint;
         if let Some(label) = endpoint.map(|endpoint| endpoint.label())
             && !error.what.contains(&**label)
         {
@@ -233,11 +238,11 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.queue.under_way -= 1;
         let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[index as usize];
-        let lane = &self.lanes[seat.group];
+        let server = self.lanes[seat.group].server(seat.session.number());
         let was_connecting = matches!(seat.stage, Stage::Connecting | Stage::Down);
         seat.close();
         seat.address += 1;
-        if was_connecting && seat.address < lane.endpoint.map_or(1, |e| e.candidates()) {
+        if was_connecting && seat.address < server.endpoint.map_or(1, |e| e.candidates()) {
             // The name has another address: that is part of the same attempt.
             return self.queue.push(index);
         }

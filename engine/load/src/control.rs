@@ -17,10 +17,36 @@ const CANCELS: usize = 256;
 pub struct Lane<'a> {
     /// What they send, and by which rules.
     pub shape: Shape<'a>,
-    /// How they send it.
+    /// To whom: session n belongs to number n modulo their count.
+    pub servers: Vec<Server<'a>>,
+}
+
+/// One of the servers of a group.
+#[derive(Clone, Copy)]
+pub struct Server<'a> {
+    /// How statements are sent to it.
     pub driver: &'a dyn Driver,
     /// Where to; none for blocking and timed drivers.
     pub endpoint: Option<&'a Endpoint>,
+}
+
+impl<'a> Lane<'a> {
+    /// The server of a session.
+    #[inline]
+    pub fn server(&self, session: u32) -> Server<'a> {
+        self.servers[session as usize % self.servers.len()]
+    }
+}
+
+/// A statement under way that is to be stopped at its server.
+#[derive(Debug)]
+pub struct Cancellation {
+    /// Number of the group.
+    pub group: usize,
+    /// Session within the group: says which server.
+    pub session: u32,
+    /// How.
+    pub how: Cancel,
 }
 
 /// Progress of connecting one group.
@@ -65,12 +91,12 @@ pub struct Control {
     end_ns: AtomicU64,
     /// By group.
     pub gates: Box<[Gate]>,
-    cancels: SyncSender<(usize, Cancel)>,
+    cancels: SyncSender<Cancellation>,
 }
 
 impl Control {
     /// For this many groups; the second value gets the cancellations to carry out.
-    pub fn new(groups: usize) -> (Self, Receiver<(usize, Cancel)>) {
+    pub fn new(groups: usize) -> (Self, Receiver<Cancellation>) {
         let (cancels, receiver) = sync_channel(CANCELS);
         let control = Self {
             stop: AtomicBool::new(false),
@@ -84,7 +110,7 @@ impl Control {
     }
 
     /// Starts the load: it counts as begun at `origin_ns`, is measured from `measure_ns` on and will
-    /// be stopped about `end_ns`.
+    /// be stopped at `end_ns` at the latest, the drain included.
     pub fn go(&self, origin_ns: u64, measure_ns: u64, end_ns: u64) {
         self.end_ns.store(end_ns, Relaxed);
         self.measure_ns.store(measure_ns, Relaxed);
@@ -114,10 +140,10 @@ impl Control {
         self.stop.load(Relaxed)
     }
 
-    /// Asks for a running statement of a group to be stopped at its server. Never waits.
-    pub fn cancel(&self, group: usize, cancel: Cancel) {
-        if cancel != Cancel::Close {
-            let _ = self.cancels.try_send((group, cancel));
+    /// Asks for a session's running statement to be stopped at its server. Never waits.
+    pub fn cancel(&self, group: usize, session: u32, how: Cancel) {
+        if how != Cancel::Close {
+            let _ = self.cancels.try_send(Cancellation { group, session, how });
         }
     }
 }

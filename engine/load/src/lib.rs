@@ -2,6 +2,7 @@
 
 pub mod arrivals;
 pub mod blocking;
+mod build;
 pub mod cancel;
 pub mod check;
 pub mod client;
@@ -9,6 +10,7 @@ pub mod connecting;
 pub mod control;
 pub mod endpoint;
 pub mod example;
+pub mod expect;
 pub mod hlog;
 pub mod intake;
 mod load_blocking;
@@ -16,6 +18,7 @@ mod load_wire;
 pub mod loader;
 pub mod machine;
 pub mod notice;
+pub mod open;
 mod pieces;
 pub mod poller;
 mod progress;
@@ -28,6 +31,7 @@ pub mod seat;
 pub mod session;
 #[cfg(test)]
 mod simulation;
+pub mod think;
 pub mod timers;
 pub mod tls;
 pub mod totals;

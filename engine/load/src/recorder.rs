@@ -5,6 +5,7 @@
 //! read before, so every event lands in exactly one interval and nothing is ever swapped or reset.
 //! See `docs/decisions/single-writer-recorders.md`.
 
+use crate::intake::Arrival;
 use dyno_core::histogram::{CHUNK, CHUNKS, Histogram, bucket_of};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -93,6 +94,94 @@ impl LiveHistogram {
     }
 }
 
+/// What an open loop counts beside, on one load thread, since the thread began.
+#[derive(Debug)]
+pub struct OpenRecorder {
+    /// Arrivals begun.
+    pub begun: Counter,
+    /// Of these, due in the measured phase.
+    pub begun_measured: Counter,
+    /// Arrivals due in the measured phase that committed.
+    committed: Counter,
+    /// Arrivals due in the measured phase that were given up.
+    pub failed: Counter,
+    /// From due time to the answer to the commit, of arrivals due in the measured phase; beside them
+    /// the ages of those given up at their deadline.
+    pub response: LiveHistogram,
+    /// The same, of commits of earlier arrivals.
+    pub early_response: LiveHistogram,
+    /// From due time to the first byte sent, of arrivals due in the measured phase that a session
+    /// waited for.
+    pub dispatch: LiveHistogram,
+    /// Smallest age in `response` without an answer; `u64::MAX`: none.
+    unanswered_least_ns: Counter,
+}
+
+impl Default for OpenRecorder {
+    fn default() -> Self {
+        Self {
+            begun: Counter::default(),
+            begun_measured: Counter::default(),
+            committed: Counter::default(),
+            failed: Counter::default(),
+            response: LiveHistogram::default(),
+            early_response: LiveHistogram::default(),
+            dispatch: LiveHistogram::default(),
+            unanswered_least_ns: Counter(AtomicU64::new(u64::MAX)),
+        }
+    }
+}
+
+impl OpenRecorder {
+    /// The first byte of an arrival left at `now_ns`. `was_awaited`: a session had waited for it.
+    #[inline]
+    pub fn begin(&self, arrival: Arrival, now_ns: u64, was_awaited: bool) {
+        self.begun.add(1);
+        if arrival.is_measured {
+            self.begun_measured.add(1);
+            if was_awaited {
+                self.dispatch.record(now_ns.saturating_sub(arrival.due_ns));
+            }
+        }
+    }
+
+    /// An arrival committed at `now_ns`.
+    #[inline]
+    pub fn commit(&self, arrival: Arrival, now_ns: u64) {
+        let response_ns = now_ns.saturating_sub(arrival.due_ns);
+        if arrival.is_measured {
+            self.response.record(response_ns);
+            self.committed.add_last(1);
+        } else {
+            self.early_response.record(response_ns);
+        }
+    }
+
+    /// An arrival was given up at `now_ns`. `was_late`: at its deadline, so that its response would
+    /// have been longer than its age.
+    pub fn give_up(&self, arrival: Arrival, now_ns: u64, was_late: bool) {
+        if !arrival.is_measured {
+            return;
+        }
+        if was_late {
+            let age_ns = now_ns.saturating_sub(arrival.due_ns);
+            self.response.record(age_ns);
+            self.unanswered_least_ns.0.fetch_min(age_ns, Relaxed);
+        }
+        self.failed.add_last(1);
+    }
+
+    /// Arrivals due in the measured phase that have ended.
+    pub fn ended(&self) -> u64 {
+        self.committed.get() + self.failed.get()
+    }
+
+    /// Smallest age in `response` without an answer.
+    pub fn unanswered_least_ns(&self) -> Option<u64> {
+        Some(self.unanswered_least_ns.get()).filter(|&age_ns| age_ns < u64::MAX)
+    }
+}
+
 /// One group's numbers on one load thread, since the thread began.
 #[derive(Debug)]
 pub struct GroupRecorder {
@@ -118,6 +207,8 @@ pub struct GroupRecorder {
     pub error_latency: LiveHistogram,
     /// Operations of committed transactions, by class.
     pub classes: Box<[LiveHistogram]>,
+    /// Stays empty in a closed loop.
+    pub open: OpenRecorder,
     codes: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -136,6 +227,7 @@ impl GroupRecorder {
             latency: LiveHistogram::default(),
             error_latency: LiveHistogram::default(),
             classes: (0..classes).map(|_| LiveHistogram::default()).collect(),
+            open: OpenRecorder::default(),
             codes: Mutex::default(),
         }
     }

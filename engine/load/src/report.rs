@@ -2,8 +2,10 @@
 //! histogram an interval and group, the totals at the end.
 
 use crate::hlog::Hlog;
+use crate::intake::Intake;
 use crate::machine;
 use crate::notice::Notice;
+use crate::open::{Ending, OpenLoop};
 use crate::recorder::{CODES_MAX, OTHER, Recorder};
 use crate::totals::{Details, GroupTotals, Totals, committed, cpu_ns};
 use dyno_core::event::{Event, Generator, GeneratorTotal, GroupInterval, GroupTotal, Phase};
@@ -23,18 +25,20 @@ const BUSY_BOUND: f64 = 0.8;
 /// So may a lag p99 above this share of the fastest group's median.
 const LAG_BOUND: f64 = 0.1;
 
-/// A group's names, as they appear in results.
+/// A group as it appears in results.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct Names<'a> {
     /// The group.
     pub group: String,
     /// Its classes, by place.
     pub classes: Vec<String>,
+    /// Its arrivals, if it is an open loop.
+    pub intake: Option<&'a Intake>,
 }
 
 /// See the module.
 pub struct Reporter<'a, W: Write> {
-    names: &'a [Names],
+    names: &'a [Names<'a>],
     recorders: &'a [Recorder],
     notices: &'a Receiver<Notice>,
     emit: &'a dyn Fn(Event),
@@ -48,6 +52,8 @@ pub struct Reporter<'a, W: Write> {
     base: Option<(Totals, Vec<Details>)>,
     /// Commits in the ticks of the present interval, by group, and all commits they were told from.
     ticks: Vec<(Vec<u32>, u64)>,
+    /// By group.
+    open: Vec<Option<OpenLoop<'a>>>,
     busy_at: (u64, Vec<u64>),
     busy_max: f64,
     codes_seen: BTreeSet<(usize, String)>,
@@ -55,9 +61,9 @@ pub struct Reporter<'a, W: Write> {
 }
 
 impl<'a, W: Write> Reporter<'a, W> {
-    /// Begins with the load, at `origin_ns`.
+    /// Begins with the load, at `origin_ns`, when intakes are open.
     pub fn new(
-        names: &'a [Names],
+        names: &'a [Names<'a>],
         recorders: &'a [Recorder],
         notices: &'a Receiver<Notice>,
         emit: &'a dyn Fn(Event),
@@ -65,6 +71,9 @@ impl<'a, W: Write> Reporter<'a, W> {
     ) -> Self {
         let last = Totals::read(recorders, names.len(), origin_ns, &[]);
         let classes = names.iter().map(|names| names.classes.len()).enumerate();
+        let open = |(group, names): (usize, &Names<'a>)| {
+            Some(OpenLoop::new(group, names.intake?, recorders))
+        };
         Self {
             names,
             recorders,
@@ -76,6 +85,7 @@ impl<'a, W: Write> Reporter<'a, W> {
             ticks: last.groups.iter().map(|group| (Vec::new(), group.latency.count())).collect(),
             edge: classes.map(|(group, n)| Details::read(recorders, group, n)).collect(),
             base: None,
+            open: names.iter().enumerate().map(open).collect(),
             busy_at: (origin_ns, last.cpu_ns.clone()),
             last,
             busy_max: 0.0,
@@ -112,21 +122,34 @@ impl<'a, W: Write> Reporter<'a, W> {
         (at_ns as f64 - self.measure_ns as f64) / 1e9
     }
 
-    /// A tick has passed within an interval.
-    pub fn tick(&mut self, now_ns: u64) {
+    /// So many ticks have passed within an interval: one, or more when the reporter was late. Nobody
+    /// knows then in which of them the commits were. They are dealt evenly, since the lateness of the
+    /// meter must look neither like a stall nor like a burst of the system.
+    pub fn tick(&mut self, now_ns: u64, ticks: u64) {
         for group in 0..self.names.len() {
-            self.push_tick(group, committed(self.recorders, group));
+            self.push_ticks(group, committed(self.recorders, group), ticks);
         }
+        self.look_at_backlogs(now_ns);
         self.look_at_cpu(now_ns);
         self.tell_notices();
     }
 
-    fn push_tick(&mut self, group: usize, committed: u64) {
+    fn look_at_backlogs(&mut self, now_ns: u64) {
+        if self.base.is_some() {
+            self.open.iter_mut().flatten().for_each(|open| open.tick(now_ns));
+        }
+    }
+
+    fn push_ticks(&mut self, group: usize, committed: u64, passed: u64) {
         let (ticks, ticked) = &mut self.ticks[group];
         // An interval is told from the histogram, which a thread that is interrupted amid a commit
         // has ahead of its count for as long as that lasts.
         let committed = committed.max(*ticked);
-        ticks.push(u32::try_from(committed - *ticked).unwrap_or(u32::MAX));
+        let new = committed - *ticked;
+        ticks.extend((0..passed).map(|tick| {
+            let share = new * (tick + 1) / passed - new * tick / passed;
+            u32::try_from(share).unwrap_or(u32::MAX)
+        }));
         *ticked = committed;
     }
 
@@ -148,8 +171,9 @@ impl<'a, W: Write> Reporter<'a, W> {
         self.busy_at = (now_ns, now);
     }
 
-    /// An interval ends now. `is_edge`: so does the warm-up, or the measured phase.
-    pub fn interval(&mut self, now_ns: u64, is_edge: bool) {
+    /// An interval ends now, and with it so many ticks. `is_edge`: so does the warm-up, or the
+    /// measured phase.
+    pub fn interval(&mut self, now_ns: u64, ticks: u64, is_edge: bool) {
         let phase = if self.base.is_some() { Phase::Measure } else { Phase::Warmup };
         let now = Totals::read(self.recorders, self.names.len(), now_ns, &self.last.cpu_ns);
         if is_edge {
@@ -162,7 +186,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         let mut groups = BTreeMap::new();
         for (place, names) in self.names.iter().enumerate() {
             // The last tick is told from the histogram, as the interval is: they add up.
-            self.push_tick(place, now.groups[place].latency.count());
+            self.push_ticks(place, now.groups[place].latency.count(), ticks);
             let ticks = std::mem::take(&mut self.ticks[place].0);
             let latency = now.groups[place].latency.since(&last.groups[place].latency);
             let tag = match phase {
@@ -170,7 +194,9 @@ impl<'a, W: Write> Reporter<'a, W> {
                 Phase::Measure => names.group.clone(),
             };
             self.log(&tag, start_s, length_s, &latency);
-            let interval = interval_of(&now.groups[place], &last.groups[place], &latency, ticks);
+            let (now, last) = (&now.groups[place], &last.groups[place]);
+            let mut interval = interval_of(now, last, &latency, ticks);
+            interval.open = self.open[place].as_mut().map(|open| open.interval(now_ns, now, last));
             groups.insert(names.group.clone(), interval);
         }
         if let Some(Err(error)) = self.hlog.as_mut().map(Hlog::flush) {
@@ -181,6 +207,7 @@ impl<'a, W: Write> Reporter<'a, W> {
             lag_p99_ns: now.lag.since(&last.lag).latency().and_then(|lag| lag.p99_ns),
         };
         (self.emit)(Event::Interval { t_s: self.t_s(now_ns), length_s, phase, groups, generator });
+        self.look_at_backlogs(now_ns);
         self.look_at_cpu(now_ns);
         self.tell_notices();
     }
@@ -192,7 +219,7 @@ impl<'a, W: Write> Reporter<'a, W> {
     }
 
     fn details(&self) -> Vec<Details> {
-        let of = |(group, names): (usize, &Names)| {
+        let of = |(group, names): (usize, &Names<'_>)| {
             Details::read(self.recorders, group, names.classes.len())
         };
         self.names.iter().enumerate().map(of).collect()
@@ -235,9 +262,14 @@ impl<'a, W: Write> Reporter<'a, W> {
         Closing { base, end, busy_max: self.busy_max }
     }
 
+    /// Whether nothing of the measured phase is left in any open loop.
+    pub fn is_drained(&mut self) -> bool {
+        self.open.iter_mut().flatten().all(OpenLoop::is_drained)
+    }
+
     /// The last lines: totals and the histograms of classes, errors and lag. Call after the load
     /// threads have ended and told what was still going on.
-    pub fn finish(&mut self, closing: &Closing, dropped: u64, interrupted: bool) {
+    pub fn finish(&mut self, closing: &Closing, ending: Ending, dropped: u64, interrupted: bool) {
         self.tell_notices();
         let unlisted = dropped + self.outages.saturating_sub(OUTAGES_MAX);
         if unlisted > 0 {
@@ -258,7 +290,15 @@ impl<'a, W: Write> Reporter<'a, W> {
             let oldest = |recorder: &Recorder| recorder.groups[place].in_flight_oldest_ns.get();
             let oldest_ns = self.recorders.iter().map(oldest).max().unwrap_or(0);
             let (now, last) = (&end.groups[place], &base.groups[place]);
-            groups.insert(names.group.clone(), total_of(now, last, names, details, oldest_ns));
+            let mut total = total_of(now, last, names, details, oldest_ns);
+            if let Some(open) = &mut self.open[place] {
+                let (balance, histograms) = open.total(now, ending);
+                total.open = Some(balance);
+                let tag = |kind: &str| format!("{}/!{kind}", names.group);
+                self.log(&tag("response"), start_s, measured_s, &histograms.response);
+                self.log(&tag("dispatch"), start_s, measured_s, &histograms.dispatch);
+            }
+            groups.insert(names.group.clone(), total);
         }
         let lag = end.lag.since(&base.lag);
         self.log("!lag", start_s, measured_s, &lag);
@@ -335,7 +375,7 @@ fn interval_of(
 fn total_of(
     now: &GroupTotals,
     last: &GroupTotals,
-    names: &Names,
+    names: &Names<'_>,
     details: Details,
     in_flight_oldest_ns: u64,
 ) -> GroupTotal {
@@ -390,7 +430,7 @@ mod tests {
     fn a_commit_that_its_thread_has_half_recorded_counts_in_one_tick() {
         let recorders = [Recorder::new([0], false)];
         let group = &recorders[0].groups[0];
-        let names = [Names { group: "g".to_owned(), classes: vec![] }];
+        let names = [Names { group: "g".to_owned(), classes: vec![], intake: None }];
         let (_notices, told) = Notices::new();
         let intervals = RefCell::new(Vec::new());
         let emit = |event| {
@@ -402,11 +442,11 @@ mod tests {
         group.commit(1000, 1, 1);
         // In the histogram, and not counted yet: the thread was interrupted in between.
         group.latency.record(1000);
-        reporter.interval(TICK_NS, false);
-        reporter.tick(2 * TICK_NS);
+        reporter.interval(TICK_NS, 1, false);
+        reporter.tick(2 * TICK_NS, 1);
         group.commit(1000, 1, 1);
         group.commit(1000, 1, 1);
-        reporter.interval(3 * TICK_NS, false);
+        reporter.interval(3 * TICK_NS, 1, false);
         let intervals = intervals.borrow();
         assert_eq!(intervals[0].ticks, [2]);
         assert_eq!(intervals[1].ticks, [0, 2]);

@@ -1,25 +1,23 @@
-//! One trial from plan to last event: build, connect, warm up, measure, stop. Reads like the table
+//! One trial from plan to last event: build, connect, warm up, measure, drain, stop. Reads like the table
 //! of contents of this crate.
 
 use crate::blocking::BlockingWorker;
+use crate::build::{Built, Seats, build, lanes, recorders, seats, tell_examples, worker_count};
 use crate::control::{Control, Lane};
-use crate::endpoint::Endpoint;
-use crate::example::{CLASSES_MAX, Classes, classes, examples};
 use crate::hlog::Hlog;
 use crate::notice::Notices;
+use crate::open::Ending;
 use crate::poller::Epoll;
 use crate::recorder::Recorder;
 use crate::report::{Names, Reporter, TICK_NS};
-use crate::session::Shape;
 use crate::worker::Worker;
 use crate::{cancel, check, machine};
 use dyno_core::clock::{Clock, MonotonicClock};
-use dyno_core::driver::{Driver, DriverKind, Session};
+use dyno_core::driver::DriverKind;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
-use dyno_core::plan::{Group, Plan, SCHEMA_VERSION};
-use dyno_core::workload::{Order, Statement, Workload, WorkloadKind};
-use std::sync::Arc;
+use dyno_core::plan::{Plan, SCHEMA_VERSION};
+use dyno_core::workload::WorkloadKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
@@ -28,6 +26,8 @@ use std::time::Duration;
 const CONNECTS_MAX: usize = 64;
 /// With nobody connected for this long, the start waits no longer.
 const START_PATIENCE_NS: u64 = 30_000_000_000;
+/// How often the reporter looks whether the backlogs are worked off.
+const DRAIN_LOOK_NS: u64 = 2_000_000;
 /// Longest sleep of the reporter: bounds how late a signal is noticed.
 const SLEEP_MAX: Duration = Duration::from_millis(10);
 /// Files that a blocking session may hold: SQLite has the database, its log or journal, a temporary
@@ -35,23 +35,6 @@ const SLEEP_MAX: Duration = Duration::from_millis(10);
 const FILES_A_SESSION: usize = 4;
 /// A session's stack; drivers need little, and thousands must fit.
 const STACK_BYTES: usize = 512 * 1024;
-
-/// How a group's sessions are driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nature {
-    Network,
-    Thread { in_process: bool },
-}
-
-/// A group's parts, built and owned for the whole trial.
-struct Built {
-    workload: Box<dyn Workload>,
-    driver: Box<dyn Driver>,
-    statements: Arc<[Statement]>,
-    endpoint: Option<Endpoint>,
-    nature: Nature,
-    classes: Classes,
-}
 
 /// Runs a trial. `interrupted` ends it early when it becomes true; the result says whether it did.
 ///
@@ -67,12 +50,7 @@ pub fn run(
 ) -> Result<bool> {
     check::run(plan)?;
     machine::pin(&plan.cpus)?;
-    let mut classes_left = CLASSES_MAX;
-    let built = plan
-        .groups
-        .iter()
-        .map(|group| build(plan, group, drivers, workloads, &mut classes_left))
-        .collect::<Result<Vec<Built>>>()?;
+    let built = build(plan, drivers, workloads)?;
     let (network, threads) = seats(plan, &built);
     let descriptors = network.len() + FILES_A_SESSION * threads.len();
     machine::allow_descriptors((network.len() + threads.len()) as u64, descriptors as u64)?;
@@ -86,7 +64,7 @@ pub fn run(
         cpus: plan.cpus.clone(),
         clock_read_ns: MonotonicClock.read_cost_ns(),
     });
-    tell_examples(plan, &built, drivers, emit);
+    tell_examples(plan, &built, emit);
     let lanes = lanes(plan, &built);
     let mut parts = vec![Vec::new(); workers];
     for (place, seat) in network.into_iter().enumerate() {
@@ -96,118 +74,6 @@ pub fn run(
     let trial =
         Trial { plan, built: &built, lanes: &lanes, recorders: &recorders, interrupted, emit };
     trial.drive(&parts, &threads)
-}
-
-fn build(
-    plan: &Plan,
-    group: &Group,
-    drivers: &[&DriverKind],
-    workloads: &[&WorkloadKind],
-    classes_left: &mut usize,
-) -> Result<Built> {
-    let inside =
-        |error: Error| Error { what: format!("groups.{}: {}", group.name, error.what), ..error };
-    let target = &plan.targets[&group.target];
-    let driver_kind = drivers.iter().find(|kind| kind.name == target.driver).ok_or_else(|| {
-        let known: Vec<&str> = drivers.iter().map(|kind| kind.name).collect();
-        Error::new(
-            Kind::Plan,
-            format!("targets.{}: there is no driver {}", group.target, target.driver),
-        )
-        .hint(format!("this engine has {}", known.join(", ")))
-    })?;
-    let workload_kind =
-        workloads.iter().find(|kind| kind.name == group.workload).ok_or_else(|| {
-            let known: Vec<&str> = workloads.iter().map(|kind| kind.name).collect();
-            inside(
-                Error::new(Kind::Plan, format!("there is no workload {}", group.workload))
-                    .hint(format!("this engine has {}", known.join(", "))),
-            )
-        })?;
-    let workload = (workload_kind.build)(&Order {
-        options: &group.options,
-        dialect: driver_kind.dialect,
-        seed: plan.seed,
-        sessions: group.sessions,
-    })
-    .map_err(inside)?;
-    let statements: Arc<[Statement]> = workload.statements().into();
-    let driver = (driver_kind.build)(target, Arc::clone(&statements)).map_err(inside)?;
-    let (endpoint, nature) = match driver.session(0).map_err(inside)? {
-        Session::Wire(_) => (Some(Endpoint::resolve(target).map_err(inside)?), Nature::Network),
-        Session::Timed(_) => (None, Nature::Network),
-        Session::Blocking(_) => (None, Nature::Thread { in_process: driver.in_process() }),
-    };
-    let classes = classes(&statements, classes_left);
-    Ok(Built { workload, driver, statements, endpoint, nature, classes })
-}
-
-fn tell_examples(
-    plan: &Plan,
-    built: &[Built],
-    drivers: &[&DriverKind],
-    emit: &(dyn Fn(Event) + Sync),
-) {
-    for (group, parts) in plan.groups.iter().zip(built) {
-        let driver = &plan.targets[&group.target].driver;
-        let Some(kind) = drivers.iter().find(|kind| kind.name == driver) else { continue };
-        for (class, sql) in examples(&*parts.workload, &parts.statements, kind.dialect) {
-            emit(Event::Statement { group: group.name.clone(), class, sql });
-        }
-    }
-}
-
-fn lanes<'a>(plan: &Plan, built: &'a [Built]) -> Vec<Lane<'a>> {
-    let lane = |(number, (group, parts)): (usize, (&Group, &'a Built))| Lane {
-        shape: Shape {
-            group: number,
-            sessions: group.sessions,
-            period_ns: group.arrivals.as_ref().map(|a| 1e9 / a.steps[0].from_per_s),
-            deadline_ns: (group.deadline_s * 1e9) as u64,
-            retries: group.retries,
-            seed: plan.seed,
-            workload: &*parts.workload,
-            kinds: parts.statements.iter().map(|statement| statement.kind).collect(),
-            class_of: parts.classes.of.clone(),
-        },
-        driver: &*parts.driver,
-        endpoint: parts.endpoint.as_ref(),
-    };
-    plan.groups.iter().zip(built).enumerate().map(lane).collect()
-}
-
-type Seats = Vec<(usize, u32)>;
-
-/// Sessions (group, number) for network workers, and those with a thread each.
-fn seats(plan: &Plan, built: &[Built]) -> (Seats, Seats) {
-    let all = plan.groups.iter().enumerate();
-    let all = all.flat_map(|(group, g)| (0..g.sessions).map(move |number| (group, number)));
-    all.partition(|&(group, _)| built[group].nature == Nature::Network)
-}
-
-fn worker_count(plan: &Plan, sessions: usize) -> usize {
-    let wanted = match (plan.workers as usize, plan.cpus.len()) {
-        (0, 0) => machine::cpus_usable(),
-        (0, cpus) => cpus,
-        (workers, _) => workers,
-    };
-    wanted.min(sessions)
-}
-
-/// One for each load thread: network workers first.
-fn recorders(built: &[Built], parts: &[Seats], threads: &Seats) -> Vec<Recorder> {
-    let recorder = |serves: &dyn Fn(usize) -> bool, in_process: bool| {
-        let classes = built.iter().enumerate();
-        let classes = classes.map(|(g, b)| if serves(g) { b.classes.names.len() } else { 0 });
-        Recorder::new(classes, in_process)
-    };
-    let network = parts
-        .iter()
-        .map(|seats| recorder(&|group| seats.iter().any(|seat| seat.0 == group), false));
-    let threads = threads.iter().map(|&(group, _)| {
-        recorder(&|g| g == group, built[group].nature == Nature::Thread { in_process: true })
-    });
-    network.chain(threads).collect()
 }
 
 /// A trial with everything built.
@@ -226,7 +92,7 @@ impl Trial<'_> {
         let (control, cancels) = Control::new(self.plan.groups.len());
         let (notices, told) = Notices::new();
         let load_ended = AtomicBool::new(false);
-        let names: Vec<Names> = self
+        let names: Vec<Names<'_>> = self
             .plan
             .groups
             .iter()
@@ -234,6 +100,7 @@ impl Trial<'_> {
             .map(|(group, built)| Names {
                 group: group.name.clone(),
                 classes: built.classes.names.clone(),
+                intake: built.intake.as_ref(),
             })
             .collect();
         std::thread::scope(|scope| {
@@ -251,10 +118,14 @@ impl Trial<'_> {
             let measure_ns = origin_ns + (self.plan.warmup_s * 1e9) as u64;
             let end_ns = measure_ns + (self.plan.duration_s * 1e9) as u64;
             let start_unix_s = machine::unix_s();
+            let intakes = || self.built.iter().filter_map(|built| built.intake.as_ref());
+            intakes().for_each(|intake| intake.open(measure_ns, end_ns));
+            let drain_s = if intakes().next().is_some() { self.plan.drain_s } else { 0.0 };
+            let drain_end_ns = end_ns + (drain_s * 1e9) as u64;
             let mut reporter =
                 Reporter::new(&names, self.recorders, &told, self.emit, (origin_ns, measure_ns));
             reporter.log_to(Hlog::create(&self.plan.directory.join("latency.hlog"), start_unix_s));
-            control.go(origin_ns, measure_ns, end_ns);
+            control.go(origin_ns, measure_ns, drain_end_ns);
             if !self.interrupted.load(Ordering::Relaxed) {
                 (self.emit)(Event::Ready {
                     connect_s: (origin_ns - connecting_ns) as f64 / 1e9,
@@ -272,8 +143,13 @@ impl Trial<'_> {
                 finished = self.report(&mut reporter, measure_ns, end_ns, interval_ns);
             }
             let closing = reporter.close();
+            if finished {
+                self.drain(&mut reporter, drain_end_ns);
+            }
             control.stop();
-            self.built.iter().for_each(|built| built.driver.stop());
+            let backends = self.built.iter().flat_map(|built| &built.backends);
+            backends.for_each(|backend| backend.driver.stop());
+            let stopped_ns = clock.now_ns();
             let mut failure = None;
             for handle in handles {
                 match handle.join() {
@@ -287,7 +163,14 @@ impl Trial<'_> {
                 }
             }
             load_ended.store(true, Ordering::Release);
-            reporter.finish(&closing, notices.dropped(), !finished);
+            let ending = if finished {
+                Ending { end_ns, stopped_ns: stopped_ns.max(end_ns) }
+            } else {
+                // What fell due while the threads were ending may have begun.
+                let now_ns = clock.now_ns();
+                Ending { end_ns: now_ns.min(end_ns), stopped_ns: now_ns }
+            };
+            reporter.finish(&closing, ending, notices.dropped(), !finished);
             failure.map_or(Ok(!finished), Err)
         })
     }
@@ -417,23 +300,42 @@ impl Trial<'_> {
             if interval_end_ns + TICK_NS / 2 > end_ns {
                 interval_end_ns = end_ns;
             }
-            let mut tick_ns = interval_start_ns + TICK_NS;
-            while tick_ns + TICK_NS / 2 <= interval_end_ns {
-                if !self.sleep_until(tick_ns) {
-                    reporter.interval(clock.now_ns(), true);
+            // Ticks of the interval; a rest shorter than half a tick belongs to the last one.
+            let length_ns = interval_end_ns - interval_start_ns;
+            let ticks = ((length_ns + TICK_NS / 2) / TICK_NS).max(1);
+            let mut told = 0;
+            while told + 1 < ticks {
+                let finished = self.sleep_until(interval_start_ns + (told + 1) * TICK_NS);
+                let now_ns = clock.now_ns();
+                let passed = (now_ns.saturating_sub(interval_start_ns) / TICK_NS).min(ticks - 1);
+                if !finished {
+                    reporter.interval(now_ns, passed.saturating_sub(told) + 1, true);
                     return false;
                 }
-                reporter.tick(clock.now_ns());
-                tick_ns += TICK_NS;
+                reporter.tick(now_ns, passed - told);
+                told = passed;
             }
             let finished = self.sleep_until(interval_end_ns);
-            reporter.interval(clock.now_ns(), !finished || interval_end_ns == end_ns);
+            let is_edge = !finished || interval_end_ns == end_ns;
+            reporter.interval(clock.now_ns(), ticks - told, is_edge);
             if !finished {
                 return false;
             }
             interval_start_ns = interval_end_ns;
         }
         true
+    }
+
+    /// Lets the load threads work off the backlogs of open loops: until nothing is left, until
+    /// `until_ns`, or until a signal. Closed loops go on as before and count nowhere, so that what
+    /// was due under their load is also served under it.
+    fn drain<W: std::io::Write>(&self, reporter: &mut Reporter<'_, W>, until_ns: u64) {
+        while MonotonicClock.now_ns() < until_ns && !reporter.is_drained() {
+            if !self.sleep_until(until_ns.min(MonotonicClock.now_ns() + DRAIN_LOOK_NS)) {
+                break;
+            }
+            reporter.tell_notices();
+        }
     }
 
     fn sleep_until(&self, until_ns: u64) -> bool {

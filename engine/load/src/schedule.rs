@@ -115,11 +115,8 @@ mod tests {
 
     #[test]
     fn a_pause_is_skipped_and_an_end_is_never_passed() {
-        let schedule = Schedule::new(&[
-            step(1.0, 10.0, 10.0),
-            step(2.0, 0.0, 0.0),
-            step(1.0, 10.0, 0.0),
-        ]);
+        let schedule =
+            Schedule::new(&[step(1.0, 10.0, 10.0), step(2.0, 0.0, 0.0), step(1.0, 10.0, 0.0)]);
         // The arrival at position 10 belongs behind the pause.
         assert_eq!(schedule.at_s(10.0), 3.0);
         assert_eq!(schedule.position(2.5), 10.0);

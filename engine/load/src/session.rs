@@ -3,12 +3,16 @@
 //!
 //! Counting rules: only committed transactions enter throughput and latency, from the first
 //! attempt's start to the answer to the last operation. A failed attempt is counted under its code.
+//! In an open loop a transaction also has a response time, from the moment it was due.
 
+use crate::expect;
+use crate::intake::{Arrival, Intake};
 use crate::notice::{Notice, Notices};
-use crate::recorder::GroupRecorder;
+use crate::recorder::{GroupRecorder, OpenRecorder};
+use crate::think::Think;
 use dyno_core::driver::{Reply, ServerError};
 use dyno_core::rng::Rng;
-use dyno_core::workload::{Kind, Op, Transaction, Workload};
+use dyno_core::workload::{Kind, Op, Statement, Transaction, Workload};
 
 /// First wait before a retry; doubles with each one.
 pub const BACKOFF_FIRST_NS: u64 = 1_000_000;
@@ -25,10 +29,10 @@ const JITTER: u64 = 0x6a69_7474_6572;
 pub struct Shape<'a> {
     /// Number of the group in the plan.
     pub group: usize,
-    /// Sessions of the group.
-    pub sessions: u32,
-    /// Nanoseconds from one arrival of the group to the next; none: as fast as answers come.
-    pub period_ns: Option<f64>,
+    /// Open loop: where transactions come from; none: as fast as answers come.
+    pub intake: Option<&'a Intake>,
+    /// Closed loop: the pause after each transaction.
+    pub think: Option<Think>,
     /// Oldest age of a transaction.
     pub deadline_ns: u64,
     /// Attempts after the first.
@@ -37,8 +41,10 @@ pub struct Shape<'a> {
     pub seed: u64,
     /// What is sent.
     pub workload: &'a dyn Workload,
-    /// Kind of each statement.
-    pub kinds: Vec<Kind>,
+    /// Its statements.
+    pub statements: &'a [Statement],
+    /// Whether any of them expects something of its answer.
+    pub checks_answers: bool,
     /// Histogram of each statement, an index into [`GroupRecorder::classes`].
     pub class_of: Vec<u8>,
 }
@@ -63,6 +69,8 @@ pub enum Step {
     Rollback,
     /// Call [`Session::woken`] at this time.
     Wait(u64),
+    /// Nothing will fall due any more; see [`Session::reconsider`].
+    Rest,
     /// The connection is of no more use: close it and connect again.
     Reconnect(String),
 }
@@ -71,8 +79,12 @@ pub enum Step {
 enum State {
     /// No transaction; not started, or without a connection.
     Idle,
-    /// Waiting for the due time of the next arrival.
+    /// Waiting for the due time of its arrival.
     Pacing,
+    /// Pausing before the next transaction.
+    Thinking,
+    /// All arrivals are taken.
+    Resting,
     /// An operation is at the server.
     InFlight,
     /// A `ROLLBACK` is at the server; afterwards the same transaction again, or the next.
@@ -89,8 +101,12 @@ pub struct Session {
     op: u32,
     /// Transactions composed so far: the number of the next one.
     composed: u64,
-    arrivals: u64,
-    origin_ns: u64,
+    /// The arrival under way or waited for.
+    arrival: Option<Arrival>,
+    /// Whether the session was free when the arrival fell due.
+    was_awaited: bool,
+    /// When it wants to be woken.
+    wake_ns: u64,
     first_ns: u64,
     attempt_ns: u64,
     op_ns: u64,
@@ -109,8 +125,9 @@ impl Session {
             attempt: 0,
             op: 0,
             composed: 0,
-            arrivals: 0,
-            origin_ns: 0,
+            arrival: None,
+            was_awaited: false,
+            wake_ns: 0,
             first_ns: 0,
             attempt_ns: 0,
             op_ns: 0,
@@ -139,45 +156,113 @@ impl Session {
     /// Start of the first attempt of the transaction under way.
     pub fn under_way_since_ns(&self) -> Option<u64> {
         match self.state {
-            State::Idle | State::Pacing => None,
+            State::Idle | State::Pacing | State::Thinking | State::Resting => None,
             State::InFlight | State::BackingOff => Some(self.first_ns),
             // The transaction is over when it will not be tried again; its ROLLBACK counts anew.
             State::RollingBack { again } => Some(if again { self.first_ns } else { self.op_ns }),
         }
     }
 
-    /// The load begins, with the session connected; arrivals count from `origin_ns`.
-    pub fn start(&mut self, now_ns: u64, origin_ns: u64, shape: &Shape<'_>) -> Step {
-        self.origin_ns = origin_ns;
-        self.next(now_ns, shape)
+    /// The load begins with the session connected, or it is connected again.
+    pub fn begin(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+        match shape.intake {
+            Some(intake) => self.next_arrival(now_ns, intake, shape),
+            None => self.compose_next(shape),
+        }
     }
 
-    /// The connection was made again.
-    pub fn reconnected(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
-        self.next(now_ns, shape)
-    }
-
-    /// The next transaction: composed now, due now or later.
+    /// A transaction has ended: the next one, now or later.
     #[inline]
     fn next(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
-        self.transaction.clear();
-        // Each group draws its own transactions, also from the same workload and seed.
-        let session = (shape.group as u32) << 24 | self.number;
-        shape.workload.fill(session, self.composed, &mut self.transaction);
-        assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
+        if let Some(intake) = shape.intake {
+            return self.next_arrival(now_ns, intake, shape);
+        }
+        if let Some(think) = &shape.think {
+            self.state = State::Thinking;
+            return self.wait(now_ns + think.pause_ns(self.id(shape), self.composed));
+        }
+        self.compose_next(shape)
+    }
+
+    /// The session among those of all groups: each group draws its own numbers, also from the same
+    /// workload and seed.
+    fn id(&self, shape: &Shape<'_>) -> u32 {
+        (shape.group as u32) << 24 | self.number
+    }
+
+    #[inline]
+    fn compose_next(&mut self, shape: &Shape<'_>) -> Step {
+        let index = self.composed;
         self.composed += 1;
+        self.compose(self.id(shape), index, shape);
+        self.begin_attempt()
+    }
+
+    #[inline]
+    fn compose(&mut self, session: u32, index: u64, shape: &Shape<'_>) {
+        self.transaction.clear();
+        shape.workload.fill(session, index, &mut self.transaction);
+        assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
         self.attempt = 0;
-        if let Some(period_ns) = shape.period_ns {
-            let arrival = u64::from(self.number) + self.arrivals * u64::from(shape.sessions);
-            self.arrivals += 1;
-            // A rate of one in centuries is due never, not at once.
-            let due_ns = self.origin_ns.saturating_add((arrival as f64 * period_ns) as u64);
-            if due_ns > now_ns {
-                self.state = State::Pacing;
-                return Step::Wait(due_ns);
-            }
+    }
+
+    fn next_arrival(&mut self, now_ns: u64, intake: &Intake, shape: &Shape<'_>) -> Step {
+        let Some(arrival) = intake.claim() else {
+            self.state = State::Resting;
+            return Step::Rest;
+        };
+        self.take(now_ns, arrival, shape)
+    }
+
+    /// The arrival is this session's. What it sends depends on the arrival, not on the session.
+    fn take(&mut self, now_ns: u64, arrival: Arrival, shape: &Shape<'_>) -> Step {
+        self.compose((shape.group as u32) << 24, arrival.number, shape);
+        self.arrival = Some(arrival);
+        self.was_awaited = arrival.due_ns > now_ns;
+        if self.was_awaited {
+            self.state = State::Pacing;
+            return self.wait(arrival.due_ns);
         }
         self.begin_attempt()
+    }
+
+    fn wait(&mut self, until_ns: u64) -> Step {
+        self.wake_ns = until_ns;
+        Step::Wait(until_ns)
+    }
+
+    /// Whether it waits for a moment that has come by `now_ns`. A wait may be replaced by an earlier
+    /// one ([`reconsider`](Self::reconsider)): the later wake-up then finds nothing to do.
+    #[inline]
+    pub fn is_due(&self, now_ns: u64) -> bool {
+        matches!(self.state, State::Pacing | State::Thinking | State::BackingOff)
+            && self.wake_ns <= now_ns
+    }
+
+    /// Number of the arrival that it waits for; `u64::MAX` when it rests. None: it does not wait for
+    /// an arrival.
+    pub fn awaits(&self) -> Option<u64> {
+        match (self.state, self.arrival) {
+            (State::Pacing, Some(arrival)) => Some(arrival.number),
+            (State::Resting, _) => Some(u64::MAX),
+            _ => None,
+        }
+    }
+
+    /// An earlier arrival than the one it [`awaits`](Self::awaits) was given back: takes that one.
+    pub fn reconsider(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+        match (shape.intake, self.arrival.take()) {
+            (Some(intake), Some(held)) => self.take(now_ns, intake.exchange(held), shape),
+            (Some(intake), None) => self.next_arrival(now_ns, intake, shape),
+            (None, _) => unreachable!("a closed loop waits for no arrival"),
+        }
+    }
+
+    /// The load has ended: the arrival that it holds without an answer counts as left.
+    pub fn leave(&mut self, shape: &Shape<'_>) {
+        if let (Some(intake), Some(arrival)) = (shape.intake, self.arrival.take()) {
+            intake.give_back(arrival);
+        }
     }
 
     #[inline]
@@ -191,12 +276,15 @@ impl Session {
 
     /// The operation (or `ROLLBACK`) leaves now.
     #[inline]
-    pub fn sent(&mut self, now_ns: u64) {
+    pub fn sent(&mut self, now_ns: u64, open: &OpenRecorder) {
         self.op_ns = now_ns;
         if self.op == 0 && self.state == State::InFlight {
             self.attempt_ns = now_ns;
             if self.attempt == 0 {
                 self.first_ns = now_ns;
+                if let Some(arrival) = self.arrival {
+                    open.begin(arrival, now_ns, self.was_awaited);
+                }
             }
         }
     }
@@ -205,6 +293,7 @@ impl Session {
     pub fn woken(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         match self.state {
             State::Pacing => self.begin_attempt(),
+            State::Thinking => self.compose_next(shape),
             State::BackingOff if now_ns >= self.first_ns + shape.deadline_ns => {
                 self.give_up_late(now_ns, books);
                 self.next(now_ns, shape)
@@ -213,7 +302,7 @@ impl Session {
                 books.recorder.retries.add(1);
                 self.begin_attempt()
             }
-            State::Idle | State::InFlight | State::RollingBack { .. } => {
+            State::Idle | State::Resting | State::InFlight | State::RollingBack { .. } => {
                 unreachable!("woken without having asked for it")
             }
         }
@@ -234,6 +323,11 @@ impl Session {
         if let Some(error) = reply.error {
             return self.refused(now_ns, &error, books, shape);
         }
+        if shape.checks_answers
+            && let Some(breach) = expect::breach(self.statement(shape), &reply)
+        {
+            return self.refused(now_ns, &breach, books, shape);
+        }
         self.rows += reply.rows;
         let operations = self.transaction.ops.len();
         self.answered_ns.push(now_ns.saturating_sub(self.op_ns));
@@ -247,7 +341,14 @@ impl Session {
         }
         let latency_ns = now_ns.saturating_sub(self.first_ns);
         books.recorder.commit(latency_ns, operations as u64, self.rows);
+        if let Some(arrival) = self.arrival.take() {
+            books.recorder.open.commit(arrival, now_ns);
+        }
         self.next(now_ns, shape)
+    }
+
+    fn statement<'a>(&self, shape: &Shape<'a>) -> &'a Statement {
+        &shape.statements[usize::from(self.transaction.ops[self.op as usize].statement)]
     }
 
     fn rolled_back(
@@ -259,7 +360,9 @@ impl Session {
         shape: &Shape<'_>,
     ) -> Step {
         if let Some(error) = reply.error {
-            books.recorder.failed.add(u64::from(again));
+            if again {
+                self.give_up(now_ns, false, books);
+            }
             self.state = State::Idle;
             return Step::Reconnect(format!("ROLLBACK refused: {} {}", error.code, error.message));
         }
@@ -281,7 +384,7 @@ impl Session {
         if again {
             self.attempt += 1;
         } else {
-            books.recorder.failed.add(1);
+            self.give_up(now_ns, late, books);
         }
         if !error.rolled_back && self.has_begin(shape) {
             self.state = State::RollingBack { again };
@@ -292,7 +395,8 @@ impl Session {
 
     fn has_begin(&self, shape: &Shape<'_>) -> bool {
         self.transaction.ops.first().is_some_and(|op| {
-            matches!(shape.kinds[usize::from(op.statement)], Kind::BeginRead | Kind::BeginWrite)
+            let kind = shape.statements[usize::from(op.statement)].kind;
+            matches!(kind, Kind::BeginRead | Kind::BeginWrite)
         })
     }
 
@@ -302,13 +406,12 @@ impl Session {
         let doublings = (self.attempt - 1).min(16);
         let full_ns = (BACKOFF_FIRST_NS << doublings).min(BACKOFF_MAX_NS);
         let index = self.composed << 8 | u64::from(self.attempt & 255);
-        let session = (shape.group as u32) << 24 | self.number;
-        let jitter_ns =
-            Rng::for_transaction(shape.seed ^ JITTER, session, index).below(full_ns / 2);
+        let mut rng = Rng::for_transaction(shape.seed ^ JITTER, self.id(shape), index);
+        let jitter_ns = rng.below(full_ns / 2);
         self.state = State::BackingOff;
         // Never sleeps past the deadline: it is noticed when it comes.
         let deadline_ns = self.first_ns + shape.deadline_ns;
-        Step::Wait((now_ns + full_ns - jitter_ns).min(deadline_ns.max(now_ns)))
+        self.wait((now_ns + full_ns - jitter_ns).min(deadline_ns.max(now_ns)))
     }
 
     /// Whether the transaction's deadline has passed while the server owes an answer: the worker
@@ -334,24 +437,29 @@ impl Session {
         let age_ns = now_ns.saturating_sub(self.first_ns);
         let message = format!("no commit within the deadline ({:.3} s)", age_ns as f64 / 1e9);
         self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, books);
+        self.give_up(now_ns, true, books);
+    }
+
+    /// The transaction will not be tried again.
+    fn give_up(&mut self, now_ns: u64, was_late: bool, books: Books<'_>) {
         books.recorder.failed.add(1);
+        if let Some(arrival) = self.arrival.take() {
+            books.recorder.open.give_up(arrival, now_ns, was_late);
+        }
     }
 
     /// The connection broke. A transaction under way failed.
-    pub fn lost(&mut self, now_ns: u64, cause: &str, books: Books<'_>) {
+    pub fn lost(&mut self, now_ns: u64, cause: &str, books: Books<'_>, shape: &Shape<'_>) {
         if matches!(
             self.state,
             State::InFlight | State::BackingOff | State::RollingBack { again: true }
         ) {
             let age_ns = now_ns.saturating_sub(self.attempt_ns);
             self.count_failure(now_ns, CODE_LOST, cause, age_ns, books);
-            books.recorder.failed.add(1);
+            self.give_up(now_ns, false, books);
         }
-        if self.state == State::Pacing {
-            // It has not begun: the same arrival waits for the next connection.
-            self.composed -= 1;
-            self.arrivals -= 1;
-        }
+        // An arrival that has not begun is for whoever comes first.
+        self.leave(shape);
         self.state = State::Idle;
     }
 

@@ -7,8 +7,10 @@ use std::collections::BinaryHeap;
 /// Why a seat is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The session asked to be woken, or a timed answer is due.
+    /// The session asked to be woken.
     Wake,
+    /// A timed answer is due.
+    Answer,
     /// Its transaction may be too old.
     Deadline,
     /// Time to connect (again).

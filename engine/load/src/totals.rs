@@ -1,7 +1,7 @@
 //! Everything counted up to a moment, over all load threads: two of them give an interval.
 
 use crate::machine;
-use crate::recorder::{GroupRecorder, LiveHistogram, Recorder};
+use crate::recorder::{GroupRecorder, LiveHistogram, OpenRecorder, Recorder};
 use dyno_core::histogram::Histogram;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -40,6 +40,12 @@ pub struct GroupTotals {
     pub failed: u64,
     /// Sessions without a connection.
     pub lost: u32,
+    /// Open loop: arrivals begun.
+    pub begun: u64,
+    /// Open loop: arrivals begun that fell due in the measured phase.
+    pub begun_measured: u64,
+    /// Open loop: from due time to the answer to the commit.
+    pub response: Histogram,
 }
 
 /// One group's parts that only count where the measured phase begins and ends.
@@ -69,6 +75,11 @@ impl Totals {
 
 impl GroupTotals {
     fn read(recorders: &[Recorder], group: usize) -> Self {
+        let of = |live: fn(&OpenRecorder) -> &LiveHistogram| {
+            histogram(recorders, move |recorder| Some(live(&recorder.groups[group].open)))
+        };
+        let mut response = of(|open| &open.response);
+        response.merge(&of(|open| &open.early_response));
         let sum = |counter: fn(&GroupRecorder) -> u64| {
             recorders.iter().map(|recorder| counter(&recorder.groups[group])).sum()
         };
@@ -78,6 +89,9 @@ impl GroupTotals {
             errors: sum(|group| group.errors.get()),
             retries: sum(|group| group.retries.get()),
             failed: sum(|group| group.failed.get()),
+            begun: sum(|group| group.open.begun.get()),
+            begun_measured: sum(|group| group.open.begun_measured.get()),
+            response,
             lost: u32::try_from(sum(|group| group.lost.get())).unwrap_or(u32::MAX),
             latency: histogram(recorders, |recorder| Some(&recorder.groups[group].latency)),
         }

@@ -30,6 +30,9 @@ const ARENA: usize = 1024 * 1024;
 const WAIT_MAX_NS: u64 = 20_000_000;
 /// Longest wait before the load begins: bounds how late it begins.
 const START_WAIT_MAX_NS: u64 = 1_000_000;
+/// Timers carried out before sockets are looked at again: a burst of arrivals must not keep answers
+/// from being stamped.
+const TIMERS_A_TURN: usize = 64;
 /// At the end, statements older than this are cancelled at the server: closing alone might leave
 /// them running.
 const CANCEL_AGE_NS: u64 = 1_000_000_000;
@@ -59,6 +62,14 @@ pub struct Worker<'a, C, P> {
     pub(crate) now_ns: u64,
     pub(crate) origin_ns: Option<u64>,
     measure_ns: u64,
+    open: Vec<OpenGroup>,
+}
+
+/// A group of this worker with an intake.
+struct OpenGroup {
+    group: usize,
+    /// How many arrivals had been given back when its sessions were last looked through.
+    given_back: u64,
 }
 
 impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
@@ -78,6 +89,11 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         seats: &[(usize, u32)],
         connects_max: usize,
     ) -> Self {
+        let mut groups: Vec<usize> = seats.iter().map(|seat| seat.0).collect();
+        groups.dedup();
+        groups.sort_unstable();
+        groups.dedup();
+        let open = groups.into_iter().filter(|&group| lanes[group].shape.intake.is_some());
         Self {
             clock,
             poller,
@@ -98,6 +114,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             now_ns: clock.now_ns(),
             origin_ns: None,
             measure_ns: 0,
+            open: open.map(|group| OpenGroup { group, given_back: 0 }).collect(),
         }
     }
 
@@ -133,20 +150,44 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     /// The session, connected, starts or goes on.
     pub(crate) fn begin(&mut self, index: u32) {
-        let Some(origin_ns) = self.origin_ns else { return };
+        if self.origin_ns.is_none() {
+            return;
+        }
         let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[index as usize];
-        let shape = &self.lanes[seat.group].shape;
-        let step = if seat.has_begun {
-            seat.session.reconnected(now_ns, shape)
-        } else {
-            seat.has_begun = true;
-            seat.session.start(now_ns, origin_ns, shape)
-        };
+        seat.has_begun = true;
+        let step = seat.session.begin(now_ns, &self.lanes[seat.group].shape);
         self.perform(index, step);
     }
 
+    /// Arrivals that were given back go to sessions that wait for later ones, the last one's first.
+    fn pass_on_given_back(&mut self) {
+        for place in 0..self.open.len() {
+            let OpenGroup { group, given_back } = self.open[place];
+            let shape = &self.lanes[group].shape;
+            let Some(intake) = shape.intake else { continue };
+            if intake.given_back() == given_back {
+                continue;
+            }
+            self.open[place].given_back = intake.given_back();
+            let seats = self.seats.iter().enumerate();
+            let awaits = |(index, seat): (usize, &Seat)| {
+                (seat.group == group).then_some((seat.session.awaits()?, index as u32))
+            };
+            let mut waiting: Vec<(u64, u32)> = seats.filter_map(awaits).collect();
+            waiting.sort_unstable();
+            while let Some((held, index)) = waiting.pop()
+                && intake.has_before(held)
+            {
+                let now_ns = self.clock.now_ns();
+                let step = self.seats[index as usize].session.reconsider(now_ns, shape);
+                self.perform(index, step);
+            }
+        }
+    }
+
     fn turn(&mut self) -> Result<()> {
+        self.pass_on_given_back();
         // Timed sessions alone need no poll while answers are due at once.
         if self.instant.is_empty() || self.queue.has_sockets() {
             self.poll()?;
@@ -156,7 +197,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 self.timed_answer(seat);
             }
         }
-        while let Some(timer) = self.timers.take_due(self.now_ns) {
+        for _ in 0..TIMERS_A_TURN {
+            let Some(timer) = self.timers.take_due(self.now_ns) else { break };
             if self.seats[timer.seat as usize].era == timer.era {
                 self.on_timer(timer);
             }
@@ -216,6 +258,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             Step::Send => self.send_request(index),
             Step::Rollback => self.send_rollback(index),
             Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
+            Step::Rest => {}
             Step::Reconnect(cause) => {
                 self.connection_lost(index, Some(Error::new(Kind::Server, cause)));
             }
@@ -224,6 +267,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     fn send_request(&mut self, index: u32) {
         let seat = &mut self.seats[index as usize];
+        let open = &self.recorder.groups[seat.group].open;
         match &mut seat.line {
             Line::Wire(wire, link) => {
                 self.out.clear();
@@ -231,7 +275,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 wire.request(op, transaction, &mut self.out);
                 // The stamp is the last thing before the bytes leave.
                 self.now_ns = self.clock.now_ns();
-                seat.session.sent(self.now_ns);
+                seat.session.sent(self.now_ns, open);
                 let sent = link.send(&self.out);
                 self.after_send(index, sent);
             }
@@ -240,11 +284,11 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 let t_s = (self.now_ns as f64 - self.measure_ns as f64) / 1e9;
                 let (op, transaction) = seat.session.op();
                 let (delay, reply) = timed.execute(op, transaction, t_s);
-                seat.session.sent(self.now_ns);
+                seat.session.sent(self.now_ns, open);
                 *owed = Some(reply);
                 match delay.as_nanos() as u64 {
                     0 => self.instant.push_back(index),
-                    delay_ns => self.add_timer(index, self.now_ns + delay_ns, Cause::Wake),
+                    delay_ns => self.add_timer(index, self.now_ns + delay_ns, Cause::Answer),
                 }
             }
             Line::None => return,
@@ -255,7 +299,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     fn send_rollback(&mut self, index: u32) {
         let seat = &mut self.seats[index as usize];
         self.now_ns = self.clock.now_ns();
-        seat.session.sent(self.now_ns);
+        seat.session.sent(self.now_ns, &self.recorder.groups[seat.group].open);
         match &mut seat.line {
             Line::Wire(wire, _) => {
                 self.out.clear();
@@ -323,6 +367,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         let index = timer.seat;
         match timer.cause {
             Cause::Wake => self.on_wake(index),
+            Cause::Answer => self.timed_answer(index),
             Cause::Deadline => self.on_deadline(index),
             Cause::Connect => self.queue.push(index),
             Cause::ConnectTimeout => self.connect_timed_out(index),
@@ -332,8 +377,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     fn on_wake(&mut self, index: u32) {
         let books = self.books(self.seats[index as usize].group);
         let seat = &mut self.seats[index as usize];
-        if matches!(seat.line, Line::Timed(_, Some(_))) {
-            return self.timed_answer(index);
+        if !seat.session.is_due(self.now_ns) {
+            return;
         }
         let step = seat.session.woken(self.now_ns, books, &self.lanes[seat.group].shape);
         self.perform(index, step);
@@ -356,7 +401,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         seat.has_deadline_timer = false;
         if seat.session.expire(now_ns, books, shape) {
             if let Line::Wire(wire, _) = &seat.line {
-                self.control.cancel(seat.group, wire.cancel());
+                self.control.cancel(seat.group, seat.session.number(), wire.cancel());
             }
             self.close_and_connect(index);
         } else if seat.session.is_in_flight() {
@@ -381,9 +426,10 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             let age_ns =
                 seat.session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
             recorder.in_flight_oldest_ns.raise(age_ns);
+            seat.session.leave(&self.lanes[seat.group].shape);
             if let Line::Wire(wire, link) = &mut seat.line {
                 if age_ns > CANCEL_AGE_NS {
-                    self.control.cancel(seat.group, wire.cancel());
+                    self.control.cancel(seat.group, seat.session.number(), wire.cancel());
                 }
                 self.out.clear();
                 if seat.stage == Stage::Up {

@@ -1,0 +1,197 @@
+//! Closed loops: the next transaction when the last one has ended.
+
+use super::*;
+use crate::session::BACKOFF_MAX_NS;
+use dyno_core::plan::ThinkDistribution;
+use dyno_core::workload::Expect;
+
+#[test]
+fn a_closed_loop_sends_the_next_transaction_at_once() {
+    let outcome = simulate(&Setup::default(), &One, |_| (10 * MS, None));
+    let group = outcome.group();
+    // Answers at 10 ms, 20 ms ... 990 ms; the one due at the end is not waited for.
+    assert_eq!((group.committed(), group.operations.get(), group.rows.get()), (99, 99, 99));
+    assert_eq!(outcome.latency().mean_ns(), 10.0 * MS as f64);
+    assert_eq!(group.in_flight_oldest_ns.get(), 10 * MS - 1);
+    assert_eq!(outcome.class(0), 99);
+    assert_eq!(outcome.log.len(), 100);
+}
+
+#[test]
+fn a_transaction_lasts_from_its_first_request_to_the_answer_to_its_commit() {
+    let outcome = simulate(&Setup::default(), &Three, |call| match call.op.statement {
+        1 => (30 * MS, None),
+        _ => (5 * MS, None),
+    });
+    let group = outcome.group();
+    assert_eq!((group.committed(), group.operations.get()), (24, 72));
+    assert_eq!(outcome.latency().mean_ns(), 40.0 * MS as f64);
+    assert_eq!([0, 1, 2].map(|class| outcome.class(class)), [24, 24, 24]);
+    assert_eq!(group.in_flight_oldest_ns.get(), 40 * MS - 1);
+}
+
+#[test]
+fn a_retry_is_the_same_transaction_on_the_first_attempts_clock() {
+    // The first two writes deadlock; the server has rolled back.
+    let outcome = simulate(&Setup::default(), &Three, |call| {
+        assert!(call.op.statement != 1 || call.tx.values.len() == 1);
+        (MS, if call.number == 1 || call.number == 3 { refusal("1213", true, true) } else { None })
+    });
+    let group = outcome.group();
+    assert_eq!(outcome.codes, BTreeMap::from([("1213".to_owned(), 2)]));
+    assert_eq!((group.errors.get(), group.retries.get(), group.failed.get()), (2, 2, 0));
+    // begin 1 ms, write 1 ms, back off 0.5 to 1 ms; the same, back off 1 to 2 ms; then 3 ms.
+    let first_ms = outcome.latency().max_ns() as f64 / MS as f64;
+    assert!((8.5..10.1).contains(&first_ms), "{first_ms}");
+    // Only what committed counts.
+    assert_eq!(outcome.class(0), group.committed());
+    assert_eq!(group.operations.get(), 3 * group.committed());
+    assert_eq!(outcome.notices.len(), 1, "a code is told once: {:?}", outcome.notices);
+}
+
+#[test]
+fn retries_back_off_further_each_time_and_end() {
+    let setup = Setup { retries: 9, length_ns: 2 * SECOND, ..Setup::default() };
+    let outcome = simulate(&setup, &Three, |call| {
+        (MS, if call.op.statement == 1 { refusal("1213", true, true) } else { None })
+    });
+    let group = outcome.group();
+    assert_eq!(group.committed(), 0);
+    let begins: Vec<u64> = outcome
+        .sent()
+        .into_iter()
+        .filter(|request| request.1 == 0)
+        .map(|request| request.0)
+        .collect();
+    for (retry, pair) in begins[..10].windows(2).enumerate() {
+        let full_ns = (MS << retry).min(BACKOFF_MAX_NS);
+        let wait_ns = pair[1] - pair[0] - 2 * MS;
+        assert!(wait_ns > full_ns / 2 && wait_ns <= full_ns, "retry {retry}: {wait_ns}");
+    }
+    // Ten attempts a transaction, the last one without a wait behind it.
+    assert_eq!(begins[10] - begins[9], 2 * MS);
+    assert_eq!(group.failed.get(), group.errors.get() / 10);
+    // Each transaction had nine retries, but for the one that the end cut short.
+    let begun = group.retries.get() + group.failed.get();
+    assert!((begun..=begun + 1).contains(&(begins.len() as u64)));
+}
+
+#[test]
+fn an_error_that_is_not_retryable_rolls_back_and_goes_on() {
+    // Calls: begin, write (refused), then from the next transaction on all is well.
+    let outcome = simulate(&Setup::default(), &Three, |call| {
+        (MS, if call.number == 1 { refusal("1062", false, false) } else { None })
+    });
+    let group = outcome.group();
+    assert_eq!((group.errors.get(), group.retries.get(), group.failed.get()), (1, 0, 1));
+    assert_eq!(outcome.codes["1062"], 1);
+    // The ROLLBACK is answered at once: the next BEGIN leaves at 2 ms.
+    assert_eq!(&outcome.sent()[..4], [(0, 0), (MS, 1), (2 * MS, 0), (3 * MS, 1)]);
+    assert_eq!(outcome.latency().mean_ns(), 3.0 * MS as f64);
+}
+
+#[test]
+fn a_deadline_counts_at_least_its_age_and_the_session_works_on() {
+    let setup = Setup { deadline_ns: 100 * MS, ..Setup::default() };
+    // Call 3 of a connection hangs; the connection is given up and a new one begins.
+    let outcome = simulate(&setup, &One, |call| {
+        (if call.number == 3 { 3600 * SECOND } else { 10 * MS }, None)
+    });
+    let group = outcome.group();
+    let mut ages = Histogram::default();
+    group.error_latency.add_to(&mut ages);
+    // Each connection: three answers, then 100 ms of waiting: 130 ms.
+    assert_eq!(outcome.codes, BTreeMap::from([("deadline".to_owned(), 7)]));
+    assert_eq!((group.failed.get(), group.committed()), (7, 7 * 3 + 3));
+    assert_eq!(ages.mean_ns(), 100.0 * MS as f64);
+    assert_eq!(outcome.latency().mean_ns(), 10.0 * MS as f64);
+    assert_eq!(group.lost.get(), 0);
+}
+
+#[test]
+fn a_deadline_also_ends_retrying() {
+    let setup = Setup { deadline_ns: 50 * MS, retries: u32::MAX, ..Setup::default() };
+    let outcome = simulate(&setup, &Three, |call| {
+        (MS, if call.op.statement == 1 { refusal("40001", true, true) } else { None })
+    });
+    let group = outcome.group();
+    assert_eq!(group.committed(), 0);
+    assert!(outcome.codes["deadline"] >= 18, "{:?}", outcome.codes);
+    assert_eq!(group.failed.get(), outcome.codes["deadline"]);
+}
+
+#[test]
+fn the_same_seed_repeats_every_moment() {
+    let run = || {
+        let setup = Setup { sessions: 7, ..Setup::default() };
+        simulate(&setup, &Three, |call| {
+            (
+                MS + call.number % 3,
+                if call.number % 5 == 1 { refusal("1213", true, false) } else { None },
+            )
+        })
+        .log
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn a_session_thinks_after_each_transaction() {
+    let think = ThinkPlan { mean_s: 0.005, distribution: ThinkDistribution::Constant };
+    let setup = Setup { think: Some(think), ..Setup::default() };
+    // The third one fails: it is thought about as well.
+    let outcome = simulate(&setup, &One, |call| {
+        (10 * MS, if call.number == 2 { refusal("1062", false, false) } else { None })
+    });
+    let sent: Vec<u64> = outcome.sent().iter().map(|request| request.0 / MS).collect();
+    let expected: Vec<u64> = (0..67).map(|index| index * 15).collect();
+    assert_eq!(sent, expected);
+    assert_eq!((outcome.group().committed(), outcome.group().failed.get()), (65, 1));
+    assert_eq!(outcome.latency().mean_ns(), 10.0 * MS as f64);
+}
+
+#[test]
+fn a_session_that_thinks_and_loses_its_connection_goes_on_with_the_next_transaction() {
+    let think = ThinkPlan { mean_s: 0.09, distribution: ThinkDistribution::Constant };
+    let setup = Setup { think: Some(think), lost: Some((50 * MS, 0..1)), ..Setup::default() };
+    let outcome = simulate(&setup, &One, |_| (10 * MS, None));
+    assert_eq!(outcome.group().failed.get(), 0);
+    let indexes: Vec<&Value> = outcome.log.iter().map(|request| &request.values[1]).collect();
+    assert!(indexes.iter().enumerate().all(|(n, &index)| *index == Value::Int(n as i64)));
+    let second_ns = outcome.log[1].at_ns as u64;
+    assert!((50 * MS..=60 * MS).contains(&second_ns), "{second_ns}");
+}
+
+/// BEGIN, a read of which two rows are expected, COMMIT.
+struct Checked;
+
+impl Workload for Checked {
+    fn statements(&self) -> Vec<Statement> {
+        let mut statements = Three.statements();
+        statements[1].expect = Some(Expect { rows: Some(2..=2), affected: None });
+        statements
+    }
+    fn fill(&self, session: u32, index: u64, tx: &mut Transaction) {
+        Three.fill(session, index, tx);
+    }
+    fn changes_data(&self) -> bool {
+        true
+    }
+    fn tables(&self) -> Vec<Table> {
+        vec![]
+    }
+    fn rows(&self, _: usize, _: std::ops::Range<u64>, _: &mut dyn RowSink) {}
+}
+
+#[test]
+fn an_unexpected_answer_fails_its_transaction_for_good() {
+    let outcome = simulate(&Setup::default(), &Checked, |_| (10 * MS, None));
+    let group = outcome.group();
+    // BEGIN and the read take 20 ms, the ROLLBACK none; no COMMIT is ever sent.
+    assert_eq!(outcome.codes, BTreeMap::from([("check".to_owned(), 49)]));
+    assert_eq!((group.committed(), group.failed.get(), group.retries.get()), (0, 49, 0));
+    assert!(outcome.log.iter().all(|request| request.statement != 2));
+    let Notice::Error { code, message, .. } = &outcome.notices[0] else { panic!("no error") };
+    assert_eq!(code, "check");
+    assert_eq!(message, "statement write: expected 2 rows, seen 1");
+}
