@@ -34,7 +34,7 @@ fn eight_digits(n: u32) -> [u8; 8] {
 /// Sixteen random digits from one draw: the draw is a fraction of 2^64, and each multiplication by
 /// 10^8 moves the next eight digits before the point. The bias is below 10^16 / 2^64 = 0.06 %.
 #[inline]
-fn sixteen_digits(rng: &mut Rng, out: &mut [u8]) {
+pub fn sixteen_digits(rng: &mut Rng, out: &mut [u8]) {
     let first = u128::from(rng.u64()) * 100_000_000;
     let second = u128::from(first as u64) * 100_000_000;
     out[..8].copy_from_slice(&eight_digits((first >> 64) as u32));

@@ -2,9 +2,13 @@
 
 use dyno_core::workload::WorkloadKind;
 
+mod choice;
 mod digits;
+mod generator;
+pub mod mix;
+mod node;
 pub mod oltp;
 mod options;
 
 /// Every workload of this build, in the order of the reference.
-pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND];
+pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND, &mix::KIND];
