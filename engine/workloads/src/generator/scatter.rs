@@ -1,0 +1,74 @@
+//! Spreads the hot keys of a skewed distribution over its range, as neighbours would share pages.
+//!
+//! Rank r goes to place `r * step mod n`, where `step` is the number nearest to n divided by the
+//! golden ratio that has no common divisor with n. That is a bijection, so that the distribution
+//! keeps its shape exactly (hashing, as YCSB does, merges some keys and leaves others out), and it
+//! places the hottest k keys about as evenly as k keys can be placed, for every k (the three-gap
+//! theorem).
+
+/// A permutation of `0..n`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scatter {
+    n: u64,
+    step: u64,
+}
+
+impl Scatter {
+    /// For `n` keys, at least one.
+    pub fn new(n: u64) -> Self {
+        const GOLDEN: f64 = 0.618_033_988_749_894_8;
+        let near = ((n as f64 * GOLDEN) as u64).clamp(1, n);
+        // Coprime numbers are dense: a few steps away at most.
+        let step = (0..near).map(|off| near - off).find(|&step| gcd(step, n) == 1).unwrap_or(1);
+        Self { n, step }
+    }
+
+    /// Where rank `rank` (below n) lies.
+    #[inline]
+    pub fn place(&self, rank: u64) -> u64 {
+        debug_assert!(rank < self.n);
+        match rank.checked_mul(self.step) {
+            Some(product) => product % self.n,
+            None => (u128::from(rank) * u128::from(self.step) % u128::from(self.n)) as u64,
+        }
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_place_is_taken_once(n in 1..3000u64) {
+            let scatter = Scatter::new(n);
+            let mut places: Vec<u64> = (0..n).map(|rank| scatter.place(rank)).collect();
+            places.sort_unstable();
+            prop_assert_eq!(places, (0..n).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn large_ranges_stay_in_range(n in 1..=u64::MAX, rank: u64) {
+            prop_assert!(Scatter::new(n).place(rank % n) < n);
+        }
+    }
+
+    #[test]
+    fn the_hottest_keys_lie_far_apart() {
+        for n in [1000, 65_536, 1_000_000] {
+            let scatter = Scatter::new(n);
+            let mut places: Vec<u64> = (0..10).map(|rank| scatter.place(rank)).collect();
+            places.sort_unstable();
+            let nearest = places.windows(2).map(|pair| pair[1] - pair[0]).min();
+            assert!(nearest > Some(n / 30), "{n}: {places:?}");
+        }
+    }
+}

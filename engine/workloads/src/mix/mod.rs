@@ -1,0 +1,214 @@
+//! `mix`: the user's own statements and transactions, weighted, with typed parameters.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `params.rs` | named value generators |
+//! | `scanner.rs` | SQL taken apart: where its parameters are, whether it reads |
+//! | `line.rs` | one statement with what goes with it |
+//! | `program.rs` | a transaction worked out: which values go where |
+//!
+//! Options: `params` (name: generator, and `per: transaction | statement`), `statements` (name: SQL
+//! or `{sql, weight, expect, reads}`; each a transaction without begin and commit) and
+//! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, expect, reads}`;
+//! between begin and commit). One of `statements` and `transactions` is chosen by weight each time.
+//!
+//! The class of a statement is its name, that of a step its name or `TRANSACTION_NUMBER`, counted
+//! from 1. Number n of a sequence belongs to one transaction of one session: `first + number x k`,
+//! where numbers interleave the sessions and k is the most that a transaction draws.
+
+mod line;
+mod params;
+mod program;
+pub mod scanner;
+#[cfg(test)]
+mod tests;
+
+use crate::choice::Choice;
+use crate::node::Node;
+use dyno_core::error::{Error, Kind as ErrorKind, Result};
+use dyno_core::rng::Rng;
+use dyno_core::workload::{
+    Kind, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+};
+use line::{Context, Line, check_class};
+use params::Param;
+use program::{Catalogue, Program};
+use serde_json::Value;
+use std::ops::Range;
+
+/// The family member.
+pub static KIND: WorkloadKind = WorkloadKind {
+    name: "mix",
+    about: "your own statements and transactions in SQL, weighted, with typed parameters",
+    build,
+};
+
+const NAME: &str = "mix";
+const OPTIONS: [&str; 3] = ["params", "statements", "transactions"];
+/// Each is prepared on every connection.
+const STATEMENTS_MAX: usize = 4096;
+/// As `oltp` allows.
+const OPERATIONS_MAX: u64 = 10_000;
+/// A transaction's values are kept in memory for each session.
+const VALUES_MAX: u64 = 100_000;
+/// Sessions are numbered in this many bits; the others hold the group.
+pub(crate) const SESSION_BITS: u32 = 24;
+
+fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
+    Ok(Box::new(Mix::new(order)?))
+}
+
+struct Mix {
+    seed: u64,
+    sessions: u64,
+    params: Vec<Param>,
+    /// For each parameter, the most draws of a transaction.
+    strides: Vec<u64>,
+    statements: Vec<Statement>,
+    programs: Vec<Program>,
+    choice: Choice,
+    writes: bool,
+}
+
+impl Mix {
+    fn new(order: &Order<'_>) -> Result<Self> {
+        let empty = Value::Object(serde_json::Map::new());
+        if let Some(unknown) = order.options.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
+            let what = format!("workload {NAME} has no option {unknown}");
+            return Err(Error::new(ErrorKind::Plan, what)
+                .hint(format!("its options are {}", OPTIONS.join(", "))));
+        }
+        let option = |name: &'static str| {
+            let given = order.options.get(name).filter(|value| !value.is_null());
+            Node::new(NAME, name, given.unwrap_or(&empty))
+        };
+        let params = params::read(&option("params"))?;
+        let context = Context { params: &params, dialect: order.dialect };
+        let mut parts = Parts::default();
+        for (name, node) in option("statements").members()? {
+            let (weight, line) = line::statement(name, &node, &context)?;
+            parts.add(weight, &[line], false, &node, &params)?;
+        }
+        for (name, node) in option("transactions").members()? {
+            check_class(&node, name)?;
+            let (weight, lines) = transaction(name, &node, &context)?;
+            parts.add(weight, &lines, true, &node, &params)?;
+        }
+        let Some(choice) = Choice::weighted(&parts.weights) else {
+            let why = "it has no statement and no transaction with a weight above 0";
+            return Err(option("statements").wrong(why).hint("nothing would be sent: add one"));
+        };
+        let mut strides = vec![1; params.len()];
+        for (param, draws) in parts.programs.iter().flat_map(Program::draws) {
+            strides[usize::from(param)] = draws.max(strides[usize::from(param)]);
+        }
+        Ok(Self {
+            seed: order.seed,
+            sessions: u64::from(order.sessions.max(1)),
+            params,
+            strides,
+            statements: parts.catalogue.0,
+            programs: parts.programs,
+            choice,
+            writes: parts.writes,
+        })
+    }
+}
+
+/// The weight and the steps of a transaction.
+fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, Vec<Line>)> {
+    let mut fields = node.fields()?;
+    let weight = fields.get("weight").map_or(Ok(1.0), |node| node.weight())?;
+    let steps = fields.need("steps")?;
+    let lines = steps
+        .items()?
+        .iter()
+        .enumerate()
+        .map(|(number, step)| line::step(&format!("{name}_{}", number + 1), step, context))
+        .collect::<Result<Vec<Line>>>()?;
+    if lines.is_empty() {
+        return Err(steps.wrong("a transaction has at least one step"));
+    }
+    fields.finish()?;
+    Ok((weight, lines))
+}
+
+/// What is being put together.
+#[derive(Default)]
+struct Parts {
+    catalogue: Catalogue,
+    programs: Vec<Program>,
+    weights: Vec<f64>,
+    writes: bool,
+}
+
+impl Parts {
+    /// Adds a transaction. One without weight is checked, and left out.
+    fn add(
+        &mut self,
+        weight: f64,
+        lines: &[Line],
+        framed: bool,
+        node: &Node,
+        params: &[Param],
+    ) -> Result<()> {
+        let mut catalogue = std::mem::take(&mut self.catalogue);
+        let before = catalogue.0.len();
+        let writes = lines.iter().any(Line::writes);
+        let frame = |class: &str, kind| Line {
+            statement: Statement::new(class, kind, "", vec![]),
+            params: vec![],
+            repeat: 1,
+        };
+        let begin = frame("begin", if writes { Kind::BeginWrite } else { Kind::BeginRead });
+        let commit = frame("commit", Kind::Commit);
+        let all = (framed.then_some(&begin).into_iter())
+            .chain(lines)
+            .chain(framed.then_some(&commit))
+            .map(|line| (catalogue.number(&line.statement), line))
+            .collect::<Vec<_>>();
+        let program = Program::new(&all, params);
+        if weight == 0.0 {
+            catalogue.0.truncate(before);
+        }
+        self.catalogue = catalogue;
+        let limits = [
+            (program.operations(), OPERATIONS_MAX, "statements in a transaction"),
+            (program.values(), VALUES_MAX, "parameters in a transaction"),
+            (self.catalogue.0.len() as u64, STATEMENTS_MAX as u64, "different statements"),
+        ];
+        if let Some((count, most, what)) = limits.iter().find(|(count, most, _)| count > most) {
+            return Err(node.wrong(format_args!("{count} {what}, {most} allowed")));
+        }
+        if weight > 0.0 {
+            self.programs.push(program);
+            self.weights.push(weight);
+            self.writes |= writes;
+        }
+        Ok(())
+    }
+}
+
+impl Workload for Mix {
+    fn statements(&self) -> Vec<Statement> {
+        self.statements.clone()
+    }
+
+    fn fill(&self, session: u32, index: u64, tx: &mut Transaction) {
+        let mut rng = Rng::for_transaction(self.seed, session, index);
+        let within = u64::from(session & ((1 << SESSION_BITS) - 1));
+        let number = index.wrapping_mul(self.sessions).wrapping_add(within);
+        let program = &self.programs[self.choice.draw(&mut rng)];
+        program.fill(&self.params, &self.strides, number, &mut rng, tx);
+    }
+
+    fn changes_data(&self) -> bool {
+        self.writes
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        Vec::new()
+    }
+
+    fn rows(&self, _: usize, _: Range<u64>, _: &mut dyn RowSink) {}
+}

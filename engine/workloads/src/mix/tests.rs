@@ -1,0 +1,337 @@
+//! What is sent, purity, sequences, weights, and what is refused.
+
+use super::*;
+use dyno_core::plan::Options;
+use dyno_core::workload::{Dialect, Form, ParamType, Value as Parameter, put_decimal};
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn built(options: serde_json::Value, dialect: Dialect) -> Result<Box<dyn Workload>> {
+    let options: Options = serde_json::from_value(options).expect("an object");
+    (KIND.build)(&Order { options: &options, dialect, seed: 42, sessions: 4 })
+}
+
+fn mix(options: serde_json::Value) -> Box<dyn Workload> {
+    built(options, Dialect::Postgres).expect("valid options")
+}
+
+fn error(options: serde_json::Value) -> String {
+    let built = built(options.clone(), Dialect::Mysql);
+    built.err().unwrap_or_else(|| panic!("{options} is accepted")).to_string()
+}
+
+fn shop() -> serde_json::Value {
+    json!({
+        "params": {
+            "uid": {"zipfian": [1, 1000]},
+            "amount": {"uniform": [0.01, 999.99], "decimals": 2},
+            "n": {"sequence": 100},
+            "line": {"sequence": 1, "per": "statement"},
+            "name": {"text": "user-##"},
+        },
+        "statements": {
+            "find": {"sql": "SELECT * FROM users WHERE id = :uid;", "weight": 90, "expect": {"rows": [0, 1]}},
+            "rename": "UPDATE users SET name = :name WHERE id = :uid OR id = :uid + 1",
+        },
+        "transactions": {
+            "buy": {"weight": 9, "steps": [
+                "UPDATE users SET n = n + 1 WHERE id = :uid",
+                {"sql": "INSERT INTO lines VALUES (:line, :n, :uid, :amount)", "repeat": 3, "name": "add_line", "expect": {"affected": 1}},
+            ]},
+            "look": {"weight": 0, "steps": ["SELECT 1"]},
+        },
+    })
+}
+
+fn transaction(workload: &dyn Workload, session: u32, index: u64) -> Transaction {
+    let mut tx = Transaction::default();
+    workload.fill(session, index, &mut tx);
+    tx
+}
+
+fn shown(value: &Parameter, tx: &Transaction) -> String {
+    match value {
+        Parameter::Int(n) => n.to_string(),
+        Parameter::Text(range) => String::from_utf8_lossy(tx.text_of(range)).into_owned(),
+        Parameter::Decimal { unscaled, scale } => {
+            let mut out = vec![];
+            put_decimal(*unscaled, *scale, &mut out);
+            String::from_utf8(out).expect("digits")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// Classes and parameters of each operation.
+fn sent(workload: &dyn Workload, session: u32, index: u64) -> Vec<(String, Vec<String>)> {
+    let statements = workload.statements();
+    let tx = transaction(workload, session, index);
+    let of = |op: &dyno_core::workload::Op| {
+        let values = tx.values_of(op).iter().map(|value| shown(value, &tx)).collect();
+        (statements[usize::from(op.statement)].class.clone(), values)
+    };
+    tx.ops.iter().map(of).collect()
+}
+
+/// The first transaction whose first operation is of `class`, with its (session, index).
+fn first(workload: &dyn Workload, class: &str) -> Vec<(String, Vec<String>)> {
+    let all = (0..4000).map(|index| sent(workload, 1, index));
+    all.into_iter().find(|ops| ops[0].0 == class).expect("one of them")
+}
+
+#[test]
+fn statements_are_as_they_were_written() {
+    let statements = mix(shop()).statements();
+    let lines: Vec<_> =
+        statements.iter().map(|s| (s.class.as_str(), s.kind, s.sql.to_string())).collect();
+    let expected = [
+        ("find", Kind::Read, "SELECT * FROM users WHERE id = ?"),
+        ("rename", Kind::Write, "UPDATE users SET name = ? WHERE id = ? OR id = ? + 1"),
+        ("begin", Kind::BeginWrite, ""),
+        ("buy_1", Kind::Write, "UPDATE users SET n = n + 1 WHERE id = ?"),
+        ("add_line", Kind::Write, "INSERT INTO lines VALUES (?, ?, ?, ?)"),
+        ("commit", Kind::Commit, ""),
+    ];
+    assert_eq!(lines, expected.map(|(class, kind, sql)| (class, kind, sql.to_owned())));
+    assert_eq!(statements[0].names, ["uid"]);
+    let expect = statements[0].expect.as_ref().expect("given");
+    assert_eq!((expect.rows.clone(), expect.affected.clone()), (Some(0..=1), None));
+    assert_eq!(statements[4].expect.as_ref().and_then(|e| e.affected.clone()), Some(1..=1));
+    let forms = [Form::Int, Form::Int, Form::Int, Form::Decimal].map(ParamType::Inferred);
+    assert_eq!(statements[4].params, forms);
+}
+
+#[test]
+fn parameters_hold_for_a_transaction_or_a_statement() {
+    let workload = mix(shop());
+    let rename = first(&*workload, "rename");
+    let [(_, values)] = &rename[..] else { panic!("{rename:?}") };
+    assert!(values[0].starts_with("user-") && values[0].len() == 7);
+    assert_eq!(values[1], values[2]);
+    let buy = first(&*workload, "begin");
+    let classes: Vec<&str> = buy.iter().map(|(class, _)| class.as_str()).collect();
+    assert_eq!(classes, ["begin", "buy_1", "add_line", "add_line", "add_line", "commit"]);
+    let uid = &buy[1].1[0];
+    for (nth, (_, values)) in buy[2..5].iter().enumerate() {
+        assert_eq!((&values[2], &values[1], &values[3]), (uid, &buy[2].1[1], &buy[2].1[3]));
+        let line: u64 = values[0].parse().expect("a number");
+        assert_eq!(line, buy[2].1[0].parse::<u64>().expect("a number") + nth as u64);
+        assert!(values[3].contains('.') && values[3].rsplit('.').next().map(str::len) == Some(2));
+    }
+}
+
+#[test]
+fn sequences_never_repeat_over_sessions_and_transactions() {
+    let workload = mix(shop());
+    let (mut numbers, mut lines) = (BTreeSet::new(), BTreeSet::new());
+    let mut bought = 0;
+    for session in 0..4 {
+        for index in 0..2000 {
+            let group = 3 << SESSION_BITS;
+            let ops = sent(&*workload, group | session, index);
+            if ops[0].0 != "begin" {
+                continue;
+            }
+            bought += 1;
+            assert!(numbers.insert(ops[2].1[1].clone()));
+            for op in &ops[2..5] {
+                assert!(lines.insert(op.1[0].clone()));
+            }
+        }
+    }
+    assert_eq!((numbers.len(), lines.len()), (bought, 3 * bought));
+    assert!(bought > 100);
+}
+
+#[test]
+fn transactions_come_by_weight() {
+    let workload = mix(shop());
+    let mut counts = BTreeMap::new();
+    for index in 0..20_000 {
+        *counts.entry(sent(&*workload, 0, index)[0].0.clone()).or_insert(0u32) += 1;
+    }
+    assert!(counts["find"].abs_diff(18_000) < 250, "{counts:?}");
+    assert!(counts["begin"].abs_diff(1_800) < 250, "{counts:?}");
+    assert!(counts["rename"].abs_diff(200) < 90, "{counts:?}");
+}
+
+#[test]
+fn an_operation_is_a_function_of_seed_session_and_index() {
+    let (one, two) = (mix(shop()), mix(shop()));
+    for index in (0..200).rev() {
+        assert_eq!(sent(&*one, 7, index), sent(&*two, 7, index));
+    }
+    assert_ne!(
+        (0..50).map(|i| sent(&*one, 1, i)).collect::<Vec<_>>(),
+        (0..50).map(|i| sent(&*one, 2, i)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn filling_again_allocates_nothing() {
+    let workload = mix(shop());
+    let mut tx = Transaction::default();
+    let memory = |tx: &Transaction| {
+        (tx.ops.capacity(), tx.values.capacity(), tx.text.capacity(), tx.values.as_ptr())
+    };
+    for index in 0..5000 {
+        tx.clear();
+        workload.fill(0, index, &mut tx);
+    }
+    let before = memory(&tx);
+    for index in 0..5000 {
+        tx.clear();
+        workload.fill(0, index, &mut tx);
+    }
+    assert_eq!(memory(&tx), before);
+}
+
+#[test]
+fn only_what_is_sent_and_writes_changes_data() {
+    let changes = |statement| {
+        let statements = json!({"a": "SELECT 1", "b": statement});
+        mix(json!({"statements": statements})).changes_data()
+    };
+    assert!(!changes(json!("SELECT 2")));
+    assert!(changes(json!("DELETE FROM t")));
+    assert!(!changes(json!({"sql": "DELETE FROM t", "weight": 0})));
+    assert!(!changes(json!({"sql": "CALL reading()", "reads": true})));
+    assert!(changes(json!({"sql": "SELECT writing()", "reads": false})));
+    let begins = |sql| {
+        let options = json!({"transactions": {"t": {"steps": ["SELECT 1", sql]}}});
+        mix(options).statements()[0].kind
+    };
+    assert_eq!(begins("SELECT 2"), Kind::BeginRead);
+    assert_eq!(begins("UPDATE t SET a = 1"), Kind::BeginWrite);
+}
+
+#[test]
+fn a_server_s_own_operators_stay() {
+    let sql = "SELECT doc ? 'a?b' FROM t WHERE id = :id::int -- ?";
+    let options = json!({"params": {"id": {"const": 1}}, "statements": {"s": sql}});
+    let statement = &mix(options).statements()[0];
+    assert_eq!(statement.sql.pieces(), ["SELECT doc ? 'a?b' FROM t WHERE id = ", "::int -- ?"]);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let of = |statement: serde_json::Value| json!({"params": {"a": {"const": 1}}, "statements": {"s": statement}});
+    let steps = |steps: serde_json::Value| json!({"transactions": {"t": {"steps": steps}}});
+    for (options, expected) in [
+        (
+            json!({"param": {}}),
+            "workload mix has no option param: its options are params, statements",
+        ),
+        (json!({}), "option statements of workload mix: it has no statement and no transaction"),
+        (of(json!({"sql": "SELECT 1", "weight": 0})), "with a weight above 0"),
+        (json!({"statements": []}), "option statements of workload mix: [] is not a mapping"),
+        (of(json!(1)), "option statements.s of workload mix: 1 is not a mapping"),
+        (of(json!({"weight": 1})), "statements.s of workload mix: it has no sql"),
+        (
+            of(json!("SELECT :b")),
+            "statements.s of workload mix: there is no parameter :b in params: declared are a",
+        ),
+        (
+            of(json!({"sql": "SELECT ?"})),
+            "statements.s.sql of workload mix: at character 8: a ? would be",
+        ),
+        (of(json!("  -- nothing\n;")), "it is empty"),
+        (of(json!("COMMIT")), "COMMIT is not for a statement to say"),
+        (
+            of(json!({"sql": "SELECT 1", "wait": 1})),
+            "statements.s of workload mix: it has no field wait",
+        ),
+        (
+            of(json!({"sql": "SELECT 1", "weight": -1})),
+            "statements.s.weight of workload mix: -1 is not a number",
+        ),
+        (of(json!({"sql": "SELECT 1", "reads": "no"})), "\"no\" is not true or false"),
+        (of(json!({"sql": "SELECT 1", "expect": {}})), "it has neither rows nor affected"),
+        (of(json!({"sql": "SELECT 1", "expect": {"row": 1}})), "it has no field row"),
+        (
+            of(json!({"sql": "SELECT 1", "expect": {"rows": [2, 1]}})),
+            "expect.rows of workload mix: 2 is above 1",
+        ),
+        (of(json!({"sql": "SELECT 1", "expect": {"rows": -1}})), "-1 is not a whole number"),
+        (json!({"statements": {"a b": "SELECT 1"}}), "\"a b\" is no name for a statement"),
+        (json!({"statements": {"begin": "SELECT 1"}}), "begin is a name of the engine's own"),
+        (json!({"params": {"1": {"const": 1}}}), "\"1\" is no name for a parameter"),
+        (
+            json!({"params": {"a": {"const": 1, "per": "x"}}}),
+            "params.a.per of workload mix: \"x\" is not one of transaction, statement",
+        ),
+        (
+            json!({"params": {"a": {"const": 1, "x": 1}}}),
+            "params.a of workload mix: it has no field x",
+        ),
+        (
+            steps(json!([])),
+            "transactions.t.steps of workload mix: a transaction has at least one step",
+        ),
+        (
+            steps(json!([{"sql": "SELECT 1", "repeat": 0}])),
+            "steps.0.repeat of workload mix: 0 is not a whole number from 1",
+        ),
+        (
+            steps(json!([{"sql": "SELECT 1", "name": "commit"}])),
+            "steps.0.name of workload mix: commit is a name",
+        ),
+        (
+            steps(json!(["SELECT 1", {"sql": "SELECT 1", "repeat": 10_000}])),
+            "10003 statements in a transaction, 10000 allowed",
+        ),
+        (json!({"transactions": {"t": {}}}), "transactions.t of workload mix: it has no steps"),
+    ] {
+        let message = error(options.clone());
+        assert!(message.contains(expected), "{options}: {message}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_program_gives_each_place_its_value(
+        uses in prop::collection::vec((prop::collection::vec(0..3usize, 0..5), 1..4u32), 1..5),
+        index in 0..1000u64,
+    ) {
+        let steps: Vec<_> = uses
+            .iter()
+            .map(|(params, repeat)| {
+                let list: Vec<String> = params.iter().map(|p| format!(":p{p}")).collect();
+                json!({"sql": format!("SELECT 1 {}", list.join(" ")), "repeat": repeat})
+            })
+            .collect();
+        let workload = mix(json!({
+            "params": {
+                "p0": {"sequence": 0},
+                "p1": {"sequence": 0, "per": "statement"},
+                "p2": {"text": "####"},
+            },
+            "transactions": {"t": {"steps": steps}},
+        }));
+        let ops = sent(&*workload, 2, index);
+        let executions: Vec<&Vec<usize>> = uses
+            .iter()
+            .flat_map(|(params, repeat)| std::iter::repeat_n(params, *repeat as usize))
+            .collect();
+        prop_assert_eq!(ops.len(), executions.len() + 2);
+        let mut held: BTreeMap<usize, String> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for (params, (_, values)) in executions.iter().zip(&ops[1..]) {
+            prop_assert_eq!(values.len(), params.len());
+            let mut here = BTreeMap::new();
+            for (param, value) in params.iter().zip(values) {
+                let first = here.entry(*param).or_insert_with(|| value.clone());
+                prop_assert_eq!(&*first, value);
+                if *param == 1 {
+                    continue;
+                }
+                let first = held.entry(*param).or_insert_with(|| value.clone());
+                prop_assert_eq!(&*first, value);
+            }
+            if let Some(value) = here.remove(&1) {
+                prop_assert!(seen.insert(value));
+            }
+        }
+    }
+}
