@@ -73,6 +73,63 @@ class LogRatio:
 
 
 @dataclass(frozen=True)
+class Welch:
+    """Two-sample t on logs with unequal variances, where nothing pairs the values of two cells
+    (repetitions that were imported); shapes (n,) and (m,), n, m >= 2.
+
+    Estimate exp(mean left - mean right); degrees of freedom by Welch and Satterthwaite. Source:
+    Welch (1947), "The generalization of Student's problem when several different population
+    variances are involved". `n` is the smaller number of values.
+    """
+
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    threshold: float
+
+    @property
+    def n(self) -> int:
+        return min(len(self.left), len(self.right))
+
+    @property
+    def centre(self) -> float:
+        return math.exp(self._difference)
+
+    @property
+    def p(self) -> float:
+        if self.threshold <= 0:
+            return 0.0
+        error, freedom = self._error
+        away = abs(self._difference - math.log(self.threshold))
+        if error == 0.0:
+            return 1.0 if away == 0.0 else 0.0
+        return float(2 * special.stdtr(freedom, -away / error))
+
+    def interval(self, confidence: float) -> Interval:
+        error, freedom = self._error
+        half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error if error else 0.0
+        return _exp(self._difference - half), _exp(self._difference + half)
+
+    @property
+    def _difference(self) -> float:
+        means = [math.fsum(side) / len(side) for side in (self.left, self.right)]
+        return means[0] - means[1]
+
+    @property
+    def _error(self) -> tuple[float, float]:
+        """Standard error of the difference and its degrees of freedom."""
+        shares = [
+            0.0 if np.ptp(side) == 0.0 else float(np.var(side, ddof=1)) / len(side)
+            for side in (self.left, self.right)
+        ]
+        total = math.fsum(shares)
+        if total == 0.0:
+            return 0.0, 1.0
+        sides = zip(shares, (self.left, self.right), strict=True)
+        below = math.fsum(share * share / (len(side) - 1) for share, side in sides)
+        return math.sqrt(total), total * total / below
+
+
+@dataclass(frozen=True)
 class Mean:
     """One-sample t on a metric as it is, for a claim about a single number; shape (n,), n >= 2.
 
@@ -217,7 +274,7 @@ class Bounded:
     on the wrong side of the threshold say nothing: p is 1.
     """
 
-    inner: LogRatio | Mean
+    inner: LogRatio | Welch | Mean
     bound: str
 
     @property

@@ -86,6 +86,8 @@ def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
             f"outages in {describe.counted(len(outages), 'trial')} (first: {min(outages)}):"
             " ratios with their cells are not estimable"
         )
+    if not plan.paired and plan.blocks > 1:
+        warnings.append(verdict.UNBLOCKED)
     warnings.extend(fairness.plan_changes(plan, records))
     warnings.extend(measured.warnings(measured.cells))
     return warnings

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbdyno.analysis.contrast import LogRatio
+from dbdyno.analysis.contrast import LogRatio, Welch
 from dbdyno.analysis.describe import listed
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.measured import Measured
@@ -22,7 +22,8 @@ from dbdyno.spec.metrics import is_percentile
 
 @dataclass(frozen=True)
 class Pairs:
-    """Values of two cells by block, shape (n,) each; or why they cannot be compared."""
+    """Values of two cells by block, shape (n,) each; or why they cannot be compared. Not `paired`:
+    all values of either cell, shapes (n,) and (m,), since nothing says which belong together."""
 
     left: tuple[float, ...]
     right: tuple[float, ...]
@@ -30,6 +31,14 @@ class Pairs:
     problem: str = ""  # not estimable: a zero, an outage
     note: str = ""  # blocks left out, and why
     bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where one side has lower bounds
+    paired: bool = True
+
+    def contrast(self, threshold: float) -> LogRatio | Welch:
+        """The ratio, to be held against a threshold. Only where there is no `problem`."""
+        if self.paired:
+            return LogRatio(self.logs, threshold)
+        sides = [tuple(map(math.log, side)) for side in (self.left, self.right)]
+        return Welch(sides[0], sides[1], threshold)
 
     @property
     def logs(self) -> tuple[float, ...]:
@@ -44,6 +53,8 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
     have makes the whole ratio not estimable: leaving such blocks out would judge a system by its
     good days.
     """
+    if not measured.plan.paired:
+        return _samples(measured, left, right)
     blocks = measured.blocks((left[0], right[0]))
     problem = disturbed(measured, (left[0], right[0]), blocks)
     series = [measured.series(*side) for side in (left, right)]
@@ -63,6 +74,22 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
         problem = f"both sides are only lower bounds ({left[1]} in {_cell(measured, left[0])})"
     bound = AT_LEAST if bounded[0] else AT_MOST if bounded[1] else ""
     return Pairs(values[0], values[1], used, problem, note, bound)
+
+
+def _samples(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> Pairs:
+    """The same of runs that nothing pairs."""
+    problem, notes, values = "", [], []
+    for cell, metric in (left, right):
+        series, runs = measured.series(cell, metric), measured.blocks((cell,))
+        thin, note = absent([metric], len(series), len(runs))
+        notes.append(note)
+        problem = problem or disturbed(measured, (cell,), runs) or thin
+        if not problem and any(value <= 0 for value in series.values()):
+            problem = f"{metric} is zero in a run of {_cell(measured, cell)}"
+        values.append(tuple(series.values()))
+    count = min(map(len, values))
+    note = "; ".join(dict.fromkeys(filter(None, notes)))
+    return Pairs(values[0], values[1], tuple(range(1, count + 1)), problem, note, paired=False)
 
 
 def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
@@ -104,7 +131,7 @@ def plain_ratio(compared: Pairs, threshold: float = 1.0) -> Ratio | None:
     """
     if compared.problem or compared.bound or not compared.blocks:
         return None
-    contrast = LogRatio(compared.logs, threshold)
+    contrast = compared.contrast(threshold)
     n = contrast.n
     if not math.isfinite(contrast.centre):
         return None

@@ -46,6 +46,8 @@ Row = tuple[float, float]  # left, right in one block
 
 def reason(measured: Measured, lead: Lead | None) -> str:
     """One sentence, or empty."""
+    if not measured.plan.paired:
+        return ""  # nothing says that the two sides met the same circumstances
     if lead is None or lead.ratio.ci_low is None or lead.ratio.ci_high is None:
         return ""
     if lead.ratio.ci_low <= 1 <= lead.ratio.ci_high or lead.small:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from dbdyno.analysis.types import (
@@ -37,6 +38,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "schema_version": SCHEMA_VERSION,
         "experiment": plan.name,
         "question": plan.question,
+        "about": asdict(plan.about),
         "answer": findings.answer,
         "why": findings.why,
         "caveat": findings.caveat,
@@ -92,6 +94,7 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
         **_ratio(part.estimate if part else None),
         "small": claim.verdict == SUPPORTED and all(one.small for one in claim.parts),
         "why": claim.why,
+        "figures": claim.figures,
         "warnings": list(claim.warnings),
         "parts": [_part(one) for one in claim.parts],
     }
@@ -122,6 +125,7 @@ def _part(part: ClaimPart) -> dict[str, Any]:
         "verdict": part.verdict,
         **_ratio(part.estimate),
         "small": part.small,
+        "figures": part.figures,
         "blocks_needed": part.blocks_needed,
         "why": part.why,
     }

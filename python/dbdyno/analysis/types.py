@@ -10,6 +10,10 @@ REFUTED = "refuted"
 UNDECIDED = "undecided"
 NOT_TESTED = "not tested here"
 
+# What published figures say of a claim that they are too few to judge.
+AGREE = "agree"
+CONTRADICT = "contradict"
+
 # Kinds of claim part.
 RATIO = "ratio"  # left over right, geometric mean of within-block ratios
 VALUE = "value"  # left alone against a number: arithmetic mean over blocks
@@ -93,6 +97,7 @@ class ClaimPart:
     metric: str = ""  # canonical, of the left side
     left_cell: int | None = None  # where the side is one cell
     right_cell: int | None = None
+    figures: str = ""  # imported, too few to judge: whether the numbers AGREE or CONTRADICT
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,7 @@ class ClaimResult:
     parts: tuple[ClaimPart, ...]
     why: str
     warnings: tuple[str, ...]
+    figures: str = ""  # CONTRADICT if they do in one part, AGREE if they do in all
 
 
 @dataclass(frozen=True)

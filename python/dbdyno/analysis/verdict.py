@@ -15,12 +15,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import describe, power, ratios
-from dbdyno.analysis.contrast import Best, Bounded, Contrast, Interval, LogRatio, Mean, Median
+from dbdyno.analysis.contrast import (
+    Best,
+    Bounded,
+    Contrast,
+    Interval,
+    LogRatio,
+    Mean,
+    Median,
+    Welch,
+)
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.holm import Adjusted, holm
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
+    AGREE,
     AT_LEAST,
+    CONTRADICT,
     NOT_TESTED,
     PEAK,
     PEAKS,
@@ -37,6 +48,11 @@ from dbdyno.plan.claims import scope
 from dbdyno.spec import claims as grammar
 from dbdyno.spec.claims import CELL, MissingCell, ResolvedPart, Side
 
+UNBLOCKED = (
+    "unblocked: nothing says that these runs were passes over all cells, so what changed between"
+    " the runs of one cell and those of another is in the difference"
+)
+NO_PEAKS = "where it peaks is not judged of runs that are not passes over all levels"
 QUICK = "a quick run is a smoke test and is never judged"
 
 
@@ -108,9 +124,34 @@ def _case(measured: Measured, part: ResolvedPart) -> _Case:
     if measured.plan.quick:
         return _without(case, QUICK)
     if case.contrast is not None and case.contrast.n < BLOCKS_MIN:
-        reason = f"{describe.counted(case.contrast.n, 'block')} is too few to judge"
-        return _without(case, f"{reason} ({BLOCKS_MIN} at least)")
+        return _figures(measured, case, _few(measured, case.contrast))
+    if not measured.plan.paired and case.part.kind in (PEAK, PEAKS):
+        return _figures(measured, case, NO_PEAKS)
     return case
+
+
+def _few(measured: Measured, contrast: Contrast) -> str:
+    counted = describe.counted(contrast.n, measured.plan.repeats)
+    cell = "" if measured.plan.paired else " a cell"
+    is_ = "is" if contrast.n == 1 else "are"
+    return f"{counted}{cell} {is_} too few to judge ({BLOCKS_MIN} at least)"
+
+
+def _figures(measured: Measured, case: _Case, why: str) -> _Case:
+    """Not judged; of imported results, what the figures themselves say of the claim stays: whoever
+    published them had no more."""
+    contrast, part = case.contrast, case.part
+    if measured.plan.imported is None or contrast is None or part.estimate is None:
+        return _without(case, why)
+    agrees = grammar.compare(contrast.centre, part.operator, part.threshold)
+    if part.kind == PEAK:
+        said = f"are {case.note.partition('; ')[0]}"
+    else:
+        times = "x" if part.kind == RATIO else ""
+        said = f"say {describe.number(contrast.centre)}{times}"
+    verb = "agrees with" if agrees else "contradicts"
+    told = _without(case, f"{why}; the figures themselves {said}, which {verb} it")
+    return replace(told, part=replace(told.part, figures=AGREE if agrees else CONTRADICT))
 
 
 def _ratio(measured: Measured, part: ResolvedPart) -> _Case:
@@ -125,9 +166,9 @@ def _ratio(measured: Measured, part: ResolvedPart) -> _Case:
     case = _Case(blank, None, cells, compared.note)
     if compared.problem:
         return _without(case, f"not estimable: {compared.problem}")
-    if not compared.logs:
+    if not compared.blocks:
         return _nothing(case)
-    return _open(case, _bounded(LogRatio(compared.logs, part.threshold), compared.bound))
+    return _open(case, _bounded(compared.contrast(part.threshold), compared.bound))
 
 
 def _value(measured: Measured, part: ResolvedPart) -> _Case:
@@ -149,7 +190,7 @@ def _value(measured: Measured, part: ResolvedPart) -> _Case:
     return _open(case, _bounded(Mean(tuple(series.values()), part.threshold), bound))
 
 
-def _bounded(contrast: LogRatio | Mean, bound: str) -> Contrast:
+def _bounded(contrast: LogRatio | Welch | Mean, bound: str) -> Contrast:
     return Bounded(contrast, bound) if bound else contrast
 
 
@@ -232,6 +273,8 @@ def _argmax(
 
 def _seen(levels: Sequence[float]) -> str:
     """Where the peak was, over blocks."""
+    if len(levels) == 1:
+        return f"highest at {levels[0]:g}"
     found = [f"{value:g} in {levels.count(value)}" for value in sorted(set(levels))]
     return f"highest at {describe.listed(found)} of {describe.counted(len(levels), 'block')}"
 
@@ -342,7 +385,8 @@ def _why(part: ClaimPart, case: _Case, contrast: Contrast) -> str:
         if part.small:
             text += "; real but too small to matter"
         return "; ".join(filter(None, [text, case.note]))
-    said = [_unknown(part), _more(part), _reach(part, contrast), case.note]
+    more = "" if isinstance(contrast, Welch) else _more(part)
+    said = [_unknown(part), more, _reach(part, contrast), case.note]
     return "; ".join(filter(None, said))
 
 
@@ -445,7 +489,36 @@ def _claim(
     else:
         verdict = UNDECIDED
     why = _summary(measured, parts, verdict)
-    return ClaimResult(text, verdict, tuple(parts), why, measured.warnings(cells))
+    warnings = measured.warnings(cells)
+    if not measured.plan.paired and verdict in (SUPPORTED, REFUTED):
+        warnings = (UNBLOCKED, *warnings)
+    return ClaimResult(text, verdict, tuple(parts), why, warnings, _figures_of(parts, verdict))
+
+
+def _figures_of(parts: Sequence[ClaimPart], verdict: str) -> str:
+    """What the figures of all parts say of a claim that stays open."""
+    said = [part.figures for part in parts]
+    if verdict != UNDECIDED:
+        return ""
+    if CONTRADICT in said:
+        return CONTRADICT
+    return AGREE if all(one == AGREE for one in said) else ""
+
+
+def _published(measured: Measured, parts: Sequence[ClaimPart]) -> str:
+    """How figures that are too few to judge stand to a claim of several parts."""
+    against = [part for part in parts if part.figures == CONTRADICT]
+    few = parts[0].why.partition("; ")[0]
+    if not against:
+        return f"{few}; the figures themselves agree with it in all {len(parts)} comparisons"
+    at = describe.levels(measured.plan, against[0].at)
+    said = against[0].why.partition("; ")[2].removeprefix("the figures themselves ")
+    said = said.partition(", which ")[0]
+    more = f" (and {len(against) - 1} more)" if len(against) > 1 else ""
+    return (
+        f"{few}; the figures themselves contradict it in {len(against)} of {len(parts)}"
+        f" comparisons: at {at} they {said}{more}"
+    )
 
 
 def _summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str:
@@ -455,6 +528,8 @@ def _summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> st
         return parts[0].why
     if len({part.why for part in parts}) == 1:
         return parts[0].why
+    if verdict == UNDECIDED and all(part.figures for part in parts):
+        return _published(measured, parts)
     which = [part for part in parts if part.verdict == verdict]
     if verdict == UNDECIDED:  # the one that is nearest to an answer
         which.sort(key=lambda part: (part.blocks_needed is None, part.blocks_needed or 0))

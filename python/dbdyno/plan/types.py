@@ -131,3 +131,8 @@ class Plan:
     def paired(self) -> bool:
         """Whether trials of one block belong together, so that cells are compared within blocks."""
         return self.imported is None or self.imported.blocked
+
+    @property
+    def repeats(self) -> str:
+        """What a repetition of a cell is called: a block, or just a run where nothing pairs it."""
+        return "block" if self.paired else "run"

@@ -10,6 +10,9 @@ from markupsafe import Markup
 
 from dbdyno.analysis.estimate import CONFIDENCE
 from dbdyno.analysis.types import (
+    AGREE,
+    AT_LEAST,
+    AT_MOST,
     NOT_TESTED,
     PEAK,
     RATIO,
@@ -35,6 +38,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
     UNDECIDED: ("undecided", "?"),
     NOT_TESTED: ("untested", "–"),
 }
+_BOUNDS = {"": "", AT_LEAST: "≥ ", AT_MOST: "≤ "}  # before an estimate made of bounds
 _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
 # Parts of one claim that are listed before the rest is folded away.
 SHOWN = 4
@@ -42,7 +46,7 @@ SHOWN = 4
 _DETAIL = re.compile(r" \([^()]*\)$")
 # "generator-bound (lag)" has its explanation among the warnings; it is not told beside each claim.
 _NAMED = re.compile(r"^(generator-bound \([^()]*\)): .*$", re.DOTALL)
-_NUMBERS_FIRST = re.compile(r"^[\d.,]+\S* [^():]*\([^()]*\): ")
+_NUMBERS_FIRST = re.compile(r"^(?:[<>]= )?[\d.,]+\S* [^():]*\([^()]*\): ")
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class ClaimView:
     warnings: tuple[str, ...]
     parts: tuple[PartView, ...]
     foot: str  # of several parts: confidence of the intervals and what they are held against
+    figures: str = ""  # AGREE or CONTRADICT: what imported figures say of a claim left open
 
 
 def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
@@ -118,6 +123,9 @@ def short_warning(text: str) -> str:
 
 def verdict_text(claim: ClaimView) -> str:
     """The words on the chip."""
+    if claim.figures:
+        says = "agree with" if claim.figures == AGREE else "contradict"
+        return f"{claim.verdict}; the figures {says} it"
     return f"{claim.verdict}, but too small to matter" if claim.small else claim.verdict
 
 
@@ -141,6 +149,7 @@ def _view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVie
         tuple(dict.fromkeys(map(short_warning, claim.warnings))),
         parts,
         _foot(claim),
+        claim.figures,
     )
 
 
@@ -213,17 +222,18 @@ def _part(
     written = (
         f"{ends(low)}{unit} to {ends(high)}{unit}" if low is not None and high is not None else ""
     )
+    bound = _BOUNDS[e.bound] if e else ""
     why = part.why
     if part.verdict == UNDECIDED and part.blocks_needed and "block" not in why:
         why = (
             f"{why} About {count(part.blocks_needed, 'more block')} would probably decide.".strip()
         )
-    brief = (part.why or words) if e is None else f"{sig3(ratio)}{unit}"
+    brief = (part.why or words) if e is None else f"{bound}{sig3(ratio)}{unit}"
     if low is not None and high is not None:
         brief += f" ({ends(low)} to {ends(high)})"
         if part.verdict == UNDECIDED:  # what is not known is not told by its middle
             brief = written
-    value = MISSING if ratio is None else f"{sig3(ratio)}{unit}"
+    value = MISSING if ratio is None else f"{bound}{sig3(ratio)}{unit}"
     return PartView(
         at, part.left, part.right, part.verdict, css, mark, value, written, words, brief, why, dot
     )
@@ -245,6 +255,7 @@ def _words(part: ClaimPart, unit: str) -> str:
     if e is None:
         return ""  # the reason says it
     text = f"{sig3(e.ratio)} times" if unit == "×" else f"{sig3(e.ratio)}{unit}"
+    text = f"{_BOUNDS[e.bound]}{text}"
     if e.ci_low is not None and e.ci_high is not None:
         ends = edge if unit == "×" else sig3
         interval = f"{percent(e.level)} interval {ends(e.ci_low)} to {ends(e.ci_high)}"

@@ -9,12 +9,15 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.analysis.types import Findings
+from dbdyno.plan.types import Plan
 from dbdyno.report import (
     around,
+    arrivals,
     claims,
     classes,
     costs,
     counters,
+    imported,
     latency,
     layout,
     names,
@@ -35,6 +38,12 @@ QUICK = (
     " Run it in full before believing a number."
 )
 TOO_FEW = "Not judged: fewer than 3 blocks were measured, so no interval or verdict can be given."
+
+PAIRED = "Compared within blocks: the geometric mean of each block's ratio, and its interval."
+UNPAIRED = (
+    "Unblocked: the ratio of the cells' geometric means over all runs, and its two-sample (Welch)"
+    " interval."
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,8 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "version": __version__,
         "name": plan.name,
         "question": plan.question or plan.name,
-        "loud": QUICK if plan.quick else "" if findings.judged else TOO_FEW,
+        "about": plan.about,
+        "loud": loud(plan, findings),
         "answer": findings.answer,
         "caveat": findings.caveat,
         "why": findings.why,
@@ -72,13 +82,19 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "headline": headline[:1],
         "headline_rest": headline[1:],
         "headline_metric": names.describe(findings.headline_metric, groups),
-        "tested": tested.sentence(plan, complete, run.environment),
+        "tested": imported.sentence(plan, complete)
+        if plan.imported
+        else tested.sentence(plan, complete, run.environment),
         "not_tested": tested.not_tested(plan, records, roles),
         "warnings": tested.warning_rows(findings.warnings, records, plan, roles),
         "notes": plan.notes,
         "costs": costs.view(findings, plan, roles),
         "cell_tables": tables.cell_tables(findings, roles, groups),
         "ratio_tables": tables.ratio_tables(findings, roles, groups),
+        "bounds": any(one.at_least for cell in findings.cells for one in cell.metrics.values()),
+        "responses": any(cell.responses for cell in raw.cells),
+        "rates": arrivals.rate_figures(findings.cells, plan, roles, groups),
+        "searches": arrivals.searches(records, plan, roles),
         "multiples": _multiples(findings, roles, groups),
         "series": raw.series,
         "distributions": latency.distribution_figures(raw.cells, plan.cells, roles),
@@ -94,8 +110,11 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "plans": servers.plans(complete, plan, roles),
         "around": around.around(run),
         "environment": tested.environment_rows(run.environment),
-        "split": tested.split(plan),
-        "design": _design(run),
+        "split": "" if plan.imported else tested.split(plan),
+        "design": imported.design(plan) if plan.imported else _design(run),
+        "sources": imported.sources(run),
+        "repeats": f"{plan.repeats}s",
+        "compared": PAIRED if plan.paired else UNPAIRED,
         "spec": plan.spec_text,
         "command": command(run),
         "trials_csv": tables.trials_csv(records, plan, roles),
@@ -103,6 +122,15 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "count": count,
         "data_link": tables.data_link,
     }
+
+
+def loud(plan: Plan, findings: Findings) -> str:
+    """Why nothing here is judged; empty where claims are."""
+    if plan.quick:
+        return QUICK
+    if findings.judged:
+        return ""
+    return TOO_FEW if plan.imported is None else imported.TOO_FEW
 
 
 def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> list[Figure]:
@@ -128,9 +156,13 @@ def _read(run: Run, records: list[TrialRecord], roles: Layout) -> Raw:
     for cell in plan.cells:
         own = [r for r in records if r.cell == cell.index]
         logs = [run.histograms(r.id) for r in own if r.status == COMPLETE]
-        cells.append(latency.collect(cell, logs))
+        ends: list[Mapping[str, Any]] = []
         for r in own:
-            trials[r.id] = series.read_trial(run.events(r.id), run.samples(r.id), chosen)
+            events = run.events(r.id)
+            trials[r.id] = series.read_trial(events, run.samples(r.id), chosen)
+            if r.status == COMPLETE:
+                ends += [event for event in events if event.get("event") == "end"]
+        cells.append(latency.collect(cell, logs, ends))
     return Raw(cells, _series_json(run, records, trials, chosen, roles))
 
 
@@ -160,7 +192,8 @@ def _series_json(
         entry["warnings"] = list(r.warnings)[:10]
         entries[r.id] = entry
     units = {
-        f"{s}.{n}": "share" if s == "cpu" and "_" not in n else names.unit_of(n) for s, n in chosen
+        f"{s}.{n}": "share" if s.rpartition(".")[2] == "cpu" and "_" not in n else names.unit_of(n)
+        for s, n in chosen
     }
     return {"cells": cells, "trials": entries, "units": units}
 
@@ -183,9 +216,9 @@ def _design(run: Run) -> list[tuple[str, str]]:
     for group in names.groups_of(plan):
         found = [g for cell in plan.cells for g in cell.groups if g.name == group]
         sessions = sorted({g.sessions for g in found})
-        rates = sorted({g.arrivals.steps[0].from_per_s for g in found if g.arrivals})
+        loops = "; ".join(dict.fromkeys(map(arrivals.loop, found)))
         text = f"{found[0].workload} on {found[0].target}, sessions {', '.join(map(str, sessions))}"
-        text += f", at {', '.join(f'{r:g}/s' for r in rates)}" if rates else ", closed loop"
+        text += f", {loops}"
         rows.append((f"Group {group}", text))
     rows.append(("Seed", str(plan.seed)))
     rows.append(("Smallest effect that matters", f"{plan.matters * 100:g} %"))

@@ -4,6 +4,7 @@ ratios, the path of the report. To be read in ten seconds; the report has all of
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from dbdyno.analysis.types import Findings
 from dbdyno.report import claims, layout, names, page, tables, tested
-from dbdyno.report.numbers import count
+from dbdyno.report.numbers import MISSING, count
 from dbdyno.report.text import visible
 from dbdyno.report.write import HTML
 from dbdyno.store.run import Run
@@ -21,14 +22,15 @@ WARNINGS_MAX = 3
 _STYLE = {"supported": "green", "refuted": "red", "undecided": "yellow", "untested": "dim"}
 
 
-def terminal(run: Run, findings: Findings) -> RenderableType:
-    """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR)."""
+def terminal(run: Run, findings: Findings, to: Path | None = None) -> RenderableType:
+    """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR).
+    `to`: where the reports are, if not in the run's directory."""
     plan = run.plan
     roles = layout.choose(plan, findings)
     groups = names.groups_of(plan)
     parts: list[RenderableType] = [Text(visible(plan.question or plan.name), style="bold"), Text()]
-    if plan.quick or not findings.judged:
-        parts += [Text(page.QUICK if plan.quick else page.TOO_FEW, style="bold yellow"), Text()]
+    if loud := page.loud(plan, findings):
+        parts += [Text(loud, style="bold yellow"), Text()]
     answer = f"{findings.caveat} {findings.answer}".strip()
     parts.append(Text(visible(answer)))
     if findings.why:
@@ -60,7 +62,7 @@ def terminal(run: Run, findings: Findings) -> RenderableType:
         parts.append(
             Text(f"not tested: {visible(skipped.what)} ({visible(skipped.why)})", style="dim")
         )
-    parts += [Text(), Text(f"report: {run.path / HTML}", no_wrap=True, overflow="ignore")]
+    parts += [Text(), Text(f"report: {(to or run.path) / HTML}", no_wrap=True, overflow="ignore")]
     return Group(*parts)
 
 
@@ -143,6 +145,8 @@ def _claims(views: list[claims.ClaimView]) -> Table:
 
 def _words(row: tables.RatioRow) -> str:
     """A ratio in a word or two; from 2 on it stands for itself."""
+    if row.interval == MISSING:
+        return row.words  # not judged
     if not row.clear:
         return "not clear"
     return "higher" if row.words.endswith(" times as high") else row.words

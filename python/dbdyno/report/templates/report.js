@@ -114,16 +114,22 @@ function clear() {
 }
 
 function showLoad(trial) {
-  var names = Object.keys(trial.groups), many = names.length > 1, tps = [], latency = [], errors = [];
+  var names = Object.keys(trial.groups), many = names.length > 1, tps = [], latency = [], errors = [], backlog = [];
   names.forEach(function (name, i) {
     var g = trial.groups[name], before = many ? name + " " : "";
     tps.push({label: before + "tps", values: g.tps, style: i});
-    latency.push({label: before + "p95", values: g.p95, style: i});
-    latency.push({label: before + "p50", values: g.p50, style: i, dash: [4, 3]});
+    if (g.due) {
+      tps.push({label: before + "due", values: g.due, style: i, dash: [4, 3]});
+      latency.push({label: before + "response p95", values: g.response_p95, style: i + names.length});
+      backlog.push({label: before + "backlog", values: g.backlog, style: i});
+    }
+    latency.push({label: before + (g.due ? "service p95" : "p95"), values: g.p95, style: i});
+    latency.push({label: before + (g.due ? "service p50" : "p50"), values: g.p50, style: i, dash: [4, 3]});
     if (g.errors) errors.push({label: before + "errors", values: g.errors, style: i});
   });
   plot(main, trial, "Throughput", "transactions/s", trial.t, tps, 210);
   plot(main, trial, "Latency", "ms, each interval", trial.t, latency, 190);
+  if (backlog.length) plot(main, trial, "Backlog", "arrivals due and not begun", trial.t, backlog, 130);
   if (errors.length) plot(main, trial, "Failed attempts", "per second", trial.t, errors, 120);
 }
 
