@@ -11,6 +11,7 @@ import click
 
 from dbdyno.cli.live import duration, interval_line
 from dbdyno.plan.types import Plan
+from dbdyno.share.opened import opened
 from dbdyno.store.run import Run
 
 
@@ -18,8 +19,9 @@ from dbdyno.store.run import Run
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 def status(run: Path, as_json: bool) -> int:
-    """Say how far RUN is: trials done, trial under way, its last interval."""
-    facts = _facts(Run.open(run))
+    """Say how far RUN (or a bundle of one) is: trials done, trial under way, its last interval."""
+    with opened(run) as found:
+        facts = _facts(found)
     if as_json:
         json.dump(facts, sys.stdout, indent=1)
         click.echo()

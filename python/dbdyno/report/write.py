@@ -9,6 +9,7 @@ import json
 import re
 from functools import lru_cache
 from importlib.resources import files as package_files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,8 +24,9 @@ from dbdyno.store.run import Run
 HTML, MARKDOWN, RESULT = "report.html", "report.md", "result.json"
 
 
-def render(run: Run, findings: Findings) -> None:
-    """Writes RUN/result.json, RUN/report.md and RUN/report.html.
+def render(run: Run, findings: Findings, to: Path | None = None) -> None:
+    """Writes result.json, report.md and report.html into `to`, which is the run's directory unless
+    another one is given.
 
     DynoError if a file of the run cannot be read or the report cannot be written.
     """
@@ -38,7 +40,7 @@ def render(run: Run, findings: Findings) -> None:
         HTML: html(data),
     }
     for name, body in written.items():
-        path = run.path / name
+        path = (to or run.path) / name
         with files.explained(path, run.path):
             files.write_atomically(path, body)
 

@@ -36,8 +36,9 @@ _PIECE = 1 << 20
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that the format knows
 _ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 _TRIAL_FILES = (TRIAL, ENGINE_PLAN, EVENTS, SAMPLES, HISTOGRAMS)
+_LOG = r"hooks/[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}"
 _ALLOWED = re.compile(
-    rf"{re.escape(MARK)}|manifest\.json|result\.json"
+    rf"{re.escape(MARK)}|manifest\.json|result\.json|hooks\.ndjson|{_LOG}|trials/{_ID}/{_LOG}"
     rf"|trials/{_ID}/(?:{'|'.join(map(re.escape, _TRIAL_FILES))})"
     rf"|trials/{_ID}\.void-[0-9]{{1,6}}/{re.escape(TRIAL)}"
 )
@@ -79,8 +80,10 @@ def members(run: Run) -> list[str]:
     """Names of the files of a run that a bundle holds, sorted: of trials that are over, and the
     records of attempts that were void."""
     found = ["manifest.json"]
-    if (run.path / "result.json").is_file():
-        found.append("result.json")
+    found += [name for name in ("result.json", "hooks.ndjson") if (run.path / name).is_file()]
+    logs = [*run.path.glob("hooks/*"), *run.path.glob("trials/*/hooks/*")]
+    names = [path.relative_to(run.path).as_posix() for path in logs if path.is_file()]
+    found += [name for name in names if _ALLOWED.fullmatch(name)]
     for record in run.records():
         place = f"trials/{record.id}"
         found += [f"{place}/{n}" for n in _TRIAL_FILES if (run.path / place / n).is_file()]
