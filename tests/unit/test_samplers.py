@@ -291,7 +291,7 @@ def test_names_carry_the_target_where_there_are_several(tmp_path: Path) -> None:
 
     one, two = HungServer(tmp_path), HungServer(tmp_path)
     machine, servers = samplers_of({"a": one, "b": two})  # type: ignore[dict-item]
-    assert [s.source for s in machine] == ["cpu", "memory", "disk"]
+    assert [s.source for s in machine] == ["cpu", "memory", "disk", "paging", "load"]
     assert [[s.source for s in each] for each in servers] == [
         ["a.status", "a.sessions"],
         ["b.status", "b.sessions"],

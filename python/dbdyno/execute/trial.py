@@ -9,11 +9,13 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control
 from dbdyno.execute.engine import Event, Job, Outcome, error_of
-from dbdyno.execute.fleet import Fleet, Member
+from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
+from dbdyno.execute.member import Member
 from dbdyno.execute.probing import Probing
-from dbdyno.execute.request import DATABASE, run_request
+from dbdyno.execute.request import run_request, with_values
 from dbdyno.plan.types import Cell, TrialPlan
+from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
 from dbdyno.store import files
 from dbdyno.store.record import NO_PLAN, TrialRecord
@@ -66,10 +68,16 @@ class Trial:
         """Runs the engine once and reduces what it and the samplers left."""
         directory = self._run.trial_dir(trial.id)
         started_unix_s = time.time()
-        targets = {name: m.engine_target() for name, m in self._fleet.members.items()}
-        request = run_request(cell, trial, targets, directory, cpus, self._run.plan.drain_s)
+        values = self._fleet.looked_up(cell)
+        targets = {
+            name: target
+            for member in self._fleet.members.values()
+            for name, target in member.engine_targets().items()
+        }
+        reached_by, drain_s = self._fleet.reached_by, self._run.plan.drain_s
+        request = run_request(cell, trial, targets, reached_by, directory, cpus, drain_s)
         self._run.save_request(trial.id, request)
-        outcome, statements = self._drive(request, directory)
+        outcome, statements = self._drive(with_values(request, values), directory)
         self._control.check()
         record = self._record(cell, trial, started_unix_s, outcome)
         return record.replace(statements=statements)
@@ -78,7 +86,9 @@ class Trial:
         statements: dict[str, str] = {}
         sampling = Sampling(
             directory / "metrics.ndjson",
-            {name: member.server for name, member in self._fleet.members.items() if member.server},
+            {name: each.sampled for name, each in self._fleet.members.items() if each.sampled},
+            replicas={name: each.nodes() for name, each in self._fleet.members.items()},
+            feeds=hosts.feeds([member.target for member in self._fleet.members.values()]),
             interval_s=1.0,
         )
         job = Job(self._engine, request, directory / "events.ndjson")
@@ -139,11 +149,12 @@ class Trial:
         plans: dict[str, str] = {}
         target_of = {group.name: group.target for group in cell.groups}
         for key, sql in statements.items():
-            server = self._fleet.members[target_of[key.partition("/")[0]]].server
+            member = self._fleet.members[target_of[key.partition("/")[0]]]
+            server = member.server
             if server is None:
                 continue
             try:
-                plans[key] = server.explain(DATABASE, sql)
+                plans[key] = server.explain(member.database, sql)
             except DynoError as error:
                 plans[key] = f"{NO_PLAN}{error.what}"
             except Exception as error:  # the server died after the trial: its numbers still count
@@ -165,7 +176,8 @@ def _facts(member: Member) -> dict[str, object]:
         "version": server.version if server else member.binaries.version,
         "settings": settings,
         "asked": dict(member.resolved.settings),
-        "session_sql": list(member.resolved.session_sql),
+        "instances": len(member.servers),
+        "session_sql": [*member.resolved.session_sql, *member.target.session],
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}
             for word in member.resolved.words

@@ -12,7 +12,7 @@ from dbdyno.plan.types import GroupPlan
 from dbdyno.systems.base import TargetPlan
 
 # What a connection decides for itself: the same server serves all values of these.
-EASY_FIELDS = ("protocol", "tls", "transport", "options", "session", "optional")
+EASY_FIELDS = ("protocol", "tls", "transport", "options", "session", "optional", "host")
 ONLY = "all"  # the hard combination where no factor is hard
 
 

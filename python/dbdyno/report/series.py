@@ -24,7 +24,9 @@ SAID = frozenset({("cpu", "idle"), ("cpu", "busy"), ("cpu", "steal_percent")})
 
 # A metric that a sampler made: its source (with the target's name, where there are several), its
 # name.
-_SAMPLED = re.compile(r"(?P<source>(?:[^.]+\.)?(?:cpu|memory|disk|server|status))\.(?P<name>.+)")
+_SAMPLED = re.compile(
+    r"(?P<source>(?:[^.]+\.){0,2}?(?:cpu|memory|disk|server|status))\.(?P<name>.+)"
+)
 
 # Counters that explain the most, in the order offered, where they move. Names as servers print
 # them.
@@ -96,11 +98,23 @@ def _interval(trial: Trial, event: Mapping[str, Any]) -> None:
     for name, group in event["groups"].items():
         columns = trial.groups.setdefault(name, {"tps": [], "p50": [], "p95": [], "errors": []})
         latency = group.get("latency") or {}
+        if open_loop := group.get("open"):
+            _open(columns, open_loop, length_s)
         columns["tps"].append(group["transactions"] / length_s)
         columns["errors"].append(group["errors"] / length_s)
         for short in ("p50", "p95"):
             ns = latency.get(f"{short}_ns")
             columns[short].append(None if ns is None else ns / 1e6)
+
+
+def _open(
+    columns: dict[str, list[float | None]], open_loop: Mapping[str, Any], length_s: float
+) -> None:
+    """What an open loop has besides: arrivals, backlog and response."""
+    response = (open_loop.get("response") or {}).get("p95_ns")
+    columns.setdefault("due", []).append(open_loop["due"] / length_s)
+    columns.setdefault("backlog", []).append(float(open_loop["backlog"]))
+    columns.setdefault("response_p95", []).append(None if response is None else response / 1e6)
 
 
 def thin(values: Sequence[float | None], points: int) -> list[float | None]:
@@ -158,7 +172,7 @@ def points_for(trials: int, columns: int) -> int:
 
 def compact(trial: Trial, chosen: Sequence[tuple[str, str]], points: int) -> dict[str, Any]:
     """The JSON of a trial: {"t", "groups": {name: {tps, p50, p95, errors}}, "sources": {source:
-    {"t": [...], "v": {name: [...]}}}}."""
+    {"t": [...], "v": {name: [...]}}}}. An open loop has `due`, `backlog` and `response_p95` too."""
     sources: dict[str, dict[str, Any]] = {}
     for source, name in chosen:
         column = trial.samples.get(source, {}).get(name)

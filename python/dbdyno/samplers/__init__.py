@@ -1,6 +1,10 @@
 """Sources of metrics: one file a source, each a `base.Sampler`; `runner` reads them once a second.
 
-`SAMPLERS` lists the modules for the reference and the contract test.
+`SAMPLERS` lists the modules for the reference and the contract test. `hosts` samples other machines
+with the same parsers.
 """
 
-SAMPLERS = ("cpu", "memory", "disk", "process", "counters", "sessions")
+SAMPLERS = (
+    *("cpu", "memory", "disk", "paging", "load"),
+    *("process", "counters", "sessions", "replication"),
+)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from dbdyno.systems.base import Server
+
+class Sampled(Protocol):
+    """What is asked of a server here, or of several alike as one (`systems.base.Server`)."""
+
+    @property
+    def pid(self) -> int | Sequence[int] | None: ...
+    @property
+    def directory(self) -> Path | None: ...
+    def counters(self) -> Mapping[str, float]: ...
+    def gauges(self) -> frozenset[str]: ...
+    def sessions_by_state(self) -> Mapping[str, int]: ...
 
 
 class Sampler(Protocol):
@@ -61,4 +71,4 @@ def prefixed(target: str, source: str) -> str:
     return f"{target}.{source}" if target else source
 
 
-__all__ = ["ProcFile", "Sampler", "Server", "prefixed"]
+__all__ = ["ProcFile", "Sampled", "Sampler", "prefixed"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.samplers.base import Server, prefixed
+from dbdyno.samplers.base import Sampled, prefixed
 
 
 class Counters:
@@ -16,7 +16,7 @@ class Counters:
     source = "status"
     about = "the server's counters: a change a second for each, levels as they are"
 
-    def __init__(self, server: Server, target: str = "") -> None:
+    def __init__(self, server: Sampled, target: str = "") -> None:
         self.source = prefixed(target, "status")
         self._server = server
         self._gauges: frozenset[str] = frozenset()

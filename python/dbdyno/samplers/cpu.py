@@ -49,8 +49,10 @@ def parse(text: str) -> dict[str, int]:
     return found
 
 
-def shares(last: Mapping[str, int], now: Mapping[str, int], elapsed_s: float) -> dict[str, float]:
-    """Differences as shares of their sum; empty if no tick has passed."""
+def shares(
+    last: Mapping[str, float], now: Mapping[str, float], elapsed_s: float
+) -> dict[str, float]:
+    """Differences as shares of their sum; empty if no tick has passed. The unit is any: ticks, seconds."""
     # iowait may run backwards by a tick on several CPUs (proc(5)).
     ticks = {name: max(0, now.get(name, 0) - last.get(name, 0)) for name in COLUMNS}
     total = sum(ticks.values())

@@ -59,7 +59,7 @@ def parse(text: str, devices: frozenset[str]) -> dict[str, tuple[int, ...]]:
 
 
 def rates(
-    last: Mapping[str, tuple[int, ...]], now: Mapping[str, tuple[int, ...]], elapsed_s: float
+    last: Mapping[str, tuple[float, ...]], now: Mapping[str, tuple[float, ...]], elapsed_s: float
 ) -> dict[str, float]:
     """Rates between two readings; empty if no device is known."""
     names = ("reads_per_s", "writes_per_s", "read_bytes_per_s", "write_bytes_per_s")

@@ -8,7 +8,7 @@ could run but had no CPU.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,48 +38,88 @@ class Process:
     source = "server"
     about = "the server's processes: cpu_cores, runqueue_cores, rss_bytes, context switches, bytes"
 
-    def __init__(self, pid: int, target: str = "") -> None:
+    def __init__(self, pids: int | Sequence[int], target: str = "") -> None:
+        """Several processes (instances of one target) count as one."""
         self.source = prefixed(target, "server")
-        self._pid = pid
+        self._pids = (pids,) if isinstance(pids, int) else tuple(pids)
         self._last = Reading()
 
     def open(self) -> None:
-        self._last = read(self._pid)
+        self._last = self._read()
 
     def sample(self, elapsed_s: float) -> Mapping[str, float]:
-        now = read(self._pid)
+        now = self._read()
         last, self._last = self._last, now
         return rates(last, now, elapsed_s)
+
+    def _read(self) -> Reading:
+        return together([read(pid) for pid in self._pids])
 
     def close(self) -> None:
         """Nothing is kept open: processes come and go."""
 
 
+def together(readings: Sequence[Reading]) -> Reading:
+    """Several servers' readings as one."""
+    if len(readings) == 1:
+        return readings[0]
+    total = Reading()
+    for each in readings:
+        total.cpu_s += each.cpu_s
+        total.rss_bytes += each.rss_bytes
+        total.processes += each.processes
+        total.io |= each.io
+        total.tasks |= each.tasks
+        total.complete = total.complete and each.complete
+    return total
+
+
+@dataclass(frozen=True)
+class Files:
+    """What /proc says of one process. `io` is empty for those who may not read it."""
+
+    pid: int
+    stat: str
+    statm: str
+    io: str = ""
+
+
 def read(pid: int) -> Reading:
     """Reads a process and its children; OSError if it is gone."""
-    reading = Reading()
-    shared_max = 0
+    found = []
     for number in family(pid):
         try:
-            stat = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-            statm = Path(f"/proc/{number}/statm").read_text().split()
+            stat = Path(f"/proc/{number}/stat").read_text()
+            statm = Path(f"/proc/{number}/statm").read_text()
             io = Path(f"/proc/{number}/io").read_text() if _may_read_io(number) else ""
         except (FileNotFoundError, ProcessLookupError):
             if number == pid:
                 raise
             continue
+        found.append(Files(number, stat, statm, io))
+    reading = parse(found, pid, TICKS_PER_S, PAGE_BYTES)
+    for each in found:
+        _read_tasks(each.pid, reading)
+    return reading
+
+
+def parse(found: Iterable[Files], pid: int, ticks_per_s: int, page_bytes: int) -> Reading:
+    """A process (`pid`) and its children together, less what only their threads know."""
+    reading = Reading()
+    shared_max = 0
+    for each in found:
+        stat, statm = each.stat.rpartition(")")[2].split(), each.statm.split()
         # Fields 14 to 17 of stat: own time, and that of children already waited for.
         own, waited = int(stat[11]) + int(stat[12]), int(stat[13]) + int(stat[14])
-        reading.cpu_s += (own + (waited if number == pid else 0)) / TICKS_PER_S
+        reading.cpu_s += (own + (waited if each.pid == pid else 0)) / ticks_per_s
         reading.processes += 1
-        resident, shared = int(statm[1]) * PAGE_BYTES, int(statm[2]) * PAGE_BYTES
+        resident, shared = int(statm[1]) * page_bytes, int(statm[2]) * page_bytes
         # Shared memory is mapped by each process: counted once, by the one that touched most.
         reading.rss_bytes += resident - shared
         shared_max = max(shared_max, shared)
-        counts = dict(line.split(": ") for line in io.splitlines())
+        counts = dict(line.split(": ") for line in each.io.splitlines())
         if counts:
-            reading.io[number] = (int(counts["read_bytes"]), int(counts["write_bytes"]))
-        _read_tasks(number, reading)
+            reading.io[each.pid] = (int(counts["read_bytes"]), int(counts["write_bytes"]))
     reading.rss_bytes += shared_max
     return reading
 

@@ -16,14 +16,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from dbdyno.samplers.base import Sampler
+from dbdyno.samplers.base import Sampled, Sampler
 from dbdyno.samplers.counters import Counters
 from dbdyno.samplers.cpu import Cpu
 from dbdyno.samplers.disk import Disk
+from dbdyno.samplers.hosts import Feed
+from dbdyno.samplers.load import Load
 from dbdyno.samplers.memory import Memory
+from dbdyno.samplers.paging import Paging
 from dbdyno.samplers.process import Process
+from dbdyno.samplers.replication import Replica, Replication
 from dbdyno.samplers.sessions import Sessions
-from dbdyno.systems.base import Server
 
 LAST_MIN = 0.2  # of an interval: the part of one at the end of a trial that is worth a sample
 JOIN_S = 3.0  # a thread that waits for a hung server longer than this is left behind
@@ -32,17 +35,24 @@ GAPS_MAX = 100  # lines about gaps a source and trial
 Emit = Callable[[Mapping[str, Any]], None]
 
 
-def samplers_of(servers: Mapping[str, Server]) -> tuple[list[Sampler], list[list[Sampler]]]:
+Nodes = Mapping[str, Mapping[str, Replica]]  # target -> node -> replica
+
+
+def samplers_of(
+    servers: Mapping[str, Sampled], replicas: Nodes | None = None
+) -> tuple[list[Sampler], list[list[Sampler]]]:
     """Samplers of the machine, and of each server. With one target names carry no prefix."""
     several = len(servers) > 1
     directories = [server.directory for server in servers.values() if server.directory]
-    machine: list[Sampler] = [Cpu(), Memory(), Disk(directories)]
+    machine: list[Sampler] = [Cpu(), Memory(), Disk(directories), Paging(), Load()]
     of_servers: list[list[Sampler]] = []
     for name, server in servers.items():
         target = name if several else ""
         if server.pid is not None:
             machine.append(Process(server.pid, target))
         of_servers.append([Counters(server, target), Sessions(server, target)])
+        for node, replica in (replicas or {}).get(name, {}).items():
+            of_servers.append([Replication(replica, node, target)])
     return machine, of_servers
 
 
@@ -51,13 +61,21 @@ class Sampling:
     more often."""
 
     def __init__(
-        self, path: Path, servers: Mapping[str, Server], *, interval_s: float = 1.0
+        self,
+        path: Path,
+        servers: Mapping[str, Sampled],
+        *,
+        replicas: Nodes | None = None,
+        feeds: Sequence[Feed] = (),
+        interval_s: float = 1.0,
     ) -> None:
         assert interval_s > 0
         self._path = path
         self._interval_s = interval_s
-        machine, of_servers = samplers_of(servers)
+        machine, of_servers = samplers_of(servers, replicas)
         self._sets: list[list[Sampler]] = [machine, *of_servers]
+        self._feeds = tuple(feeds)
+        self._patience_s = max([JOIN_S, *(feed.finish_s for feed in feeds)])
         self._threads: list[threading.Thread] = []
         self._ending = threading.Event()
         self._lock = threading.Lock()
@@ -73,11 +91,16 @@ class Sampling:
             thread = threading.Thread(target=loop.run, name=f"sampling-{index}", daemon=True)
             self._threads.append(thread)
             thread.start()
+        for feed in self._feeds:
+            arguments = (measure_unix_s, self._ending, self._emit)
+            thread = threading.Thread(target=feed.run, args=arguments, name="host", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def stop(self) -> None:
         """Ends sampling and closes the file; waits a few seconds at most."""
         self._ending.set()
-        deadline = time.monotonic() + JOIN_S
+        deadline = time.monotonic() + self._patience_s
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         self._threads = []

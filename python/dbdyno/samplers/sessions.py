@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.samplers.base import Server, prefixed
+from dbdyno.samplers.base import Sampled, prefixed
 
 STATES_MAX = 64  # kept in one sample; the rest is `other`
 OTHER = "other"
@@ -16,7 +16,7 @@ class Sessions:
     source = "sessions"
     about = "sessions by state or wait, as the server lists them"
 
-    def __init__(self, server: Server, target: str = "") -> None:
+    def __init__(self, server: Sampled, target: str = "") -> None:
         self.source = prefixed(target, "sessions")
         self._server = server
 

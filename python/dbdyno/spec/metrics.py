@@ -157,8 +157,8 @@ METRICS += tuple(
 )
 
 # `tool`: what another tool reported under a name of its own, in runs that were imported.
-MACHINE_FAMILIES = ("cpu", "memory", "disk", "generator", "tool")
-TARGET_FAMILIES = ("status", "server", "sessions")
+MACHINE_FAMILIES = ("cpu", "memory", "disk", "paging", "load", "generator", "tool")
+TARGET_FAMILIES = ("status", "server", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from dbdyno.spec import workloads
 from dbdyno.spec.arrivals import Schedule, Search, ThinkTime
 from dbdyno.spec.hooks import HooksModel
+from dbdyno.spec.host import checked as checked_host
 from dbdyno.spec.scalars import Duration, Fraction, Pause, Price, Size, Strict, Whole
 from dbdyno.spec.setups import DataSetup
 from dbdyno.spec.there import DataModel, MayModel, NodesModel
@@ -26,6 +27,11 @@ TLS_PATTERN = r"^(verify|require|prefer|off|ca:.+)$"
 BLOCKS_MAX = 1000
 SESSIONS_MAX = 100_000
 INSTANCES_MAX = 64
+
+
+Host = Annotated[
+    str, BeforeValidator(checked_host), Field(pattern=r"^(ssh://|prometheus:https?://).+$")
+]
 
 
 class TargetModel(Strict):
@@ -73,6 +79,11 @@ class TargetModel(Strict):
     defaults_group: str | None = Field(None, description="a group of ~/.my.cnf")
     may: MayModel | None = Field(None, description="what is allowed on a server that is there")
     data: DataModel | None = Field(None, description="tables that are there, instead of ours")
+    host: Host | None = Field(
+        None,
+        description="where samples of its machine come from: `ssh://user@db1`, or"
+        " `prometheus:http://prom:9090?instance=db1:9100`",
+    )
 
 
 class GroupBase(Strict):

@@ -8,7 +8,7 @@ allows that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -20,9 +20,12 @@ from dbdyno.spec.scalars import Strict
 from dbdyno.spec.server_url import ServerUrl
 from dbdyno.spec.types import Credentials, May
 
+if TYPE_CHECKING:  # it is made of the models here
+    from dbdyno.spec.model import TargetModel
+
 READ_URLS_MAX = 32
 PASSWORD_KEYS = ("password_env", "password_file", "password_command", "defaults_group")
-KEYS = ("url", "nodes", *PASSWORD_KEYS, "may", "data")
+KEYS = ("url", "nodes", *PASSWORD_KEYS, "may", "data", "host")
 OURS_ONLY = {
     "basedir": "it names programs to start",
     "memory": "it would have to be restarted with it",
@@ -71,30 +74,14 @@ class DataModel(Strict):
     )
 
 
-class Written(Protocol):
-    """What is asked of a target's model here."""
-
-    kind: str | None
-    url: str | None
-    nodes: NodesModel | None
-    password_env: str | None
-    password_file: str | None
-    password_command: str | None
-    defaults_group: str | None
-    may: MayModel | None
-    data: DataModel | None
-    config: dict[str, Any]
-    tls: str | None
-
-
-def kind_of(model: Written, node: Node) -> str | None:
+def kind_of(model: TargetModel, node: Node) -> str | None:
     """The kind as written, else as the URL's scheme says."""
     if model.kind is not None or (model.url is None and model.nodes is None):
         return model.kind
     return _urls(model, node)[0].kinds[0]
 
 
-def fields(name: str, model: Written, node: Node, kind: str) -> dict[str, Any]:
+def fields(name: str, model: TargetModel, node: Node, kind: str) -> dict[str, Any]:
     """The fields of a `Target` that only a server that is there has, and its `tls`. DynoError, with
     its place, for what cannot be meant."""
     if model.url is None and model.nodes is None:
@@ -103,6 +90,7 @@ def fields(name: str, model: Written, node: Node, kind: str) -> dict[str, Any]:
     urls = _urls(model, node)
     _check_kind(name, kind, urls, node)
     _refuse_ours(name, node)
+    _refuse_files(name, kind, node)
     may = model.may or MayModel.model_validate({})
     if model.config and not may.set_global:
         raise DynoError(
@@ -120,6 +108,7 @@ def fields(name: str, model: Written, node: Node, kind: str) -> dict[str, Any]:
         "may": May(**may.model_dump()),
         "existing": _existing(name, model, urls[0], kind, node),
         "tls": model.tls or _tls(urls),
+        "host": model.host,
     }
 
 
@@ -127,7 +116,7 @@ def _tls(urls: Sequence[ServerUrl]) -> str:
     return "prefer" if all(url.on_this_machine for url in urls) else "verify"
 
 
-def _urls(model: Written, node: Node) -> list[ServerUrl]:
+def _urls(model: TargetModel, node: Node) -> list[ServerUrl]:
     """The one written to first."""
     if model.url is not None and model.nodes is not None:
         raise DynoError(
@@ -184,6 +173,22 @@ def _refuse_ours(name: str, node: Node) -> None:
             )
 
 
+def _refuse_files(name: str, kind: str, node: Node) -> None:
+    """A data directory cannot be put under a server that runs; a file of SQL may name what is not
+    ours, where our schema is one of several in a database."""
+    setup = node.mapping["setup"].mapping if "setup" in node.mapping else {}
+    for key in ("template", *(("dump", "sql") if kind == "postgres" else ())):
+        if key in setup and setup[key].value is not None:
+            raise DynoError(
+                f"`setup.{key}` cannot be had of target `{name}`: the server is there already",
+                where=setup[key].place,
+                cause="a data directory is read at a server's start"
+                if key == "template"
+                else "its statements may name other schemas of the database (those of pg_dump do)",
+                fix="declare `tables:`, or load the data yourself and use `data: {existing: ...}`",
+            )
+
+
 def _refuse_without_url(name: str, node: Node) -> None:
     for key in KEYS:
         if key in node.mapping and node.mapping[key].value is not None:
@@ -194,7 +199,7 @@ def _refuse_without_url(name: str, node: Node) -> None:
             )
 
 
-def _credentials(name: str, model: Written, node: Node, kind: str) -> Credentials:
+def _credentials(name: str, model: TargetModel, node: Node, kind: str) -> Credentials:
     given = [key for key in PASSWORD_KEYS if getattr(model, key) is not None]
     if len(given) > 1:
         raise DynoError(
@@ -216,7 +221,7 @@ def _credentials(name: str, model: Written, node: Node, kind: str) -> Credential
     )
 
 
-def _existing(name: str, model: Written, url: ServerUrl, kind: str, node: Node) -> str | None:
+def _existing(name: str, model: TargetModel, url: ServerUrl, kind: str, node: Node) -> str | None:
     if kind == "postgres" and url.schema is None:
         raise DynoError(
             f"target `{name}`: its URL names no database",

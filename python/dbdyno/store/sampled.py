@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 # Levels whose extreme matters more than their mean get a `<name>_max` beside it.
 PEAKS = frozenset({"memory.dirty_bytes", "memory.writeback_bytes", "server.rss_bytes"})
+PEAK_SOURCES = ("replica_lag_s",)  # of all their values
 
 Line = Mapping[str, Any]
 
@@ -83,4 +84,6 @@ def _means(source: str, lines: Sequence[Line], measured_s: float) -> dict[str, f
 
 def _peaks(name: str) -> bool:
     """Whether `name`, with or without a target before it, is one of `PEAKS`."""
-    return name in PEAKS or name.partition(".")[2] in PEAKS
+    if f".{name}".rpartition(".")[0].endswith(tuple(f".{source}" for source in PEAK_SOURCES)):
+        return True
+    return f".{name}".endswith(tuple(f".{peak}" for peak in PEAKS))

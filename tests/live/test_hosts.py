@@ -1,0 +1,132 @@
+"""Commands and samples by a real ssh: what passes, what a deadline kills, a connection that drops."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import Place, place, wait_for
+from ssh_daemon import Daemon, daemon
+
+from dbdyno.execute import command
+from dbdyno.samplers.hosts import feed
+from dbdyno.samplers.runner import Sampling
+from dbdyno.spec.types import Hook
+from dbdyno.store.hooklog import DEADLINE, FAILED, OK
+from dbdyno.store.sampled import sampled_metrics
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def sshd() -> Iterator[Daemon]:
+    with daemon() as made:
+        yield made
+
+
+@pytest.fixture
+def on_path(sshd: Daemon, monkeypatch: pytest.MonkeyPatch) -> Daemon:
+    monkeypatch.setenv("PATH", f"{sshd.bin}:{os.environ['PATH']}")
+    return sshd
+
+
+def gone(pid: int) -> bool:
+    return wait_for(lambda: not Path(f"/proc/{pid}").exists(), 20)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    whole = [line for line in path.read_text().splitlines(True) if line.endswith("\n")]
+    return [json.loads(line) for line in whole]
+
+
+def test_a_command_runs_there_with_its_variables(on_path: Daemon) -> None:
+    nasty = 'it\'s "$HOME" `x` \\ é'
+    hook = Hook('printf "%s|%s" "$DYNO_X" "$SSH_CONNECTION"; cat; exit 3', on_path.address)
+    ended = command.run(hook, {"DYNO_X": nasty})
+    assert (ended.outcome, ended.exit_code) == (FAILED, 3)
+    said, _, connection = ended.output.partition("|")
+    assert said == nasty
+    assert "127.0.0.1" in connection
+    assert command.run(Hook("true", on_path.address), {}).outcome == OK
+
+
+def test_a_command_that_hangs_there_is_killed_there(on_path: Daemon, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    hook = Hook(f"sh -c 'echo $$ > {pids}; sleep 600'; true", on_path.address, deadline_s=2.0)
+    assert command.run(hook, {}).outcome == DEADLINE
+    assert gone(int(pids.read_text()))
+
+
+def test_a_host_that_lets_nobody_in_says_so(on_path: Daemon) -> None:
+    stranger = on_path.address.replace("ssh://", "ssh://nobody-").replace("nobody-root@", "x@")
+    ended = command.run(Hook("true", stranger), {})
+    assert (ended.outcome, ended.exit_code) == (FAILED, 255)
+    assert "denied" in ended.output
+
+
+def test_a_connection_that_drops_in_a_trial_is_made_again(on_path: Daemon, tmp_path: Path) -> None:
+    path = tmp_path / "metrics.ndjson"
+    sampling = Sampling(path, {}, feeds=[feed(on_path.address, "mysql", None, "host")])
+
+    def seen(count: int) -> bool:
+        return sum(line["source"] == "host.cpu" for line in lines(path)) >= count
+
+    begun = time.time()
+    sampling.start(begun)
+    try:
+        assert wait_for(lambda: seen(1))
+        on_path.drop()
+        before = sum(line["source"] == "host.cpu" for line in lines(path))
+        assert wait_for(lambda: any("gap" in line for line in lines(path)))
+        assert wait_for(lambda: seen(before + 1))
+    finally:
+        sampling.stop()
+    found = sampled_metrics(lines(path), time.time() - begun)
+    assert 0 <= found.metrics["host.cpu.busy"] <= 1
+    assert found.metrics["host.memory.available_bytes"] > 0
+    [warning] = [text for text in found.warnings if text.startswith("host:")]
+    assert "1 sample missing (first: ssh" in warning
+    assert wait_for(lambda: not on_path.sessions(), 20), "the loop there outlives the trial"
+
+
+@pytest.fixture
+def there(on_path: Daemon) -> Iterator[Place]:
+    with place() as made:
+        made.environment["PATH"] = f"{on_path.bin}:{made.environment['PATH']}"
+        yield made
+
+
+def test_a_level_can_be_brought_about_on_another_host(there: Place, on_path: Daemon) -> None:
+    flag = there.path / "flag"
+    on = on_path.address
+    there.experiment(f"""
+experiment: elsewhere
+targets: {{db: {{kind: sqlite, durability: none}}}}
+workload: {{kind: oltp, preset: point_select, tables: 1, rows: 100}}
+factors:
+  flag:
+    up:
+      apply: {{run: 'echo "$DYNO_LEVEL_FLAG" > {flag}', on: '{on}'}}
+      wait_until: {{run: test -s {flag}, on: '{on}'}}
+      undo: {{run: rm {flag}, on: '{on}'}}
+    down:
+blocks: 1
+warmup: 0s
+duration: 200ms
+interval: 100ms
+""")
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stderr
+    assert not flag.exists()
+    runs = [json.loads(line) for line in (there.path / "r/hooks.ndjson").read_text().splitlines()]
+    assert [(run["point"], run["on"], run["outcome"]) for run in runs] == [
+        (point, on, OK) for point in ("apply", "wait_until", "undo")
+    ]
+    assert there.until_clean() == []
