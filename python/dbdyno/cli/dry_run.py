@@ -52,7 +52,7 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
     lines += [_touched(touched) for touched in cost.touched]
     if plan.generator_cpus:
         lines.append(f"CPUs: generator {plan.generator_cpus}, servers {plan.server_cpus}")
-    else:
+    elif any(not touched.place for touched in cost.touched):
         lines.append("CPUs: generator and servers share all of them")
     lines += [f"left out: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
     lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
@@ -91,8 +91,21 @@ def _touched(touched: Touched) -> str:
         f"{name} = {' | '.join(str(value) for value in values)}"
         for name, values in touched.config.items()
     ]
+    if touched.place:
+        return _there(touched, words, settings)
     what = "; ".join(words + settings) or "defaults"
     return f"target {touched.target}: a private {touched.kind}, schema {touched.schema}; {what}"
+
+
+def _there(touched: Touched, words: list[str], settings: list[str]) -> str:
+    schema = (
+        f"schema {touched.schema}, which is there"
+        if touched.existing
+        else f"schema {touched.schema}, made for the run and dropped at its end"
+    )
+    changed = f"set for the run, then put back: {', '.join(settings)}" if settings else ""
+    what = "; ".join(filter(None, [schema, *words, changed or "no setting is changed"]))
+    return f"target {touched.target}: {touched.kind} at {touched.place}, which is there; {what}"
 
 
 def _size(size_bytes: float) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
 from dbdyno.share import listen
 from dbdyno.store.run import INTERRUPTED, RUNNING, Run
+from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.scratch import scratch_root
 
@@ -73,6 +75,13 @@ def _listen_address(
     callback=_listen_address,
     help="Serve live metrics to Prometheus at /metrics, on loopback unless HOST is given.",
 )
+@click.option(
+    "--write-to",
+    "write_to",
+    multiple=True,
+    metavar="SCHEMA",
+    help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
 @click.option(
     "--json",
@@ -93,6 +102,7 @@ def run(
     directory: Path | None,
     scratch: Path | None,
     metrics_listen: tuple[str, int] | None,
+    write_to: tuple[str, ...],
     strict: bool,
     as_json: bool,
     list_studies: bool,
@@ -102,7 +112,7 @@ def run(
     if list_studies:
         return _list(as_json)
     if resume is not None:
-        if experiment or overrides or quick:
+        if experiment or overrides or quick or write_to:
             raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
         reopened, scratch = _reopen(resume, mix_environments, scratch)
         with reopened, _endpoint(metrics_listen) as endpoint:
@@ -116,12 +126,12 @@ def run(
     with placed(loaded):
         if not dry_run:
             engine.find()  # what is missing is said before a directory is made
-        plan = make(loaded, Machine.read(), quick=quick, available=_missing)
+        plan = make(loaded, Machine.read(), quick=quick, available=_missing, write_to=write_to)
         if dry_run:
             return show_plan(plan, as_json)
         scratch = scratch_root(scratch)
         path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-        facts = environment.describe(plan, Machine.read(), _versions(plan), scratch)
+        facts = _described(plan, scratch)
         with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
             created.set_status(RUNNING, command=["dyno", *sys.argv[1:]], directory=str(Path.cwd()))
             return _execute(created, scratch, strict, as_json, verbose, endpoint)
@@ -156,9 +166,16 @@ def _execute(
             live.say(f"metrics: {endpoint.url}")
         news = Several([live, *listeners])
         with Control(live.say) as control:
-            status = LocalExecution(run_, binary, control, news, scratch).execute()
+            execution = LocalExecution(run_, binary, control, news, scratch)
+            status = execution.execute()
     run_.set_status(status)
     code = conclude(run_, strict=strict, as_json=as_json)
+    if execution.not_undone:
+        raise DynoError(
+            "; ".join(execution.not_undone),
+            cause="a privilege was revoked, or the server is gone",
+            fix=f"mend that, then: dyno run --resume {run_.path} puts back what is left",
+        )
     if status == INTERRUPTED:
         click.echo(f"interrupted; go on with: dyno run --resume {run_.path}", err=True)
         return 3
@@ -173,7 +190,7 @@ def _opening(plan: Plan) -> list[str]:
         notes.append(
             f"CPUs: generator {_cpus(plan.generator_cpus)}, servers {_cpus(plan.server_cpus)}"
         )
-    else:
+    elif any(target.url is None for cell in plan.cells for target in cell.targets):
         notes.append("CPUs: generator and servers share all of them")
     notes += [f"left out: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
     notes += [f"note: {note}" for note in plan.notes]
@@ -185,23 +202,54 @@ def _cpus(cpus: tuple[int, ...]) -> str:
 
 
 def _missing(target: TargetPlan) -> str | None:
-    """Why a target cannot be had here, or None."""
+    """Why a target cannot be had here, or None. Of a server that is there only an optional one is
+    asked now: the others are an error of their own, with more to say."""
     try:
-        systems.load(target.kind).find(target.basedir)
+        if target.url is None:
+            systems.load(target.kind).find(target.basedir)
+        elif target.optional:
+            reach.connect(target, target.url).stop()
     except DynoError as error:
         return f"{error.what}; {error.fix}" if error.fix else error.what
     return None
 
 
 def _versions(plan: Plan) -> dict[str, str]:
-    """Version of each kind of server that the plan uses."""
+    """Version of each kind of server that the plan starts."""
     found: dict[str, str] = {}
+    for target in _targets(plan):
+        if target.url is not None:
+            continue
+        name = f"{target.kind} in {target.basedir}" if target.basedir else target.kind
+        if name not in found:
+            found[name] = systems.load(target.kind).find(target.basedir).version
+    return found
+
+
+def _described(plan: Plan, scratch: Path) -> dict[str, Any]:
+    """The environment: this machine, what is installed, and servers that are there, by target and
+    URL; a login that does not work is an error before a run directory is made."""
+    servers = {
+        f"{target.name}: {url}": reach.survey(target, url)
+        for target in _targets(plan)
+        for url in (target.url, *target.read_urls)
+        if url is not None
+    }
+    versions = _versions(plan) | {name: each.version for name, each in servers.items()}
+    facts = environment.describe(plan, Machine.read(), versions, scratch)
+    if servers:
+        facts["servers"] = {name: asdict(each) for name, each in servers.items()}
+    return facts
+
+
+def _targets(plan: Plan) -> list[TargetPlan]:
+    """Every target of any cell, one for each place that it is found at."""
+    found: dict[tuple[str, ...], TargetPlan] = {}
     for cell in plan.cells:
         for target in cell.targets:
-            name = f"{target.kind} in {target.basedir}" if target.basedir else target.kind
-            if name not in found:
-                found[name] = systems.load(target.kind).find(target.basedir).version
-    return found
+            key = (target.name, target.kind, str(target.basedir), str(target.url))
+            found.setdefault((*key, *target.read_urls), target)
+    return list(found.values())
 
 
 def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[Run, Path]:
@@ -211,7 +259,7 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
     latest = before.latest_environment
     recorded = Path(latest["scratch"]) if "scratch" in latest else None
     scratch = scratch_root(scratch or recorded)
-    now = environment.describe(before.plan, Machine.read(), _versions(before.plan), scratch)
+    now = _described(before.plan, scratch)
     changed = environment.differences(latest, now)
     if changed and not mix_environments:
         raise DynoError(

@@ -21,6 +21,7 @@ from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
+from dbdyno.execute.remote import Remotes
 from dbdyno.execute.surroundings import HookFailed, Surroundings
 from dbdyno.execute.trial import Trial
 from dbdyno.plan.types import Cell, TrialPlan
@@ -59,6 +60,7 @@ class LocalExecution:
         self._scratch_parent = scratch
         self._standing = _Standing()
         self._around = Surroundings(run, control, listener.say)
+        self.not_undone: tuple[str, ...] = ()  # on servers that are there, in sentences
 
     def execute(self) -> str:
         """`complete`, or `interrupted` when the user stopped it; raises DynoError where going on
@@ -66,6 +68,7 @@ class LocalExecution:
         self._around.recover()
         waiting = self._waiting()
         if not waiting:
+            self.not_undone = tuple(Remotes.finish(self._run, self._control, self._listener.say))
             return "complete"
         try:
             self._around.before_run()
@@ -87,14 +90,23 @@ class LocalExecution:
                 self._control,
                 self._listener.say,
                 self._listener.on_event,
+                self._run,
             )
             trial = Trial(self._run, fleet, self._engine, self._control, self._listener, explained)
             try:
+                fleet.recover()
                 return self._all(waiting, fleet, trial)
             finally:
-                fleet.stop()
+                self._leave(fleet)
                 # With the scratch still there: a level may be the file system that it lies on.
                 self._around.leave_levels()
+
+    def _leave(self, fleet: Fleet) -> None:
+        """Stops the servers; of those that were there already, says what could not be undone."""
+        self.not_undone = tuple(fleet.close())
+        for problem in self.not_undone:
+            self._listener.say(problem)
+            self._run.amend(problem)
 
     def _waiting(self) -> list[TrialPlan]:
         done = {record.id for record in self._run.records()}

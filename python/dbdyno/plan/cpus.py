@@ -31,7 +31,10 @@ def split(
                     fix="change `cpus:`, or leave it out",
                 )
         return asked.generator, asked.servers
-    if any(target.kind in IN_PROCESS for target in targets):
+    started = [target for target in targets if target.url is None]
+    if not started:
+        return (), ()  # no server is ours to place
+    if any(target.kind in IN_PROCESS for target in started):
         return (), ()
     if min(machine.cores, len(machine.cpus)) < SPLIT_MIN:
         return (), ()

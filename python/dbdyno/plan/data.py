@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from dbdyno import systems
 from dbdyno.plan.types import GroupPlan
 from dbdyno.spec import setups, workloads
+from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
 
 REUSE = "reuse"
@@ -21,12 +21,14 @@ DataSettings = Callable[[TargetPlan], Mapping[str, Any]]
 def settings_of_files(target: TargetPlan) -> Mapping[str, Any]:
     """The settings that files on disk depend on, as the target's system says. DynoError if the
     system refuses what the experiment asks of it."""
-    return systems.load(target.kind).resolve(target).data_settings
+    return reach.system_of(target).resolve(target).data_settings
 
 
 def data_sets(groups: Sequence[GroupPlan], target: TargetPlan) -> list[tuple[str, dict[str, Any]]]:
     """The data sets that the engine loads into a target: (workload, load options). Declared tables
-    come first."""
+    come first. None into data that is there already."""
+    if target.existing is not None:
+        return []
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for group in groups:
         options = workloads.data_options(group.workload, group.options)
@@ -75,6 +77,8 @@ def target_key(target: TargetPlan, groups: Sequence[GroupPlan], settings: DataSe
     facts = {
         "kind": target.kind,
         "basedir": target.basedir,
+        "url": target.url,
+        "existing": target.existing,
         "settings": dict(settings(target)),
         "data": data_sets(groups, target),
         "setup": setup_facts(target),
@@ -103,3 +107,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+class Sent(Protocol):
+    """What is asked of a cell in `restorable`."""
+
+    @property
+    def targets(self) -> Sequence[TargetPlan]: ...
+    @property
+    def groups(self) -> Sequence[GroupPlan]: ...
+
+
+def restorable(cell: Sent) -> list[GroupPlan]:
+    """The groups whose data was loaded by us, so that it can be loaded again."""
+    there = {target.name for target in cell.targets if target.existing is not None}
+    return [group for group in cell.groups if group.target not in there]

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
+from dbdyno.spec import server_url
 from dbdyno.systems.base import Scalar, TargetPlan
+from dbdyno.systems.remote import PREFIX
 
 SCHEMA = "dbdyno"  # what the load goes to, in servers of our own
 
@@ -32,13 +34,16 @@ _SESSION_BYTES = 1_000_000  # of a session in the server
 
 @dataclass(frozen=True)
 class Touched:
-    """What a target's server is given: a schema of its own, settings in its own configuration."""
+    """What a target's server is given: a schema of its own, settings in its own configuration. Of
+    one that is there already (`place` is not empty): what is used, or changed and put back."""
 
     target: str
     kind: str
     schema: str
     words: Mapping[str, str]  # durability, isolation, memory as written
     config: Mapping[str, tuple[Scalar, ...]]  # setting -> its values over the cells
+    place: str = ""  # host and port of a server that is there
+    existing: bool = False  # whether the schema is there, too
 
 
 @dataclass(frozen=True)
@@ -69,9 +74,9 @@ def of(plan: Plan) -> Estimate:
         cells=len(plan.cells),
         blocks=plan.blocks,
         trials=len(plan.trials),
-        loads=len(_loaded(plan.cells)),
+        loads=sum(_loads(cell) for cell in _loaded(plan.cells).values()),
         restarts=sum(_server_count(plan.cells[trial.cell]) for trial in starts),
-        restores=len(starts),
+        restores=sum(_loads(plan.cells[trial.cell]) for trial in starts),
         setup_s=setup_s,
         block_s=block_s(plan.cells),
         total_s=setup_s + total_trials_s,
@@ -123,8 +128,24 @@ def _loaded(cells: Sequence[Cell]) -> dict[str, Cell]:
     return found
 
 
+def _loads(cell: Cell) -> bool:
+    """Whether any of its data is ours."""
+    return any(target.existing is None for target in cell.targets)
+
+
 def _servers(cell: Cell) -> list[TargetPlan]:
-    return [target for target in cell.targets if target.kind in _START_S]
+    """Those that we start."""
+    return [t for t in cell.targets if t.kind in _START_S and t.url is None]
+
+
+def _reloaded_bytes(cell: Cell) -> int:
+    """What is loaded again before a trial, where a server that is there has no snapshot."""
+    return sum(data.data_bytes(t, cell.groups) for t in cell.targets if t.url is not None)
+
+
+def _ours(cell: Cell) -> list[TargetPlan]:
+    """Targets whose files and memory are this machine's."""
+    return [target for target in cell.targets if target.url is None]
 
 
 def _server_count(cell: Cell) -> int:
@@ -133,7 +154,10 @@ def _server_count(cell: Cell) -> int:
 
 def _start_s(cell: Cell) -> float:
     starting = sum(target.instances * _START_S[target.kind] for target in _servers(cell))
-    return starting + _copied_bytes(cell) / _COPY_BYTES_PER_S
+    loading_s = 0.0
+    if cell.state.data == data.RESTORE:
+        loading_s = _reloaded_bytes(cell) / _LOAD_BYTES_PER_S
+    return starting + _copied_bytes(cell) / _COPY_BYTES_PER_S + loading_s
 
 
 def _load_s(cell: Cell) -> float:
@@ -146,7 +170,10 @@ def _rows_bytes(cell: Cell) -> int:
 
 
 def _files_bytes(cell: Cell) -> int:
-    return _rows_bytes(cell) + sum(_DIRECTORY_BYTES.get(t.kind, 0) for t in cell.targets)
+    return sum(
+        data.data_bytes(target, cell.groups) + _DIRECTORY_BYTES.get(target.kind, 0)
+        for target in _ours(cell)
+    )
 
 
 def _copied_bytes(cell: Cell) -> int:
@@ -154,7 +181,7 @@ def _copied_bytes(cell: Cell) -> int:
     return sum(
         target.instances
         * (data.data_bytes(target, cell.groups) + _DIRECTORY_BYTES.get(target.kind, 0))
-        for target in cell.targets
+        for target in _ours(cell)
     )
 
 
@@ -169,7 +196,7 @@ def memory_bytes(cell: Cell) -> int:
     caches = sum(
         target.instances
         * (target.memory_bytes if target.memory_bytes is not None else _CACHE_BYTES)
-        for target in cell.targets
+        for target in _ours(cell)
         if target.kind != "null"
     )
     sessions = sum(group.sessions for group in cell.groups)
@@ -177,11 +204,11 @@ def memory_bytes(cell: Cell) -> int:
 
 
 def _touched(cells: Sequence[Cell]) -> tuple[Touched, ...]:
-    found: dict[tuple[str, str], Touched] = {}
+    found: dict[tuple[str, str, str | None], Touched] = {}
     for cell in cells:
         for target in cell.targets:
-            key = (target.name, target.kind)
-            before = found.get(key, Touched(target.name, target.kind, SCHEMA, {}, {}))
+            key = (target.name, target.kind, target.url)
+            before = found.get(key, _first_touched(target))
             config = dict(before.config)
             for name, value in target.config.items():
                 seen = config.get(name, ())
@@ -189,6 +216,15 @@ def _touched(cells: Sequence[Cell]) -> tuple[Touched, ...]:
             words = {**before.words, **_words(target)}
             found[key] = replace(before, words=words, config=config)
     return tuple(found.values())
+
+
+def _first_touched(target: TargetPlan) -> Touched:
+    if target.url is None:
+        return Touched(target.name, target.kind, SCHEMA, {}, {})
+    place = server_url.parse(target.url).place
+    schema = target.existing or f"{PREFIX}..."
+    existing = target.existing is not None
+    return Touched(target.name, target.kind, schema, {}, {}, place, existing)
 
 
 def _words(target: TargetPlan) -> dict[str, str]:

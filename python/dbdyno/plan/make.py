@@ -5,11 +5,11 @@ Pure: the same arguments give the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
-from dbdyno.plan import cpus, data, estimate, hard, notes, order, quick
+from dbdyno.plan import cpus, data, estimate, hard, notes, order, quick, there
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.types import (
     PLAN_VERSION,
@@ -35,13 +35,15 @@ def make(
     quick: bool = False,
     available: Available = lambda target: None,
     data_settings: data.DataSettings = data.settings_of_files,
+    write_to: Collection[str] = (),
 ) -> Plan:
     """The plan of an experiment on a machine.
 
     `available` says why a target cannot be had here, or None if it can; `data_settings` which
-    settings its files depend on. DynoError if a system that is not optional is missing, or refuses
-    what is asked of it, if CPUs or budget do not suffice, or if no cell is left.
+    settings its files depend on; `write_to` names schemas that are there already and that groups
+    may change. DynoError if a system that is not optional is missing, or refuses what is asked of it, if CPUs or budget do not suffice, or if no cell is left.
     """
+    there.check(spec, write_to)
     return _Maker(spec, machine, quick, available, data_settings).plan()
 
 
@@ -91,6 +93,7 @@ class _Maker:
         sources, missing = self._present(spec.cells)
         skipped = self._skipped(missing)
         factors, cells = self._quick_cells(sources) if self.quick else self._cells(sources)
+        self.notes += there.notes(cells)
         self.notes += notes.comparability(cells)
         self.notes += notes.open_loops(cells)
         self.notes += notes.idle_instances(cells)
@@ -136,11 +139,11 @@ class _Maker:
         self, cells: Sequence[spec_types.Cell]
     ) -> tuple[list[spec_types.Cell], dict[int, tuple[spec_types.Target, str]]]:
         """The cells whose systems are here, and by index why the others are not."""
-        reasons: dict[tuple[str, str | None], str | None] = {}
+        reasons: dict[tuple[str, str | None, str | None], str | None] = {}
         present, missing = [], {}
         for cell in cells:
             for target in cell.targets:
-                key = (target.kind, target.basedir)
+                key = (target.kind, target.basedir, target.url)
                 if key not in reasons:
                     reasons[key] = self.available(target)
                 reason = reasons[key]
@@ -212,9 +215,7 @@ class _Maker:
             for target in source.targets
             if target.name == group.target and (name := quick.shortened(group, target))
         }
-        self.notes += quick.notes(
-            len(cells), len(sources), sorted(cut), self.spec.hooks != Hooks()
-        )
+        self.notes += quick.notes(len(cells), len(sources), sorted(cut), self.spec.hooks != Hooks())
         return found
 
     def _draft(self, source: spec_types.Cell, *, small: bool = True) -> _Draft:
@@ -231,7 +232,7 @@ class _Maker:
             return State(data.REUSE, "warm")  # restores would take most of the minute
         if self.spec.data is not None:
             return State(self.spec.data, self.spec.cache)
-        changed = any(data.writers(draft.groups) for draft in drafts)
+        changed = any(data.writers(data.restorable(draft)) for draft in drafts)
         return State(data.RESTORE if changed else data.REUSE, self.spec.cache)
 
     def _cell(self, index: int, draft: _Draft, state: State, count: int) -> Cell:
@@ -381,7 +382,9 @@ def _skip(what: str, target: spec_types.Target, reason: str) -> Skipped:
     return Skipped(
         what=what or f"target {target.name}",
         why=reason,
-        fix=f"install {target.kind}, or give `basedir:` of target `{target.name}`",
+        fix=f"install {target.kind}, or give `basedir:` of target `{target.name}`"
+        if target.url is None
+        else f"look at the URL of target `{target.name}`",
     )
 
 

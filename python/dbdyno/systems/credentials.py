@@ -9,6 +9,7 @@ Sources: the MySQL manual, "Using Option Files"; the PostgreSQL manual, "The Pas
 
 from __future__ import annotations
 
+import functools
 import getpass
 import os
 import re
@@ -140,8 +141,10 @@ def _from_file(path: Path) -> tuple[str, str, str]:
     return (*_plausible(lines[0], str(path)), _readable(path))
 
 
+@functools.lru_cache(maxsize=64)
 def _from_command(command: str) -> tuple[str, str]:
-    """The first line that it prints. Its complaints go to the user's terminal, and no further."""
+    """The first line that it prints; run once a process. Its complaints go to the user's terminal,
+    and no further."""
     process = subprocess.Popen(
         ["/bin/sh", "-c", command],
         stdin=subprocess.DEVNULL,

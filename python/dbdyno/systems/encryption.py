@@ -28,3 +28,8 @@ def context(word: str) -> ssl.SSLContext:
 def engine_tls(word: str) -> str | dict[str, str]:
     """The `tls` of an engine target."""
     return {"ca": word.removeprefix("ca:")} if word.startswith("ca:") else word
+
+
+def default_authorities() -> str:
+    """The file of the authorities that this machine trusts."""
+    return ssl.get_default_verify_paths().cafile or "/etc/ssl/certs/ca-certificates.crt"

@@ -6,6 +6,7 @@ Sources: the two manuals' pages on SET, SHOW REPLICA STATUS and its older names,
 from __future__ import annotations
 
 import decimal
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from dbdyno.spec.server_url import ServerUrl
 from dbdyno.systems import credentials, words
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login
-from dbdyno.systems.encryption import context, engine_tls
+from dbdyno.systems.encryption import context, default_authorities, engine_tls
 from dbdyno.systems.lost import answered
 from dbdyno.systems.mysqlcontrol import ERRORS, MysqlControl, identifier
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
@@ -73,6 +74,18 @@ class MysqlRemote(MysqlControl):
             charset="utf8mb4",
             program_name="dbdyno control",
         )
+
+    def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:
+        login = self._login
+        where = {"host": login.host, "port": str(login.port), "protocol": "tcp"}
+        if login.socket is not None:
+            where = {"socket": login.socket}
+        return (), {
+            **where,
+            "user": login.user,
+            "password": login.password,
+            **_client_encryption(self._tls),
+        }
 
     def unanswered(self, error: Exception) -> DynoError:
         return DynoError(
@@ -175,9 +188,9 @@ class MysqlRemote(MysqlControl):
         return found
 
     @answered(ERRORS)
-    def drop_schema(self, schema: str) -> None:
+    def drop_schema(self, schema: str, run: str) -> None:
         found = self.marked().get(schema)
-        if self.mark is None or found is None or found.run != self.mark.run:
+        if found is None or found.run != run:
             raise _not_ours(self.kind, schema)
         self.rows(f"DROP DATABASE {identifier(schema)}")
 
@@ -305,6 +318,22 @@ def _encryption(word: str) -> dict[str, Any]:
     if word == "prefer":
         return {}
     return {"ssl": context(word)}
+
+
+def _client_encryption(word: str) -> dict[str, str]:
+    """For an option file. Of each pair MySQL's client knows the one and MariaDB's the other."""
+    if word == "prefer":
+        return {}
+    if word == "off":
+        return {"loose-ssl-mode": "DISABLED", "loose-ssl": "0"}
+    if word == "require":
+        return {"loose-ssl-mode": "REQUIRED", "loose-ssl": "1"}
+    authority = word.removeprefix("ca:") if word.startswith("ca:") else default_authorities()
+    return {
+        "loose-ssl-mode": "VERIFY_IDENTITY",
+        "loose-ssl-verify-server-cert": "1",
+        "ssl-ca": authority,
+    }
 
 
 def _not_ours(kind: str, schema: str) -> DynoError:

@@ -22,6 +22,7 @@ from dbdyno.systems import credentials
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login
 from dbdyno.systems.encryption import context, engine_tls
+from dbdyno.systems.importing import Importer
 from dbdyno.systems.lost import answered
 from dbdyno.systems.postgrescontrol import ERRORS, PostgresControl, identifier, message
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
@@ -58,19 +59,23 @@ class PostgresRemote(PostgresControl):
         self._socket = socket_file(login)
 
     def _connect(self, database: str, timeout_s: int) -> pg8000.native.Connection:
+        """`database` is the URL's, or a schema in it."""
         login = self._login
         where: dict[str, Any] = {"host": login.host, "port": login.port}
         if self._socket is not None:
             where = {"unix_sock": self._socket}
-        return pg8000.native.Connection(
+        connection = pg8000.native.Connection(
             login.user,
             **where,
-            database=database,
+            database=self.database,
             password=login.password or None,
             timeout=timeout_s,
             ssl_context=_ssl(self._tls),
             application_name="dbdyno control",
         )
+        for statement in self._use(database):
+            connection.execute_simple(statement)
+        return connection
 
     def unanswered(self, error: Exception) -> DynoError:
         denied = state_of(error) == "42501"
@@ -127,15 +132,6 @@ class PostgresRemote(PostgresControl):
         """What makes a session find the tables of a schema, unless it is the database itself."""
         return [] if schema == self.database else [f"SET search_path TO {_quoted(schema)}"]
 
-    def explain(self, database: str, sql: str) -> str:
-        try:
-            rows = self.run_in(self.database, [*self._use(database), f"EXPLAIN {sql}"])
-        except ERRORS as error:
-            raise DynoError(
-                f"postgres cannot explain the statement: {message(error)}", cause=sql[:200]
-            ) from None
-        return "\n".join(str(row[0]) for row in rows)
-
     @answered(ERRORS)
     def settle(self, database: str) -> None:
         """After loading: statistics, visibility map and hint bits of our own tables."""
@@ -145,6 +141,22 @@ class PostgresRemote(PostgresControl):
         )
         vacuums = [f"VACUUM (ANALYZE) {_quoted(database)}.{_quoted(str(row[0]))}" for row in tables]
         self.run_in(self.database, vacuums, SETTLE_TIMEOUT_S)
+
+    def importer(self, database: str) -> Importer:
+        """Not given: beside our schema there are others in the database, and statements may name
+        them (those of pg_dump do)."""
+        raise DynoError(
+            "files of SQL are not put into a PostgreSQL that is there",
+            cause="what they name may lie outside of a schema of dbdyno's own",
+            fix="declare `tables:`, or load the data yourself and use `data: {existing: SCHEMA}`",
+        )
+
+    def schemas(self) -> list[str]:
+        rows = self.rows(
+            "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%' "
+            "AND nspname <> 'information_schema' ORDER BY nspname"
+        )
+        return [str(row[0]) for row in rows]
 
     # ---- schemas of ours
 
@@ -199,9 +211,9 @@ class PostgresRemote(PostgresControl):
         return found
 
     @answered(ERRORS)
-    def drop_schema(self, schema: str) -> None:
+    def drop_schema(self, schema: str, run: str) -> None:
         found = self.marked().get(schema)
-        if self.mark is None or found is None or found.run != self.mark.run:
+        if found is None or found.run != run:
             raise _not_ours(schema)
         # CASCADE reaches what stands inside, and what others have hung on it meanwhile.
         self.run_in(self.database, [f"DROP SCHEMA {_quoted(schema)} CASCADE"], SETTLE_TIMEOUT_S)
@@ -239,9 +251,8 @@ class PostgresRemote(PostgresControl):
     def highest_id(self, schema: str, table: str) -> int:
         try:
             rows = self.run_in(
-                self.database,
+                schema,
                 [
-                    *self._use(schema),
                     f"SELECT id, k, c, pad FROM {_quoted(table)} LIMIT 0",
                     f"SELECT max(id) FROM {_quoted(table)}",
                 ],

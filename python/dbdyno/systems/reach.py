@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.spec import server_url
 from dbdyno.spec.server_url import PORTS, ServerUrl
 from dbdyno.systems import credentials, mysqlfamily, postgres, words
-from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, System, TargetPlan, Word
 from dbdyno.systems.credentials import Login
 from dbdyno.systems.mysqlremote import MysqlRemote
 from dbdyno.systems.postgrescontrol import message
@@ -64,6 +66,11 @@ class RemoteSystem:
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         raise _never(self.kind)
 
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        raise _never(self.kind)
+
     def start(
         self,
         binaries: Binaries,
@@ -78,6 +85,24 @@ class RemoteSystem:
 
 def _never(kind: str) -> DynoError:
     return DynoError(f"{kind}: a server that is there is not started", cause="a defect of dbdyno")
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a server that is there says of itself."""
+
+    kind: str
+    version: str
+    started_unix_s: float
+
+
+def survey(target: TargetPlan, text: str) -> Surveyed:
+    """Logs in and out again. DynoError as `connect`."""
+    server = connect(target, text)
+    try:
+        return Surveyed(server.kind, server.version, round(time.time() - server.uptime_s(), 1))
+    finally:
+        server.stop()
 
 
 def connect(target: TargetPlan, text: str) -> RemoteServer:

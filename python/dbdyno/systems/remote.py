@@ -45,8 +45,8 @@ class RemoteServer(Server, Protocol):
     def marked(self) -> dict[str, Mark]:
         """Schemas that dbdyno has made, whichever run it was."""
 
-    def drop_schema(self, schema: str) -> None:
-        """Drops a schema of this run; DynoError for any other."""
+    def drop_schema(self, schema: str, run: str) -> None:
+        """Drops a schema that this run has made; DynoError for any other."""
 
     def put_token(self, schema: str, token: str) -> None:
         """Writes a word into the marker of a schema of ours, for replicas to be waited for."""
