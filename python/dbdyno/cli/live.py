@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ class Live:
             self._eta.finish(record.id)
             self._progress.advance(self._task)
         if record.status == "complete":
-            shown = "  ".join(_headline(record.metrics))
+            shown = "  ".join(_headline(record.metrics, record.at_least))
             self.say(
                 f"  {shown}"
                 + f"  ({counted(len(record.warnings), 'warning')})" * bool(record.warnings)
@@ -153,25 +154,47 @@ def interval_line(event: Event, name: str, group: dict[str, Any], sessions: dict
     p95 = f"{p95_ns / 1e6:.2f}" if p95_ns is not None else "-"
     prefix = f"{name}: " if len(event["groups"]) > 1 else ""
     warm = " (warm-up)" if event["phase"] == "warmup" else ""
+    open_loop = group.get("open")
+    waiting = _open_part(open_loop, length_s) if open_loop else ""
     return (
         f"[ {event['t_s']:.0f}s ] {prefix}thds: {sessions.get(name, 0)} "
         f"tps: {group['transactions'] / length_s:.2f} qps: {group['operations'] / length_s:.2f} "
         f"lat (ms,95%): {p95} err/s: {group['errors'] / length_s:.2f} "
-        f"lost: {group['lost']}{warm}"
+        f"lost: {group['lost']}{waiting}{warm}"
     )
 
 
-def _headline(metrics: Any) -> list[str]:
-    """tps and p95 of each group, for the line that a finished trial leaves."""
+def _open_part(open_loop: dict[str, Any], length_s: float) -> str:
+    """What an open loop has besides: arrivals, those that wait, and response time."""
+    response_ns = (open_loop.get("response") or {}).get("p95_ns")
+    response = f"{response_ns / 1e6:.2f}" if response_ns is not None else "-"
+    return (
+        f" due/s: {open_loop['due'] / length_s:.2f} backlog: {open_loop['backlog']}"
+        f" resp (ms,95%): {response}"
+    )
+
+
+def _headline(metrics: Any, at_least: Container[str]) -> list[str]:
+    """tps and p95 of each group, for the line that a finished trial leaves; of an open loop its
+    response, and what a search found."""
     shown = []
     for name, value in metrics.items():
         prefix, _, metric = name.rpartition(".")
         label = f"{prefix}." if prefix else ""
+        least = ">= " if name in at_least else ""
         if metric == "transactions_per_s":
             shown.append(f"{label}tps {value:,.1f}")
+        elif metric == "rate_max_per_s":
+            shown.append(f"{label}max rate {least}{value:,.1f}/s")
+        elif metric == "response_ms_p95":
+            shown.append(f"{label}response p95 {least}{_ms(value)} ms")
         elif metric == "service_ms_p95":
-            shown.append(f"{label}p95 {value:.3g} ms")
+            shown.append(f"{label}p95 {_ms(value)} ms")
     return shown
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:

@@ -172,7 +172,7 @@ def _facts(member: Member) -> dict[str, object]:
         except Exception:  # it died, and each client library says that in a way of its own
             settings = dict(member.resolved.settings)  # what was asked is still known
     return {
-        "kind": member.target.kind,
+        "kind": member.kind,
         "version": server.version if server else member.binaries.version,
         "settings": settings,
         "asked": dict(member.resolved.settings),

@@ -90,7 +90,8 @@ def _lines(members: list[CellResult], layout: Layout, name: str) -> list[Series]
 
 
 def _point(x: float, estimate: Estimate) -> Point:
-    return Point(x, estimate.mean, estimate.ci_low, estimate.ci_high, estimate.values)
+    e = estimate
+    return Point(x, e.mean, e.ci_low, e.ci_high, e.values, e.at_least)
 
 
 def _rows(members: list[CellResult], layout: Layout, name: str) -> list[Row]:
@@ -116,6 +117,7 @@ def _rows(members: list[CellResult], layout: Layout, name: str) -> list[Row]:
                 estimate.ci_low,
                 estimate.ci_high,
                 estimate.values,
+                estimate.at_least,
             )
         )
     return rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,16 @@ class CellLatency:
     groups: Mapping[str, Histogram]
     classes: Mapping[str, Histogram]
     heat: Mapping[str, Heat]
+    responses: Mapping[str, Histogram] = field(default_factory=dict)  # of open loops, by group
+    # Where the responses of a group begin to be lower bounds, ms; absent: nowhere.
+    at_least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-def collect(cell: Cell, trials: Iterable[Sequence[Tagged]]) -> CellLatency:
-    """Merges the histograms of a cell's complete trials; warm-up intervals do not count."""
+def collect(
+    cell: Cell, trials: Iterable[Sequence[Tagged]], ends: Iterable[Mapping[str, Any]] = ()
+) -> CellLatency:
+    """Merges the histograms of a cell's complete trials, whose `end` events are `ends`; warm-up
+    intervals do not count."""
     groups = [group.name for group in cell.groups]
     merged: dict[str, list[Histogram]] = {}
     intervals: dict[str, list[Tagged]] = {name: [] for name in groups}
@@ -51,7 +58,23 @@ def collect(cell: Cell, trials: Iterable[Sequence[Tagged]]) -> CellLatency:
             if "/" in tag and "/!" not in tag and histogram.count
         },
         {name: heat for name in groups if (heat := _heat(intervals[name], cell.duration_s))},
+        {
+            name: histogram
+            for name in groups
+            if (histogram := together.get(f"{name}/!response")) and histogram.count
+        },
+        _bounds(groups, ends),
     )
+
+
+def _bounds(groups: Sequence[str], ends: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for end in ends:
+        for name in groups:
+            ns = (end["groups"].get(name, {}).get("open") or {}).get("response_at_least_ns")
+            if ns is not None:
+                found[name] = min(found.get(name, math.inf), ns / 1e6)
+    return found
 
 
 def _heat(lines: list[Tagged], duration_s: float) -> Heat | None:
@@ -81,10 +104,16 @@ def _heat(lines: list[Tagged], duration_s: float) -> Heat | None:
     return Heat(counts, low_ms, high_ms, duration_s)
 
 
-def distribution(histogram: Histogram, label: str, style: int) -> Distribution:
-    """A histogram as a line of a percentile chart."""
+def distribution(
+    histogram: Histogram, label: str, style: int, until_ms: float = math.inf
+) -> Distribution:
+    """A histogram as a line of a percentile chart; what lies from `until_ms` on is not drawn."""
     values, shares = histogram.ecdf(POINTS)
-    points = tuple((float(v) / 1e6, float(s)) for v, s in zip(values, shares, strict=True))
+    points = tuple(
+        (float(v) / 1e6, float(s))
+        for v, s in zip(values, shares, strict=True)
+        if float(v) / 1e6 < until_ms
+    )
     return Distribution(label, style, points, histogram.count)
 
 
@@ -95,6 +124,7 @@ def distribution_figures(
     series."""
     panels: dict[tuple[str, ...], list[tuple[str, Distribution]]] = {}
     groups = {name for cell in cells for name in cell.groups}
+    alone = len({layout.series_key(plan_cells[cell.cell].levels) for cell in cells}) == 1
     for cell in sorted(
         cells, key=lambda c: layout.styles[layout.series_key(plan_cells[c.cell].levels)]
     ):
@@ -106,9 +136,25 @@ def distribution_figures(
             label = layout.label(levels, layout.series) or name
             title = f"{name}{f', {where}' if where else ''}" if len(groups) > 1 else where
             order = [f.levels.index(levels[f.name]) for f in (*layout.panels, *over)]
-            panels.setdefault((name, *(f"{i:04d}" for i in order), title), []).append(
-                (title, distribution(histogram, label, layout.styles[key]))
-            )
+            place = (name, *(f"{i:04d}" for i in order))
+            style = layout.styles[key]
+            response = cell.responses.get(name)
+            if response is None:
+                line = distribution(histogram, label, style)
+                panels.setdefault((*place, title), []).append((title, line))
+                continue
+            # Two lines a cell: in one chart where they are its only two, else in a chart each.
+            until_ms = cell.at_least_ms.get(name, math.inf)
+            for i, (what, of, end_ms) in enumerate(
+                (("response", response, until_ms), ("service", histogram, math.inf))
+            ):
+                if alone:
+                    line = distribution(of, what, style + i, end_ms)
+                    panels.setdefault((*place, title), []).append((title, line))
+                else:
+                    headed = ", ".join(filter(None, (title, what)))
+                    line = distribution(of, label, style, end_ms)
+                    panels.setdefault((*place, str(i), headed), []).append((headed, line))
     span = latency_span([d for members in panels.values() for _, d in members])
     small = len(panels) > 1
     figures = []

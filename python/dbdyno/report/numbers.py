@@ -30,6 +30,11 @@ def sig3(value: float | None) -> str:
     return text.replace("-", "−")
 
 
+def at_least(text: str) -> str:
+    """A written number that is only a lower bound: ≥ 35.2."""
+    return f"≥ {text}"
+
+
 def tick(value: float) -> str:
     """A number on an axis: short, no trailing zeros, k and M above ten thousand."""
     if value == 0:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from dbdyno.report.charts import key
 from dbdyno.report.charts.scale import Axis, Scale, magnitudes, wants_log
 from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
-from dbdyno.report.numbers import interval, sig3, tick
+from dbdyno.report.numbers import at_least, interval, sig3, tick
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Point:
     low: float | None
     high: float | None
     values: tuple[float, ...] = ()
+    at_least: bool = False  # the mean is a lower bound
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,13 @@ def summary(series: list[Series], unit: str, x_label: str) -> str:
         ends = (one.points[0], one.points[-1]) if one.points else ()
         said.append(
             f"{one.label}: "
-            + ", ".join(f"{sig3(p.mean)} {unit} at {sig3(p.x)} {x_label}" for p in ends)
+            + ", ".join(f"{_said(p)} {unit} at {sig3(p.x)} {x_label}" for p in ends)
         )
     return "; ".join(said)
+
+
+def _said(point: Point) -> str:
+    return at_least(sig3(point.mean)) if point.at_least else sig3(point.mean)
 
 
 def _frame(
@@ -144,7 +149,13 @@ def _draw(
             canvas.line(px, y(p.low), px, y(p.high), f"w {css}")
             for end in (p.low, p.high):
                 canvas.line(px - 3, y(end), px + 3, y(end), f"w {css}")
-        tip = f"{one.label}, {x_label} {sig3(p.x)}: {sig3(p.mean)} {unit}"
+        if p.at_least:
+            canvas.line(px, y(p.mean) - 4, px, y(p.mean) - 14, f"w {css}")
+            canvas.path(
+                [(px - 4, y(p.mean) - 10), (px, y(p.mean) - 15), (px + 4, y(p.mean) - 10)],
+                f"l {css}",
+            )
+        tip = f"{one.label}, {x_label} {sig3(p.x)}: {_said(p)} {unit}"
         if p.low is not None:
             tip += f" (95 % interval {interval(p.low, p.high)})"
         canvas.marker(px, y(p.mean), one.style, tip, size=3.4)
