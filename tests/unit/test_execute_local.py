@@ -12,6 +12,7 @@ import pytest
 from dbdyno.execute import fleet, local
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control
+from dbdyno.execute.snapshots import Snapshot, Snapshots
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
@@ -46,18 +47,18 @@ class World:
                 self.run, self.servers = run, servers
 
             def measure(self, cell: Cell, trial: TrialPlan, cpus: object) -> TrialRecord:
-                target = self.servers.members["db"].engine_target()
+                target = self.servers.members["db"].engine_targets()["db"]
                 world.asked.append((trial.block, cell.index, target["protocol"]))
                 return TrialRecord(trial.id, trial.block, cell.index, COMPLETE, 1.0, {})
 
-        def snapshot(self: fleet.Fleet, member: object, cell: Cell) -> Path:
+        def snapshot(self: Snapshots, member: object, cell: Cell) -> Snapshot:
             world.starts += 1
             empty = tmp_path / "snapshot"
             empty.mkdir(exist_ok=True)
-            return empty
+            return Snapshot(empty, "dbdyno")
 
         monkeypatch.setattr(local, "Trial", Trial)
-        monkeypatch.setattr(fleet.Fleet, "_snapshot", snapshot)
+        monkeypatch.setattr(Snapshots, "of", snapshot)
         monkeypatch.setattr(fleet.Fleet, "_settle", lambda self: None)
 
     def execute(self, plan: Plan) -> str:

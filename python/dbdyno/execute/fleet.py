@@ -1,53 +1,36 @@
 """The servers of a hard combination: loaded once, copied for each start, started, stopped.
 
-A *snapshot* is the stopped data directory of a freshly loaded server. It is keyed by everything
-that files on disk can depend on: kind, version, data settings and what was loaded. Servers never
-run on a snapshot, only on copies of it (reflinks where the file system has them).
+Servers never run on a snapshot of loaded data, only on copies of it (reflinks where the file system
+has them).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
+from dbdyno.execute import columns
 from dbdyno.execute.control import Control
 from dbdyno.execute.copying import copy_tree
-from dbdyno.execute.engine import Event, Job, error_of
-from dbdyno.execute.request import DATABASE, LOAD_THREADS_MAX, load_request
+from dbdyno.execute.engine import Event
+from dbdyno.execute.member import Member
+from dbdyno.execute.remote import Remotes
+from dbdyno.execute.request import Value
+from dbdyno.execute.snapshots import Snapshots
 from dbdyno.plan.data import data_sets
-from dbdyno.plan.types import Cell
-from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
+from dbdyno.plan.types import Cell, GroupPlan
+from dbdyno.store.run import Run
+from dbdyno.systems import reach
+from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.scratch import Scratch
 
 SETTLE_BYTES = 64 << 20  # Dirty + Writeback below this is quiet
 SETTLE_MAX_S = 30.0
-
-DataSet = tuple[str, dict[str, Any]]  # workload, and the options that decide what is loaded
-
-
-@dataclass
-class Member:
-    """One target of a cell, and its server once started."""
-
-    target: TargetPlan
-    system: System
-    binaries: Binaries
-    resolved: Resolved
-    server: Server | None = None
-
-    def engine_target(self) -> dict[str, Any]:
-        """How the engine reaches it."""
-        assert self.server is not None
-        return self.server.engine_target(self.target, self.resolved, DATABASE)
 
 
 class Fleet:
@@ -62,22 +45,30 @@ class Fleet:
         control: Control,
         say: Callable[[str], None],
         on_load: Callable[[Event], None],
+        run: Run | None = None,
     ) -> None:
+        """`run` may be left out where no server is there already: their schemas are the run's."""
         self._scratch = scratch
-        self._engine = engine
         self._seed = seed
         self._cpus = cpus
         self._control = control
         self._say = say
-        self._on_load = on_load
+        self._snapshots = Snapshots(scratch.path, engine, seed, cpus, control, say, on_load)
+        self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
+        self._loaded_from: dict[str, str] = {}  # target -> key of the snapshot it started from
         self.members: dict[str, Member] = {}
-        self.loaded_s = 0.0  # time spent on snapshots so far
         self._remarks: list[str] = []
+        self._remotes = None if run is None else Remotes(run, control, say, self._fill)
 
     @property
     def scratch(self) -> Path:
         """Where the servers' files are."""
         return self._scratch.path
+
+    @property
+    def loaded_s(self) -> float:
+        """Time spent on loading data for the first time so far."""
+        return self._snapshots.loaded_s + (self._remotes.loaded_s if self._remotes else 0.0)
 
     # ---- life of a hard combination
 
@@ -88,11 +79,12 @@ class Fleet:
         self._remarks.clear()
         for target in cell.targets:
             self._control.check()
+            if target.url is not None:
+                self._reach(target, cell)
+                continue
             system = systems.load(target.kind)
             member = Member(target, system, system.find(target.basedir), system.resolve(target))
-            snapshot = self._snapshot(member, cell)
-            self._begin(member, snapshot)
-            self.members[target.name] = member
+            self._begin(member, cell)
         if cell.state.cache == "cold":
             self._drop_caches(cell)
         self._settle()
@@ -102,15 +94,21 @@ class Fleet:
         connections may differ (protocol, TLS, transport, the driver's options)."""
         for target in cell.targets:
             member = self.members[target.name]
-            member.target, member.resolved = target, member.system.resolve(target)
+            member.target = target
+            if target.url is None:
+                member.resolved = member.system.resolve(target)
+            else:
+                member.resolved = self._there().adopt(target, cell)
 
     def stop(self) -> None:
         """Stops all servers and removes their working directories."""
         while self.members:
-            name, member = self.members.popitem()
-            if member.server:
-                member.server.stop(discard=True)
-            shutil.rmtree(self._work(name), ignore_errors=True)
+            _, member = self.members.popitem()
+            for server in member.servers:
+                server.stop(discard=True)
+            for name in member.names():
+                shutil.rmtree(self._work(name), ignore_errors=True)
+        self._loaded_from.clear()
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the first trial after a start should know; told once."""
@@ -120,73 +118,104 @@ class Fleet:
 
     def alive(self) -> bool:
         """Whether every server still answers."""
-        return all(member.server and member.server.alive() for member in self.members.values())
-
-    # ---- data
-
-    def _snapshot(self, member: Member, cell: Cell) -> Path:
-        """Path of the loaded, stopped directory for this target; loads it if need be."""
-        sets = data_sets(cell.groups, member.target)
-        key = snapshot_key(member, sets)
-        path = self._scratch.path / "snapshots" / key
-        if path.exists():
-            return path
-        begun = time.monotonic()
-        building = path.with_name(f"{key}.partial")
-        shutil.rmtree(building, ignore_errors=True)
-        building.parent.mkdir(mode=0o711, exist_ok=True)
-        self._say(f"{member.target.kind} {member.binaries.version}: creating and loading data")
-        loading = _with(member.resolved, member.resolved.load_settings)
-        member.system.prepare(member.binaries, building, loading)
-        server = member.system.start(
-            member.binaries, building, loading, cpus=self._cpus, transport=member.target.transport
+        return all(
+            member.servers and all(server.alive() for server in member.servers)
+            for member in self.members.values()
         )
-        try:
-            server.create_schema(DATABASE)
-            if sets:
-                self._load(member, server, loading, sets)
-                server.settle(DATABASE)
-        except BaseException:
-            server.stop(discard=True)
-            raise
-        if not server.stop():
-            raise DynoError(
-                f"{member.target.kind} did not stop cleanly after its data was loaded",
-                cause="it was killed, or took too long to write its caches back; "
-                "its files would have to be recovered before each trial",
-                fix="look at the memory and the disk of the machine, then run again",
-            )
-        building.rename(path)
-        self.loaded_s += time.monotonic() - begun
-        return path
 
-    def _load(
-        self, member: Member, server: Server, resolved: Resolved, sets: Sequence[DataSet]
+    def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
+        """The engine's names of the servers that a group's sessions are dealt over."""
+        member = self.members[group.target]
+        return member.replica_names() if group.node == "read" else member.names()
+
+    def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
+        """Values of `column:` parameters: by group, then by parameter. They are those of the data
+        as loaded, so that all trials of a run choose among the same."""
+        found: dict[str, dict[str, list[Value]]] = {}
+        for group in cell.groups:
+            for name, column in columns.of_group(group).items():
+                try:
+                    values = self._values_of(self.members[group.target], column)
+                except DynoError as error:
+                    raise DynoError(
+                        f"group `{group.name}`, parameter `{name}`: {error.what}",
+                        cause=error.cause,
+                        fix=error.fix,
+                    ) from None
+                found.setdefault(group.name, {})[name] = values
+        return found
+
+    def _values_of(self, member: Member, column: str) -> list[Value]:
+        key = (self._loaded_from[member.target.name], column)
+        if key not in self._looked_up:
+            server = member.server
+            assert server is not None
+            self._say(f"looking up the values of {column}")
+            self._looked_up[key] = columns.look_up(server, member.database, column, self._seed)
+        return self._looked_up[key]
+
+    # ---- servers that are there
+
+    def _there(self) -> Remotes:
+        assert self._remotes is not None, "a plan with servers that are there needs a run"
+        return self._remotes
+
+    def _reach(self, target: TargetPlan, cell: Cell) -> None:
+        """Makes a server that is there ready for a cell."""
+        reached = self._there().start(target, cell)
+        self._remarks += self._there().told()
+        self._loaded_from[target.name] = f"{target.url} {reached.database}"
+        self.members[target.name] = Member(
+            target,
+            reach.system_of(target),
+            Binaries(reached.server.version, {}),
+            reached.resolved,
+            [reached.server],
+            reached.database,
+            list(reached.replicas),
+        )
+
+    def _fill(
+        self, target: TargetPlan, server: Server, resolved: Resolved, schema: str, cell: Cell
     ) -> None:
-        directory = self._scratch.path / "load"
-        directory.mkdir(exist_ok=True)
-        threads = min(os.cpu_count() or 1, LOAD_THREADS_MAX)
-        target = server.engine_target(member.target, resolved, DATABASE)
-        request = load_request(member.target.name, target, sets, self._seed, directory, threads)
-        job = Job(self._engine, request, directory / "events.ndjson")
-        with self._control.watching(job):
-            outcome = job.run(self._on_load)
-        self._control.check()
-        if outcome.end is None or outcome.returncode != 0:
-            raise error_of(outcome, f"loading {member.target.name}")
+        """Puts a cell's data into a schema of a server that is there."""
+        member = Member(target, reach.system_of(target), Binaries(server.version, {}), resolved)
+        self._snapshots.fill(member, server, resolved, schema, data_sets(cell.groups, target))
 
-    def _begin(self, member: Member, snapshot: Path) -> None:
-        work = self._work(member.target.name)
-        shutil.rmtree(work, ignore_errors=True)
-        work.parent.mkdir(mode=0o711, exist_ok=True)
-        copy_tree(snapshot, work)
-        member.server = member.system.start(
-            member.binaries,
-            work,
-            member.resolved,
-            cpus=self._cpus,
-            transport=member.target.transport,
-        )
+    def recover(self) -> None:
+        """Undoes what an earlier, killed process of this run left on servers that are there."""
+        if self._remotes:
+            self._remotes.recover()
+
+    def close(self) -> list[str]:
+        """Stops all servers and leaves those that were there as they were found. What could not be
+        put back, in sentences."""
+        self.stop()
+        return self._remotes.close() if self._remotes else []
+
+    # ---- starting
+
+    def _begin(self, member: Member, cell: Cell) -> None:
+        """Starts a member's servers, each on its own copy of the loaded data."""
+        snapshot = self._snapshots.of(member, cell)
+        member.database = snapshot.database
+        self._loaded_from[member.target.name] = snapshot.key
+        self.members[member.target.name] = member
+        for name in member.names():
+            self._control.check()
+            work = self._work(name)
+            shutil.rmtree(work, ignore_errors=True)
+            work.parent.mkdir(mode=0o711, exist_ok=True)
+            copy_tree(snapshot.path, work)
+            member.servers.append(
+                member.system.start(
+                    member.binaries,
+                    work,
+                    member.resolved,
+                    cpus=self._cpus,
+                    transport=member.target.transport,
+                )
+            )
 
     def _work(self, name: str) -> Path:
         return self._scratch.path / "work" / name
@@ -219,28 +248,6 @@ class Fleet:
                 return
             self._control.check()
             time.sleep(0.2)
-
-
-def snapshot_key(member: Member, sets: Sequence[DataSet]) -> str:
-    """Names everything that the files of a loaded server depend on."""
-    facts = {
-        "kind": member.target.kind,
-        "version": member.binaries.version,
-        "settings": dict(member.resolved.data_settings),
-        "data": list(sets),
-    }
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return f"{member.target.kind}-{digest[:16]}"
-
-
-def _with(resolved: Resolved, settings: Any) -> Resolved:
-    """The same target with some settings replaced while loading."""
-    return Resolved(
-        settings={**resolved.settings, **settings},
-        session_sql=resolved.session_sql,
-        words=resolved.words,
-        data_settings=resolved.data_settings,
-    )
 
 
 def _unwritten_bytes() -> int:

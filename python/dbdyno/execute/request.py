@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
+from dbdyno.spec import workloads
 from dbdyno.spec.types import Arrivals, Think
 
 SCHEMA_VERSION = 1
 DATABASE = "dbdyno"
 LOAD_THREADS_MAX = 8
 
+Value = str | int | float | bool
+
 
 def run_request(
     cell: Cell,
     trial: TrialPlan,
     targets: Mapping[str, dict[str, Any]],
+    reached_by: Callable[[GroupPlan], Sequence[str]],
     directory: Path,
     cpus: Sequence[int],
     drain_s: float,
 ) -> dict[str, Any]:
-    """The engine plan of one trial."""
+    """The engine plan of one trial. `reached_by` names the targets that a group's sessions are
+    dealt over. Parameters whose values are looked up stand there as written: see `with_values`."""
     return {
         "schema_version": SCHEMA_VERSION,
         "job": "run",
@@ -37,16 +42,35 @@ def run_request(
         "interval_s": cell.interval_s,
         "workers": 0,
         "cpus": list(cpus),
-        "groups": [_group(group) for group in cell.groups],
+        "groups": [_group(group, reached_by(group)) for group in cell.groups],
     }
 
 
-def _group(group: GroupPlan) -> dict[str, Any]:
+def with_values(
+    request: Mapping[str, Any], values: Mapping[str, Mapping[str, Sequence[Value]]]
+) -> dict[str, Any]:
+    """The same with parameters' values in it: by group, then by parameter. They go to the engine
+    only, not to disk: there may be a hundred thousand of each."""
+    groups = []
+    for group in request["groups"]:
+        found = values.get(group["name"])
+        if found:
+            params = {
+                name: {"values": list(found[name])} if name in found else each
+                for name, each in group["options"]["params"].items()
+            }
+            group = {**group, "options": {**group["options"], "params": params}}
+        groups.append(group)
+    return {**request, "groups": groups}
+
+
+def _group(group: GroupPlan, targets: Sequence[str]) -> dict[str, Any]:
     return {
         "name": group.name,
-        "target": group.target,
+        "target": targets[0],
+        "also_targets": list(targets[1:]),
         "workload": group.workload,
-        "options": dict(group.options),
+        "options": workloads.of(group.workload).sent(group.options),
         "sessions": group.sessions,
         "arrivals": _fields(group.arrivals),
         "think": _fields(group.think),

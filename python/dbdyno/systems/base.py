@@ -8,13 +8,14 @@ and stop a server. It never decides when: that is `execute`'s.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from dbdyno.spec.types import DURABILITY, ISOLATION, Scalar
 from dbdyno.spec.types import Target as TargetPlan
+from dbdyno.systems.importing import Importer
 
 __all__ = ["DURABILITY", "ISOLATION", "Scalar", "TargetPlan"]
 
@@ -49,6 +50,9 @@ class Resolved:
     )  # the part files on disk depend on
 
 
+Copy = Callable[[Path, Path], None]  # of a stopped server's directory, owners kept
+
+
 class System(Protocol):
     """One kind of server."""
 
@@ -64,6 +68,12 @@ class System(Protocol):
 
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         """Makes an empty, initialised data directory in `directory` (which is ours)."""
+
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        """Makes the data directory in `directory` from a stopped one of the user's, which is only
+        read, by `copy(from, to)`. DynoError if it is none, is in use, or is another version's."""
 
     def start(
         self,
@@ -98,6 +108,16 @@ class Server(Protocol):
 
     def create_schema(self, database: str) -> None:
         """Creates a schema and marks it as ours; DynoError if one is there that we did not make."""
+
+    def schemas(self) -> list[str]:
+        """The schemas that are not the system's own."""
+
+    def importer(self, database: str) -> Importer:
+        """Takes SQL from the user's files into a schema, and into no other."""
+
+    def run(self, database: str, statements: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """Runs statements, each of which may take minutes, on a connection of their own; the rows
+        of the last. DynoError with what the server says of the first that it refuses."""
 
     def settle(self, database: str) -> None:
         """After loading, before a snapshot: planner statistics (and PostgreSQL's visibility

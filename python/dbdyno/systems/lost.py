@@ -66,3 +66,10 @@ def lost(kind: str, server: Watched, error: Any) -> DynoError:
         cause="the kernel's OOM killer, somebody's kill, or a defect of the server",
         fix=f"look at `dmesg` and at the end of its log:\n{server.log_tail()}",
     )
+
+
+def refused(kind: str, statement: str, said: str) -> DynoError:
+    """The error for a statement of the user's that a server refused."""
+    short = " ".join(statement.split())
+    shown = short if len(short) <= 200 else f"{short[:200]}..."
+    return DynoError(f"{kind} refused `{shown}`: {said}", fix="correct the statement")

@@ -15,7 +15,7 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.systems import logtail, mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
-from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan
 from dbdyno.systems.mysqlserver import USER, Family
 from dbdyno.systems.places import program
 from dbdyno.systems.process import run_guarded
@@ -86,6 +86,11 @@ class Mariadb:
                 cause="a full disk, a wrong setting, or a broken installation",
                 fix="see its messages above",
             )
+
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        mysqlfamily.place_template(self.kind, binaries, template, directory, copy)
 
     def start(
         self,

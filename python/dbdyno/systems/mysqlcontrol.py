@@ -10,13 +10,15 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pymysql
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import verify, words
-from dbdyno.systems.lost import answered
+from dbdyno.systems import mysqlimport, verify, words
+from dbdyno.systems.importing import Importer
+from dbdyno.systems.lost import answered, refused
 from dbdyno.systems.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
 
 ERRORS = (pymysql.Error, OSError)
@@ -71,6 +73,32 @@ class MysqlControl:
                         self._connection.close()
                     self._connection = None
                 raise
+
+    def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        with closing(self._connect(database, SETTLE_TIMEOUT_S)) as connection:
+            for statement in statements:
+                try:
+                    with connection.cursor() as cursor:
+                        cursor.execute(statement)
+                        rows = list(cursor.fetchall())
+                except ERRORS as error:
+                    raise refused(self.kind, statement, str(error.args[-1])) from None
+        return rows
+
+    def importer(self, database: str) -> Importer:
+        places, options = self._client_options()
+        return mysqlimport.importer(self.kind, places, options, database)
+
+    def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:
+        """Where the client program may be, and the options of its file that lead here."""
+        raise NotImplementedError
+
+    @answered(ERRORS)
+    def schemas(self) -> list[str]:
+        rows = self.rows("SELECT schema_name FROM information_schema.schemata")
+        names = sorted(str(row[0]) for row in rows)
+        return [name for name in names if name.lower() not in SYSTEM_SCHEMAS]
 
     def check_asked(self, settings: Mapping[str, str]) -> None:
         """Every setting asked for is what the server says; see `verify`."""

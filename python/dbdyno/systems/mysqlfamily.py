@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import starting, words
+from dbdyno.systems import starting, templates, words
 from dbdyno.systems.account import Account, account_for, check_reachable, private_directory
 from dbdyno.systems.account import private_file as write_private
-from dbdyno.systems.base import Binaries, Resolved, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Copy, Resolved, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
 from dbdyno.systems.mysqlserver import Family, MysqlServer
@@ -198,6 +198,46 @@ def data_directory(directory: Path, account: Account) -> Path:
     return private_directory(directory / "data", account)
 
 
+def place_template(
+    kind: str, binaries: Binaries, template: Path, directory: Path, copy: Copy
+) -> None:
+    """A data directory from a stopped one of the user's. Each start gives us our own login by an
+    init file, which needs no account that is in there."""
+    _check_template(kind, binaries.version, template)
+    account = account_for("mysql")
+    data = data_directory(directory, account)
+    data.rmdir()
+    copy(template, data)
+    templates.own(data, account)
+    data.chmod(0o700)
+
+
+def _check_template(kind: str, version: str, template: Path) -> None:
+    """DynoError unless it is a stopped data directory that this server can use."""
+    name = {"mariadb": "MariaDB", "mysql": "MySQL"}[kind]
+    if not (template / "mysql").is_dir() or not (template / "ibdata1").is_file():
+        raise templates.unlike(template, name, "ibdata1")
+    # Only MySQL 8 keeps its dictionary there, only MariaDB has Aria.
+    other = "mysql.ibd" if kind == "mariadb" else "aria_log_control"
+    if (template / other).exists():
+        made_by = "MySQL" if kind == "mariadb" else "MariaDB"
+        raise DynoError(
+            f"{template} is a data directory of {made_by}, not of {name}",
+            fix="set the target's `kind`, or load a dump instead",
+        )
+    for upgraded in ("mariadb_upgrade_info", "mysql_upgrade_info"):
+        path = template / upgraded
+        there = path.read_text("utf-8", "replace").strip("\0\n ") if path.is_file() else ""
+        if kind == "mariadb" and there and there.split(".")[:2] != version.split(".")[:2]:
+            raise DynoError(
+                f"{template} was last used by version {there}, and the server is {version}",
+                fix="set `basedir:` to that version, or upgrade a copy with mariadb-upgrade",
+            )
+    if templates.is_locked(template / "ibdata1"):
+        raise templates.running(template, "ibdata1")
+    templates.check_files(template)
+
+
 def start(
     family: Family,
     binaries: Binaries,
@@ -266,4 +306,9 @@ def _launch(
     except BaseException:
         process.stop(0)
         raise
-    return MysqlServer(family, process, directory, sockets / "s", port, password, certificate, log)
+    server = MysqlServer(
+        family, process, directory, sockets / "s", port, password, certificate, log
+    )
+    home = binaries.paths["server"].parent
+    server.client_places = (home.parent / "bin", home)
+    return server

@@ -5,7 +5,7 @@ What is asked of any such server stands in `mysqlcontrol`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,11 @@ class MysqlServer(MysqlControl):
         self._password = password
         self._certificate = certificate
         self._log = log
+        self.client_places: tuple[Path, ...] = ()  # where its client program may be
+
+    def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:
+        socket = str(self.socket_path)
+        return self.client_places, {"user": USER, "password": self._password, "socket": socket}
 
     def _connect(self, database: str | None, timeout_s: int) -> pymysql.Connection[Any]:
         return pymysql.connect(

@@ -12,7 +12,8 @@ from typing import Any
 from dbdyno import __version__
 from dbdyno.errors import DynoError
 from dbdyno.systems import words
-from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.importing import Importer
 
 
 class Null:
@@ -47,6 +48,11 @@ class Null:
 
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        raise _keeps_nothing()
 
     def start(
         self,
@@ -87,6 +93,15 @@ class NullServer:
     def create_schema(self, database: str) -> None:
         """Nothing to create."""
 
+    def schemas(self) -> list[str]:
+        return []
+
+    def importer(self, database: str) -> Importer:
+        raise _keeps_nothing()
+
+    def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
+        raise _keeps_nothing()
+
     def settle(self, database: str) -> None:
         """Nothing to settle."""
 
@@ -111,6 +126,13 @@ class NullServer:
     def stop(self, *, discard: bool = False) -> bool:
         """Nothing runs."""
         return True
+
+
+def _keeps_nothing() -> DynoError:
+    return DynoError(
+        "the null target keeps nothing that could be set up or looked up",
+        fix="remove `setup:`, and `column:` from parameters; or use `kind: sqlite`",
+    )
 
 
 SYSTEM = Null()

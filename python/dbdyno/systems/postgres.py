@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import logtail, starting, words
+from dbdyno.systems import logtail, starting, templates, words
 from dbdyno.systems.account import (
     Account,
     account_for,
@@ -24,7 +24,7 @@ from dbdyno.systems.account import (
     private_file,
     run_as,
 )
-from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
 from dbdyno.systems.places import LOOPBACK, program, socket_directory
@@ -179,6 +179,22 @@ class Postgres:
                 fix="see its messages above",
             )
 
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        account = account_for("postgres")
+        version = binaries.version.rpartition(" ")[2].partition(".")[0]
+        _check_template(template, version)
+        private_directory(directory, account)
+        check_reachable(directory / "data", account)
+        data = directory / "data"
+        copy(template, data)
+        templates.own(data, account)
+        data.chmod(0o700)
+        # Settings of the user's server would count silently; ours are all in the experiment.
+        (data / "postgresql.auto.conf").unlink(missing_ok=True)
+        _make_role(binaries, directory, account)
+
     def start(
         self,
         binaries: Binaries,
@@ -204,6 +220,67 @@ class Postgres:
             return _launch(binaries, directory, resolved, cpus, account, port)
 
         return starting.start(launch, resolved, asked)
+
+
+def _check_template(template: Path, version: str) -> None:
+    """DynoError unless it is a stopped data directory that this version can use."""
+    if not (template / "PG_VERSION").is_file():
+        raise templates.unlike(template, "PostgreSQL", "PG_VERSION")
+    there = (template / "PG_VERSION").read_text().strip()
+    if there != version:
+        raise DynoError(
+            f"{template} is a data directory of PostgreSQL {there}, and the server is {version}",
+            fix=f"set `basedir:` to version {there}, or upgrade a copy with pg_upgrade",
+        )
+    if (template / "postmaster.pid").exists():
+        raise templates.running(template, "postmaster.pid")
+    for name in ("standby.signal", "recovery.signal", "backup_label"):
+        if (template / name).exists():
+            raise DynoError(
+                f"{template} holds `{name}`: it is a replica or a backup to be recovered",
+                fix="start it once as a primary, stop it, and use it then",
+            )
+    templates.check_files(template)
+
+
+def _make_role(binaries: Binaries, directory: Path, account: Account) -> None:
+    """Gives us a login in a copy of the user's directory: in single-user mode there is nobody to
+    ask for a password, and no listening socket."""
+    sql = directory / "role.sql"
+    exists = f"SELECT FROM pg_roles WHERE rolname = '{USER}'"
+    private_file(
+        sql,
+        f"DO $$BEGIN IF NOT EXISTS ({exists}) THEN CREATE ROLE {USER}; END IF; END$$\n"
+        f"ALTER ROLE {USER} SUPERUSER LOGIN\n",
+        account,
+    )
+    configuration_path = private_file(directory / "single.conf", "", account)
+    script = 'exec "$1" --single -D "$2" -c "config_file=$3" template1 < "$4"'
+    done = run_guarded(
+        account,
+        [
+            "/bin/sh",
+            "-c",
+            script,
+            "sh",
+            binaries.paths["server"],
+            directory / "data",
+            configuration_path,
+            sql,
+        ],
+        _environment(),
+        INITDB_TIMEOUT_S,
+        directory / "single.log",
+        directory / "data",
+    )
+    sql.unlink(missing_ok=True)
+    configuration_path.unlink(missing_ok=True)
+    if done.returncode != 0 or "ERROR:" in done.stdout or "FATAL:" in done.stdout:
+        raise DynoError(
+            f"the copy of the template could not be opened:\n{logtail.telling(done.stdout)}",
+            cause="the server was not stopped cleanly, or its files are damaged",
+            fix="start and stop it once by itself (`pg_ctl stop -m fast`), then run again",
+        )
 
 
 def _environment() -> dict[str, str]:
@@ -265,7 +342,11 @@ def _launch(
     except BaseException:
         process.stop(0)
         raise
-    return PostgresServer(process, directory, sockets / f".s.PGSQL.{port}", port, certificate, log)
+    server = PostgresServer(
+        process, directory, sockets / f".s.PGSQL.{port}", port, certificate, log
+    )
+    server.client_places = (binaries.paths["server"].parent,)
+    return server
 
 
 def _write_configuration(

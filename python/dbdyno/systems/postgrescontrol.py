@@ -9,15 +9,17 @@ import contextlib
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import verify
-from dbdyno.systems.lost import answered
-from dbdyno.systems.starting import CONTROL_TIMEOUT_S
+from dbdyno.systems import postgresimport, verify
+from dbdyno.systems.importing import Importer
+from dbdyno.systems.lost import answered, refused
+from dbdyno.systems.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
 
 ERRORS = (pg8000.exceptions.Error, OSError)
 _BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -71,6 +73,31 @@ class PostgresControl:
         finally:
             with contextlib.suppress(*ERRORS):
                 connection.close()
+
+    def run(self, database: str, statements: Sequence[str]) -> list[list[Any]]:
+        rows: list[list[Any]] = []
+        with contextlib.closing(self._connect(database, SETTLE_TIMEOUT_S)) as connection:
+            for statement in statements:
+                try:
+                    rows = list(connection.execute_simple(statement).rows or [])
+                except ERRORS as error:
+                    raise refused(self.kind, statement, message(error)) from None
+        return rows
+
+    def importer(self, database: str) -> Importer:
+        places, environment, secret = self._client_options()
+        return postgresimport.importer(places, environment, secret, database)
+
+    def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str], str]:
+        """Where the client program may be, libpq's variables that lead here, and a password file
+        for `{secret}` in them."""
+        raise NotImplementedError
+
+    @answered(ERRORS)
+    def schemas(self) -> list[str]:
+        rows = self.rows("SELECT datname FROM pg_database WHERE NOT datistemplate ORDER BY datname")
+        names = [str(row[0]) for row in rows]
+        return [name for name in names if name != "postgres"] or names
 
     def close_connection(self) -> None:
         """Closes the control connection; the next call opens another."""

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,11 @@ class PostgresServer(PostgresControl):
         self._password = secrets.token_urlsafe(24)
         self._certificate = certificate
         self._log = log
+        self.client_places: tuple[Path, ...] = ()  # where its client program may be
+
+    def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str], str]:
+        where = {"PGHOST": str(self.socket_path.parent), "PGPORT": str(self.port), "PGUSER": USER}
+        return self.client_places, where, ""  # the kernel says who we are: no password
 
     @answered(ERRORS)
     def wait_until_ready(self) -> None:

@@ -12,7 +12,7 @@ import difflib
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +20,10 @@ from urllib.parse import quote
 from dbdyno import installed
 from dbdyno.errors import DynoError
 from dbdyno.systems import words
-from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.importing import Importer
+from dbdyno.systems.lost import refused
+from dbdyno.systems.sqliteimport import SqliteImporter
 
 MARKER = "dbdyno_marker"
 TIMEOUT_S = 5.0
@@ -94,6 +97,34 @@ class Sqlite:
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        with template.open("rb") if template.is_file() else nullcontext() as file:
+            head = file.read(16) if file is not None else b""
+        if head != b"SQLite format 3\0":
+            raise DynoError(
+                f"{template} is not a database file of SQLite",
+                cause="it is a directory, an empty file, a dump, or encrypted",
+                fix="give the file itself; a dump goes under `dump:`",
+            )
+        for tail in ("-wal", "-journal"):
+            log = template.with_name(template.name + tail)
+            if log.exists() and log.stat().st_size:
+                raise DynoError(
+                    f"a transaction log lies beside the template: {log.name}",
+                    cause="a program has it open, or was killed",
+                    fix="close it: `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`",
+                )
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = re.sub(r"[^A-Za-z0-9_]", "_", template.stem)[:64]
+        path = directory / f"{name}.db"
+        copy(template, path)
+        path.chmod(0o600)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {MARKER} (made_by TEXT NOT NULL)")
+            connection.commit()
+
     def start(
         self,
         binaries: Binaries,
@@ -153,6 +184,23 @@ class SqliteServer:
             connection.execute(f"INSERT INTO {MARKER} VALUES ('dbdyno')")
             connection.commit()
             self._verify(connection)
+
+    def schemas(self) -> list[str]:
+        return sorted(path.stem for path in self.directory.glob("*.db"))
+
+    def importer(self, database: str) -> Importer:
+        return SqliteImporter(lambda: self._open(database))
+
+    def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        with self._open(database) as connection:
+            for statement in statements:
+                try:
+                    rows = connection.execute(statement).fetchall()
+                except (sqlite3.Error, sqlite3.Warning) as error:
+                    raise refused("sqlite", statement, str(error)) from None
+            connection.commit()
+        return rows
 
     def check(self) -> None:
         """Compares each pragma asked for with what SQLite says; converts the journal mode."""
