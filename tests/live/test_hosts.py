@@ -1,4 +1,4 @@
-"""Commands and samples by a real ssh: what passes, what a deadline kills, a connection that drops."""
+"""Commands and samples by a real ssh: what passes, what is killed, what drops."""
 
 from __future__ import annotations
 

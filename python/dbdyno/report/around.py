@@ -91,9 +91,7 @@ def _warnings(run: Run, log: HookLog, done: list[HookRun]) -> list[str]:
     found = []
     bad = sum(one.outcome != OK for one in done)
     if bad:
-        found.append(
-            f"{count(bad, 'command')} did not succeed. A trial that this spoilt is void."
-        )
+        found.append(f"{count(bad, 'command')} did not succeed. A trial that this spoilt is void.")
     if run.status != RUNNING:
         found += [
             f"{a.factor}={a.level} was applied and has not been undone:"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from dbdyno.analysis.types import CellResult
 from dbdyno.plan.types import Plan
+from dbdyno.report import hosts
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.numbers import MISSING, sig3
 
@@ -119,6 +120,17 @@ SERVER = (
     _plain("server cores busy", "server.cpu_cores"),
     _plain("server RSS MiB", "server.rss_bytes", 1 / MIB),
 )
+HOST = (  # of a server that is there
+    _plain("server cores busy", "host.server.cpu_cores"),
+    _plain("server RSS MiB", "host.server.rss_bytes", 1 / MIB),
+    _plain("host CPU busy %", "host.cpu.busy", 100),
+    _plain("host CPU stolen %", "host.cpu.steal_percent"),
+    _plain("host disk writes/s", "host.disk.writes_per_s"),
+    _plain("host disk reads/s", "host.disk.reads_per_s"),
+    _plain("host flushes/s", "host.disk.flushes_per_s"),
+    _plain("host write wait ms", "host.disk.write_await_ms"),
+    _plain("host disk busy %", "host.disk.util", 100),
+)
 MACHINE = (
     _plain("CPU busy %", "cpu.busy", 100),
     _plain("CPU stolen %", "cpu.steal_percent"),
@@ -135,14 +147,18 @@ MACHINE = (
 def counter_tables(cells: Sequence[CellResult], plan: Plan, layout: Layout) -> list[CounterTable]:
     """A table a target and kind of server, then the machine's; none without a column."""
     tables = []
+    unseen = hosts.unseen(plan, [name for cell in cells for name in cell.metrics])
     several = max((len(cell.targets) for cell in plan.cells), default=0) > 1
     for name, kind in _servers(plan):
         own = [c for c in cells if (name, kind) in _targets(plan, c.index)]
-        columns = (*KINDS.get(kind, ()), *SERVER)
+        columns = (*KINDS.get(kind, ()), *SERVER, *HOST)
         gets = {c.index: _get(c, plan, name, several) for c in own}
-        tables.append(_table(f"{name} ({kind})" if several else kind, columns, own, gets, layout))
+        title = f"{name} ({kind})" if several else kind
+        title += ", host not seen" if name in unseen else ""
+        tables.append(_table(title, columns, own, gets, layout))
     gets = {c.index: _machine(c) for c in cells}
-    tables.append(_table("machine", MACHINE, cells, gets, layout))
+    title = "machine of the load generator" if hosts.elsewhere(plan) else "machine"
+    tables.append(_table(title, MACHINE, cells, gets, layout))
     return [table for table in tables if table.columns]
 
 

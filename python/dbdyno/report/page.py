@@ -17,6 +17,7 @@ from dbdyno.report import (
     classes,
     costs,
     counters,
+    hosts,
     imported,
     latency,
     layout,
@@ -108,6 +109,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "different": different[: servers.DIFFERENT_MAX],
         "different_all": len(different),
         "plans": servers.plans(complete, plan, roles),
+        "hosts": hosts.sentences(plan, [name for r in complete for name in r.metrics]),
         "around": around.around(run),
         "environment": tested.environment_rows(run.environment),
         "split": "" if plan.imported else tested.split(plan),
@@ -139,7 +141,8 @@ def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> li
         name
         for cell in findings.cells
         for name, estimate in cell.metrics.items()
-        if any(estimate.values) and names.base_name(name, groups)[1] in names.KNOWN
+        if any(estimate.values)
+        and names.base_name(name, groups)[1] in names.KNOWN.keys() - names.UNCHARTED
     }
     moving -= {findings.headline_metric, *tables.twins(findings, groups)}
     figures: list[Figure] = []

@@ -52,7 +52,7 @@ def parse(text: str) -> dict[str, int]:
 def shares(
     last: Mapping[str, float], now: Mapping[str, float], elapsed_s: float
 ) -> dict[str, float]:
-    """Differences as shares of their sum; empty if no tick has passed. The unit is any: ticks, seconds."""
+    """Differences as shares of their sum; empty if no tick has passed. Any unit will do."""
     # iowait may run backwards by a tick on several CPUs (proc(5)).
     ticks = {name: max(0, now.get(name, 0) - last.get(name, 0)) for name in COLUMNS}
     total = sum(ticks.values())

@@ -1,4 +1,4 @@
-"""How many tasks want a CPU: /proc/loadavg (proc(5)). The mean lags by a minute; `runnable` is now."""
+"""How many tasks want a CPU, from /proc/loadavg (proc(5)): over a minute, and just now."""
 
 from __future__ import annotations
 

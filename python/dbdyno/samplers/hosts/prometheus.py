@@ -5,12 +5,13 @@ nothing is interpolated, and the server does no work while load is measured. Bet
 counters become the metrics of the local samplers, so a value holds for a whole scrape interval; a
 trial should last several. Times are those of Prometheus' clock.
 
-Sources: https://prometheus.io/docs/prometheus/latest/querying/api/ (instant queries, range vectors);
-node_exporter's collectors cpu, diskstats, loadavg, meminfo, stat, vmstat.
+Sources: https://prometheus.io/docs/prometheus/latest/querying/api/ (instant queries, range
+vectors); node_exporter's collectors cpu, diskstats, loadavg, meminfo, stat, vmstat.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
@@ -130,7 +131,7 @@ def samples(series: Sequence[Series], zero_unix_s: float, prefix: str) -> Iterat
     """Lines of samples, one a source and pair of scrapes, in order."""
     scrapes = readings(series)
     moments = sorted(scrapes)
-    for before, at in zip(moments, moments[1:], strict=False):
+    for before, at in itertools.pairwise(moments):
         elapsed_s = at - before
         for source, values in between(scrapes[before], scrapes[at], elapsed_s):
             if values:
