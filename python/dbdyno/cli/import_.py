@@ -79,12 +79,19 @@ def import_(
         files = files or _table_beside(path)
     if not files:
         raise click.UsageError("give the FILES to import, or --experiment")
+    name = _name(files, name, head)
     held = [Pattern.of(pattern) for pattern in patterns]
     collected = collect(files, dict(map(_mapped, columns)), skip_bad=skip_bad)
+    if columns and not any(found.row for found in collected.results):
+        raise DynoError(
+            "--map names a table's column, and none of the files is a table",
+            fix="leave --map out; other formats say what their numbers are",
+        )
     for bad, why in collected.skipped:
         click.echo(f"left out {bad}: {why}", err=True)
     cells = arrange(collected.results, held)
-    plan = plan_of(cells, collected, _told(files, name, question, head))
+    told = Told(name, question or (head.model.question.strip() if head else ""), head)
+    plan = plan_of(cells, collected, told)
     path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     run = write(path, plan, cells, collected, ["dyno", *sys.argv[1:]])
     return conclude(run, strict=strict, as_json=as_json)
@@ -110,17 +117,17 @@ def _mapped(text: str) -> tuple[str, str]:
     return column.strip(), name.strip()
 
 
-def _told(files: Sequence[Path], name: str | None, question: str | None, head: Head | None) -> Told:
+def _name(files: Sequence[Path], name: str | None, head: Head | None) -> str:
+    """The run's name: as given, the experiment's, or that of the only file or directory."""
     if name is not None and re.fullmatch(NAME_PATTERN, name) is None:
         raise DynoError(
             f"`{name[:60]}` cannot be a run's name",
             fix="use small letters, digits and `-`, and begin with a letter or digit",
         )
+    if name is not None:
+        return name
+    if head is not None:
+        return head.model.experiment
     first = files[0].absolute()
     own = re.sub(r"[^a-z0-9]+", "-", (first.name if first.is_dir() else first.stem).lower())
-    default = (own.strip("-") if len(files) == 1 else "") or "imported"
-    return Told(
-        name or (head.model.experiment if head else default[:60].strip("-")),
-        question or (head.model.question.strip() if head else "") or "",
-        head,
-    )
+    return (own[:60].strip("-") if len(files) == 1 else "") or "imported"

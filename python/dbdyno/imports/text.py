@@ -29,8 +29,9 @@ class Text:
 
     path: Path
 
-    def lines(self) -> Iterator[Line]:
-        """(number from 1, text without its end) of each line. DynoError for what is no text."""
+    def lines(self, *, whole: bool = True) -> Iterator[Line]:
+        """(number from 1, text without its end) of each line. DynoError for what is no text, and
+        for an endless line; not `whole`: of that, what fits, and nothing after it."""
         try:
             with self.path.open("rb") as probe:
                 start = probe.read(4)
@@ -42,7 +43,12 @@ class Text:
                 number = 0
                 while line := file.readline(LINE_CHARS_MAX + 1):
                     number += 1
+                    endless = len(line) > LINE_CHARS_MAX
+                    if endless and whole:
+                        self.refuse(number, f"a line of more than {LINE_CHARS_MAX} characters")
                     yield number, self._checked(number, line)
+                    if endless:
+                        return
         except OSError as error:
             raise DynoError(
                 f"cannot read {self.path}: {error.strerror or error}",
@@ -52,9 +58,9 @@ class Text:
             self.refuse(1, "this is not the UTF-16 text that its first bytes announce")
 
     def head(self) -> list[Line]:
-        """The first lines."""
+        """The first lines; an endless one (JSON may be a single line) is cut."""
         found: list[Line] = []
-        for line in self.lines():
+        for line in self.lines(whole=False):
             found.append(line)
             if len(found) == HEAD_LINES:
                 break
@@ -90,8 +96,6 @@ class Text:
         raise self.error(line, what, cause=cause, fix=fix)
 
     def _checked(self, number: int, line: str) -> str:
-        if len(line) > LINE_CHARS_MAX:
-            self.refuse(number, f"a line of more than {LINE_CHARS_MAX} characters")
         if "\0" in line:
             self.refuse(number, "the file is binary: a line holds a NUL byte")
         line = line.rstrip("\r\n")

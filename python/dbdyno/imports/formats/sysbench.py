@@ -110,14 +110,24 @@ def _blocks(text: Text) -> Iterator[_Block]:
             block = _Block(at, version)
             continue
         again = line.startswith("Running the test with following options")
-        ended = block is not None and _END in block.final
-        if block is None or (again and block.began) or (ended and _INTERVAL.fullmatch(line)):
+        if block is None or (again and block.began) or _starts_over(block, line):
             if block is not None:
                 yield block
             block = _Block(at, version)
         _take(text, block, at, line)
     if block is not None:
         yield block
+
+
+def _starts_over(block: _Block, line: str) -> bool:
+    """Whether an interval line begins another result: time starts again after a final block. Where
+    it goes on, the block was one of `--report-checkpoints`."""
+    if _END not in block.final or len(line) > LINE_MAX:
+        return False
+    found = _INTERVAL.fullmatch(line)
+    if found is None or "Checkpoint" in line:
+        return False
+    return not block.intervals or float(found[1][:9]) <= block.intervals[-1][1].t_s
 
 
 def _take(text: Text, block: _Block, at: int, line: str) -> None:
