@@ -54,6 +54,7 @@ class Probing:
         find = self._group.find
         assert find is not None
         floor_per_s = needed_for(find.conditions) / self._cell.duration_s
+        find = replace(find, start_per_s=dithered(find.start_per_s, self._trial.seed))
         try:
             found = search(find, floor_per_s, self._probe)
         except _Broken as broken:
@@ -171,6 +172,17 @@ def at_rate(cell: Cell, group: GroupPlan, rate_per_s: float) -> Cell:
     fixed = replace(group, arrivals=arrivals, find=None)
     groups = tuple(fixed if each.name == group.name else each for each in cell.groups)
     return replace(cell, groups=groups)
+
+
+def dithered(start_per_s: float, seed: int) -> float:
+    """Where a trial's search starts: between the rate asked for and its double, uniformly on the
+    logarithmic scale.
+
+    From one start all trials would try the same rates, and trials that agree to the step would make
+    an interval of no length, as if the rate were known exactly.
+    """
+    digest = hashlib.sha256(f"dbdyno start {seed}".encode()).digest()
+    return start_per_s * 2.0 ** (int.from_bytes(digest[:8]) / 2**64)
 
 
 def probe_seed(seed: int, number: int) -> int:

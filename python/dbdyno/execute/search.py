@@ -1,6 +1,6 @@
 """The search for the highest rate that meets conditions: doubling, then bisection. Pure.
 
-From `start` the rate doubles until a probe fails (or halves until one passes, if the first fails),
+From the start the rate doubles until a probe fails (or halves until one passes, if the first fails),
 then the bracket is halved on a logarithmic scale until it is narrower than `within`. What is found
 is the highest rate that passed: a rate that was seen to work, never one between probes.
 

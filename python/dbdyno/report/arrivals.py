@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.analysis.types import CellResult
-from dbdyno.plan.types import GroupPlan, Plan
+from dbdyno.plan.types import Cell, GroupPlan, Plan
 from dbdyno.report.charts.lines import Point, Series, line_chart
 from dbdyno.report.charts.svg import SERIES
 from dbdyno.report.figures import NARROW, WIDE, Figure
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import at_least, seconds, sig3
+from dbdyno.spec.arrivals import mean_rate_per_s
 from dbdyno.spec.types import Arrivals, RateStep
 from dbdyno.store.record import TrialRecord
 
@@ -90,15 +91,14 @@ def rate_figures(
         lines: dict[tuple[str, ...], list[Point]] = {}
         label: dict[tuple[str, ...], str] = {}
         for cell in cells:
-            due = cell.metrics.get(f"{prefix}due_per_s")
+            offered_per_s = _offered(plan.cells[cell.index], group)
             done = cell.metrics.get(f"{prefix}transactions_per_s")
-            searched = any(g.find for g in plan.cells[cell.index].groups if g.name == group)
-            if due is None or done is None or searched:
+            if offered_per_s is None or done is None:
                 continue
             others = tuple(f for f in layout.factors if not _is_rate(f.name))
             key = tuple(cell.levels[f.name] for f in others)
             label[key] = layout.label(cell.levels, others) or "achieved"
-            point = Point(due.mean, done.mean, done.ci_low, done.ci_high, done.values)
+            point = Point(offered_per_s, done.mean, done.ci_low, done.ci_high, done.values)
             lines.setdefault(key, []).append(point)
         offered = sorted({point.x for points in lines.values() for point in points})
         if max((len(points) for points in lines.values()), default=0) < RATES_MIN:
@@ -114,7 +114,8 @@ def rate_figures(
                 title=title,
                 unit="transactions/s",
                 x_label="offered, transactions/s",
-                x_levels=_round(offered),
+                x_levels=offered,
+                log=False,
                 width=width,
                 height=340 if width > 400 else 250,
             )
@@ -128,9 +129,12 @@ def _is_rate(factor: str) -> bool:
     return factor.rpartition(".")[2] == "rate"
 
 
-def _round(rates: Sequence[float]) -> list[float]:
-    """Rates as they are read: what fell due in a trial is a few more or less than planned."""
-    return sorted({float(f"{rate:.2g}") for rate in rates})
+def _offered(cell: Cell, name: str) -> float | None:
+    """The rate asked of a group, in the mean; None if it has none of its own."""
+    group = next(group for group in cell.groups if group.name == name)
+    if group.arrivals is None:
+        return None
+    return mean_rate_per_s(group.arrivals, cell.duration_s)
 
 
 def searches(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> list[SearchView]:

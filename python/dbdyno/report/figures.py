@@ -44,8 +44,10 @@ def metric_figures(
         axis = (
             row_axis([row for part in parts for row in _rows(part, layout, metric.name)])
             if layout.x is None
-            else value_axis([line for part in parts for line in _lines(part, layout, metric.name)])
+            else _line_axis(parts, layout, metric)
         )
+    elif layout.x is not None and _queueing(metric):
+        axis = _line_axis(list(panels.values()), layout, metric)
     figures = []
     for members in panels.values():
         where = layout.label(members[0].levels, layout.panels)
@@ -54,6 +56,15 @@ def metric_figures(
         name = f"{metric.name}-{where}" if where else metric.name
         figures.append(Figure(title, metric.unit, name, draw(width), draw(NARROW)))
     return figures
+
+
+def _line_axis(parts: list[list[CellResult]], layout: Layout, metric: Metric) -> Axis:
+    lines = [line for part in parts for line in _lines(part, layout, metric.name)]
+    return value_axis(lines, queueing=_queueing(metric))
+
+
+def _queueing(metric: Metric) -> bool:
+    return ".response_ms_" in f".{metric.name}"
 
 
 def _drawing(

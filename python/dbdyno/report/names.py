@@ -93,6 +93,12 @@ TABLE = (
 )
 
 
+# Known, but not charted: what others say, or what matters only where a warning says so.
+UNCHARTED = frozenset(
+    {"due_per_s", "backlog_end", "left", "drain_s", "dispatch_lag_us_p99", "probes"}
+)
+
+
 def base_name(name: str, groups: Iterable[str]) -> tuple[str, str]:
     """Splits a canonical name into its group (or "") and the rest."""
     head, dot, rest = name.partition(".")

@@ -47,8 +47,10 @@ def line_chart(
     width: float,
     height: float,
     axis: Axis | None = None,
+    log: bool | None = None,
 ) -> Markup:
-    """Draws the chart; `axis` fixes the vertical axis so that neighbouring panels compare.
+    """Draws the chart; `axis` fixes the vertical axis so that neighbouring panels compare, `log`
+    the kind of the horizontal one.
 
     Names stand at the lines' ends if they fit there whole, else in a key above, which adds to
     `height`.
@@ -63,7 +65,7 @@ def line_chart(
     height += above
     left = max(text_width(tick(value)) for value in axis.ticks) + 8
     canvas = Canvas(width, height, title, summary(series, unit, x_label))
-    log = wants_log(x_levels)
+    log = wants_log(x_levels) if log is None else log
     x_low, x_high = min(x_levels), max(x_levels)
     if not log:
         x_low = min(0.0, x_low) if x_low <= (x_high - x_low) else x_low
@@ -80,12 +82,14 @@ def line_chart(
     return canvas.render()
 
 
-def value_axis(series: list[Series], wanted: int = 5) -> Axis:
-    """The vertical axis that shows all of `series`."""
+def value_axis(series: list[Series], wanted: int = 5, *, queueing: bool = False) -> Axis:
+    """The vertical axis that shows all of `series`. `queueing`: times that grow a thousandfold
+    past some load, of which a linear axis would show only the end."""
     points = [p for one in series for p in one.points]
     others = [v for p in points for v in (p.low, p.high, *p.values) if v is not None]
+    means = [p.mean for p in points]
     tops = [max(p.mean for p in one.points) for one in series if one.points]
-    return magnitudes(tops, [p.mean for p in points], others, wanted)
+    return magnitudes(means if queueing else tops, means, others, wanted)
 
 
 def summary(series: list[Series], unit: str, x_label: str) -> str:
