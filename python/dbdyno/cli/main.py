@@ -12,6 +12,7 @@ import click
 from dbdyno import __version__
 from dbdyno.cli.export import export
 from dbdyno.cli.import_ import import_
+from dbdyno.cli.init import init
 from dbdyno.cli.report import report
 from dbdyno.cli.run import run
 from dbdyno.cli.status import status
@@ -28,7 +29,7 @@ def dyno() -> None:
     """
 
 
-for command in (run, status, report, import_, export):
+for command in (init, run, status, report, export, import_):
     dyno.add_command(command)
 
 

@@ -1,0 +1,59 @@
+"""`dyno init`: a first experiment to change, with comments. Asks nothing, overwrites nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+
+from dbdyno.cli import starter
+from dbdyno.errors import DynoError
+
+
+@click.command()
+@click.argument("file", default="experiment.yaml")
+@click.option(
+    "--kind",
+    type=click.Choice(starter.KINDS),
+    default="sqlite",
+    show_default=True,
+    help="What is measured; url: a server that is there.",
+)
+@click.option(
+    "--workload",
+    type=click.Choice(starter.WORKLOADS),
+    default="oltp",
+    show_default=True,
+    help="What is sent; mix: your own SQL.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+def init(file: str, kind: str, workload: str, as_json: bool) -> int:
+    """Write a commented experiment to FILE (or to FILE.yaml), to be changed and run."""
+    path = Path(file)
+    if path.suffix not in (".yaml", ".yml"):
+        path = path.with_name(f"{path.name}.yaml")
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
+    if not name:
+        raise click.BadParameter(f"`{file}` makes no name: use letters and digits")
+    try:
+        with path.open("x", encoding="utf-8") as out:  # fails if anything is there
+            out.write(starter.text(name, str(path), kind, workload))
+    except FileExistsError:
+        raise DynoError(
+            f"{path} is there already",
+            cause="dyno init overwrites nothing",
+            fix=f"give another name: dyno init {path.stem}-2",
+        ) from None
+    except OSError as error:
+        raise DynoError(
+            f"cannot write {path}: {error.strerror or error}",
+            cause="its directory is not there, is full, or belongs to someone else",
+            fix="name another place",
+        ) from None
+    if as_json:
+        click.echo(json.dumps({"file": str(path), "experiment": name}))
+    else:
+        click.echo(f"wrote {path}; next: dyno run {path} --check", err=True)
+    return 0

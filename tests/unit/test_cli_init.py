@@ -1,0 +1,73 @@
+"""`dyno init`: every file that it writes loads, and it overwrites none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dbdyno import spec
+from dbdyno.cli import starter
+from dbdyno.cli.check import check
+from dbdyno.cli.init import init
+from dbdyno.errors import DynoError
+
+
+@pytest.mark.parametrize("kind", starter.KINDS)
+@pytest.mark.parametrize("workload", starter.WORKLOADS)
+def test_every_combination_passes_the_check(
+    kind: str, workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("My first one.yaml")
+    done = CliRunner().invoke(init, [str(file), "--kind", kind, "--workload", workload])
+    assert done.exit_code == 0, done.output
+    assert check(str(file), (), as_json=False) == 0
+    loaded = spec.load(file)
+    assert loaded.name == "my-first-one"
+    assert loaded.question and loaded.claims and len(loaded.cells) > 1
+    group = loaded.cells[0].groups[0]
+    assert group.kind == workload
+    target = loaded.cells[0].targets[0]
+    assert (target.url is not None) is (kind == "url")
+    assert kind in (target.kind, "url")
+    assert all(len(line) <= 100 for line in file.read_text().splitlines())
+
+
+def test_what_is_commented_out_loads_too(tmp_path: Path) -> None:
+    """Whoever takes a comment's advice is not punished for it."""
+    for kind in ("mariadb", "postgres", "mysql"):
+        text = starter.text("x", "x.yaml", kind, "oltp")
+        for advice in ("# config:", "# distribution:", "# author: Ann", "# memory:", "#   small:"):
+            assert advice in text, advice
+            text = text.replace(advice, advice.removeprefix("# ").replace("#   small", "  small"))
+        text = text.replace("#   large:", "  large:")
+        text = text.replace("tps[sessions=1]\n", "tps[sessions=1] at each memory\n")
+        loaded = spec.load(text)
+        assert loaded.about.author == "Ann Example"
+        assert len(loaded.factors) == 2
+        assert loaded.cells[0].targets[0].config
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("mine")
+    done = CliRunner().invoke(init, [str(tmp_path / "mine")])
+    assert isinstance(done.exception, DynoError)
+    assert "there already" in str(done.exception)
+    assert file.read_text() == "mine"
+
+
+def test_a_name_gets_its_ending(tmp_path: Path) -> None:
+    done = CliRunner().invoke(init, [str(tmp_path / "a"), "--json"])
+    assert json.loads(done.stdout)["file"] == str(tmp_path / "a.yaml")
+    assert (tmp_path / "a.yaml").is_file()
+
+
+@pytest.mark.parametrize("name", ["---", "no/such/place"])
+def test_a_bad_name_is_said(name: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(init, [str(tmp_path / name)])
+    assert done.exit_code != 0
+    assert not list(tmp_path.iterdir())
