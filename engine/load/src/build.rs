@@ -79,6 +79,10 @@ fn build_group(
         sessions: if group.arrivals.is_some() { 1 } else { group.sessions },
     })?;
     let statements: Arc<[Statement]> = workload.statements().into();
+    if statements.is_empty() {
+        let what = format!("workload {} only loads: it sends nothing", group.workload);
+        return Err(Error::new(Kind::Plan, what).hint("run another one on its tables, such as mix"));
+    }
     let (mut backends, mut nature) = (Vec::new(), Nature::Network);
     for name in std::iter::once(&group.target).chain(&group.also_targets) {
         let target = &plan.targets[name];

@@ -9,6 +9,7 @@ pub mod mix;
 mod node;
 pub mod oltp;
 mod options;
+pub mod tables;
 
 /// Every workload of this build, in the order of the reference.
-pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND, &mix::KIND];
+pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND, &mix::KIND, &tables::KIND];

@@ -1,0 +1,110 @@
+//! `tables`: declared tables, created and filled. It only loads; `mix` is what runs on them.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `declared.rs` | a table as it is declared, and its SQL |
+//! | `types.rs` | types of columns in every dialect |
+//!
+//! Option `tables` (name: `{rows, columns, indexes}`). A column is `{type, key: primary, null}` and
+//! a generator of values; a sequence counts rows. Columns are NOT NULL unless their generator makes NULLs or `null` is
+//! true. An index is a list of columns or `{columns, unique}`, built after the rows are in. Names
+//! are plain and unquoted, so that a statement may write them as it likes.
+//!
+//! Row n of a table is a function of (seed, name of the table, n).
+
+mod declared;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use crate::node::Node;
+use declared::Declared;
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::rng::Rng;
+use dyno_core::workload::{
+    Dialect, Order, RowSink, Statement, Table, Transaction, Value, Workload, WorkloadKind,
+};
+use std::ops::Range;
+
+/// The family member.
+pub static KIND: WorkloadKind = WorkloadKind {
+    name: "tables",
+    about: "declared tables with generated rows; loads only",
+    build,
+};
+
+const NAME: &str = "tables";
+const TABLES_MAX: usize = 1000;
+
+fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
+    if let Some(unknown) = order.options.keys().find(|name| *name != NAME) {
+        let what = format!("workload {NAME} has no option {unknown}");
+        return Err(Error::new(Kind::Plan, what).hint("its only option is tables"));
+    }
+    let Some(value) = order.options.get(NAME) else {
+        return Err(Error::new(Kind::Plan, "workload tables has no tables")
+            .hint("give option tables: a mapping of names to {rows, columns, indexes}"));
+    };
+    let node = Node::new(NAME, NAME, value);
+    let members = node.members()?;
+    if members.is_empty() || members.len() > TABLES_MAX {
+        let count = members.len();
+        return Err(node.wrong(format_args!("{count} tables: 1 to {TABLES_MAX} are allowed")));
+    }
+    let read = |(name, node): (&str, Node)| Declared::read(name, &node, order.dialect);
+    let tables = members.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    Ok(Box::new(Tables { tables, dialect: order.dialect, seed: order.seed }))
+}
+
+struct Tables {
+    tables: Vec<Declared>,
+    dialect: Dialect,
+    seed: u64,
+}
+
+/// A table's number by its name alone, so that its rows stay when others are declared beside it:
+/// FNV-1a.
+fn number_of(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+impl Workload for Tables {
+    fn statements(&self) -> Vec<Statement> {
+        Vec::new()
+    }
+
+    /// Never called: what has no statements is not run.
+    fn fill(&self, _: u32, _: u64, _: &mut Transaction) {}
+
+    fn changes_data(&self) -> bool {
+        false
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        self.tables.iter().map(|table| table.table(self.dialect)).collect()
+    }
+
+    fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink) {
+        let Declared { name, columns, .. } = &self.tables[table];
+        let number = number_of(name);
+        let mut text = Vec::new();
+        for row in rows {
+            let mut rng = Rng::for_row(self.seed, number, row);
+            for column in columns {
+                text.clear();
+                match column.generator.draw(row, &mut rng, &mut text) {
+                    Value::Null => sink.null(),
+                    Value::Int(value) => sink.int(value),
+                    Value::Decimal { unscaled, scale } => sink.decimal(unscaled, scale),
+                    Value::Double(value) => sink.double(value),
+                    // The one spelling that every server takes from a file.
+                    Value::Bool(value) => sink.int(i64::from(value)),
+                    Value::Text(_) => sink.text(&text),
+                }
+            }
+            sink.end_row();
+        }
+    }
+}
