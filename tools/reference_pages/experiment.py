@@ -34,6 +34,19 @@ A path starts with a target's name (`db.config`), a group's name (`readers.sessi
 With one group its name may be left out (`sessions`). A factor is *hard* if a level changes a target (but for `protocol`, `tls`,
 `transport`, `options`) or the loaded data: servers then start anew between its levels. Other factors are *easy*."""
 
+HOOKS = """A command is text, a mapping, or a list of these. It runs through `/bin/sh -c` where the run was begun, or on a host by
+your own `ssh`, which must need no password. It is given `DYNO_RUN`, and where it belongs to a trial `DYNO_TRIAL`, `DYNO_BLOCK`, `DYNO_CELL` and
+`DYNO_LEVEL_FACTOR` for each factor (capital letters, `_` for all but letters and digits). What follows when one fails:
+
+| point | then |
+|---|---|
+| `before_run` | the run ends |
+| `apply`, `wait_until`, `before_cell`, `before_trial`, `after_trial` | the trial is void, and is tried again at most twice |
+| `undo` | the run ends; `dyno run --resume` tries it again first |
+| `after_run` | the report says so |
+
+Both output streams are kept, 1 MiB at most. [The guide](../guide/hooks.md) has examples."""
+
 
 def page() -> str:
     """docs/reference/experiment.md"""
@@ -53,11 +66,17 @@ def page() -> str:
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
         _part("cpus", parts["CpusModel"], parts, ()),
+        _part("hooks", parts["HooksModel"], parts, ()),
+        HOOKS,
+        _part("hooks.POINT, spelt out", parts["HookModel"], parts, ()),
         _part("claims", parts["ClaimModel"], parts, ()),
         "A claim is text, or this mapping. [The grammar](claims.md).",
         "## factors",
         FACTORS,
         _part("factors.NAME, short", parts["SetForm"], parts, ()),
+        _part("factors.NAME.LEVEL, beside its patches", parts["LevelHooksModel"], parts, ()),
+        "A factor with such a level is *hard*.",
+        _part("factors.NAME.LEVEL.wait_until, spelt out", parts["WaitModel"], parts, ()),
     )
 
 

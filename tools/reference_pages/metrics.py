@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from dbdyno.samplers import SAMPLERS, cpu, disk, memory, process
+from dbdyno.samplers import SAMPLERS, cpu, disk, memory, paging, process
 from dbdyno.spec import metrics
 from dbdyno.store.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
@@ -28,6 +28,18 @@ OF_GENERATOR = (
     ),
 )
 
+HOSTS = """With `host:` a target that is there (`url:`) has samples of its own machine, under the same names with `host.` before them: `host.cpu.busy`,
+`host.memory.dirty_bytes`, `host.disk.util`, `host.paging.major_faults_per_s`, `host.load.runnable`; with several targets `db.host.cpu.busy`.
+`host.disk` is that of all its physical disks together.
+
+- `host: ssh://user@db1` reads /proc once a second over one connection of your own `ssh` and installs nothing. The server's process is `host.server`
+  (`host.server.cpu_cores`) if it can be found: by its port for root and its own account, else by its name if there is only one. Samples are placed by their arrival.
+  A connection that drops is a warning, and is made again.
+- `host: prometheus:http://prom:9090?instance=db1:9100` asks for what node_exporter measured, once, after the trial. There is no `host.server`. A
+  value holds for a whole scrape interval, so trials should last several of them.
+
+Without `host:` the machine's samples are the load generator's, and the report says `host not seen`."""
+
 
 def page() -> str:
     """docs/reference/metrics.md"""
@@ -43,6 +55,8 @@ def page() -> str:
         table(("source", "metrics", "meaning"), (_sampler(name) for name in SAMPLERS)),
         f"Beside the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
         f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in metrics.FAMILIES)}.",
+        "## Of another host",
+        HOSTS,
         "## Of the meter",
         table(("metric", "meaning"), ((code(name), text) for name, text in OF_GENERATOR)),
     )
@@ -76,6 +90,8 @@ def _names() -> Mapping[str, tuple[str, ...]]:
     return {
         "cpu": tuple(cpu.shares(dict.fromkeys(ticks, 0), ticks, 1.0)),
         "memory": tuple(memory.NAMES.values()),
+        "paging": tuple(paging.NAMES.values()),
+        "load": ("one_minute", "runnable"),
         "disk": tuple(disk.rates(counters, counters, 1.0)),
         "process": tuple(process.rates(reading, reading, 1.0)),
     }

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from dbdyno.report import write
-from dbdyno.store import record, run
+from dbdyno.store import hooklog, record, run
 from reference_pages.markdown import code, sections, table
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -38,8 +38,19 @@ FILES = (
         f"trials/ID/{run.TRIAL}",
         "metrics, warnings, outages, settings, plans of statements; written last: where it is, the trial is complete",
     ),
+    (
+        f"trials/ID/{hooklog.LOGS}/NAME.log",
+        "only where there are `before_trial` or `after_trial` commands: what each said",
+    ),
     ("trials/ID.void-N", "an attempt that did not meet `require:` or failed, with its record"),
     ("trials/ID.partial-N", "what an interrupted attempt left; never used"),
+    (hooklog.RUNS, "only with commands of yours: each one that ended, when, how"),
+    (f"{hooklog.LOGS}/NAME.log", "what commands said that belong to no single trial"),
+    (
+        hooklog.APPLIED,
+        "only with `apply` commands: the levels in force, written before they are applied; what "
+        "is in it is undone when the run is resumed",
+    ),
 )
 
 STATUS = (
