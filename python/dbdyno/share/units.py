@@ -26,4 +26,4 @@ def unit_of(name: str) -> str:
     """The unit of a metric or of a sampled value; empty if it has none or none is known."""
     if known := metrics.info(name).unit:
         return known
-    return next((unit for suffix, unit in _SUFFIXES if name.endswith(suffix)), "")
+    return next((unit for suffix, unit in _SUFFIXES if f"_{name}".endswith(suffix)), "")
