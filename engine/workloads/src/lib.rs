@@ -5,6 +5,7 @@ use dyno_core::workload::WorkloadKind;
 mod choice;
 mod digits;
 mod generator;
+pub mod kv;
 pub mod mix;
 mod node;
 pub mod oltp;
@@ -12,4 +13,4 @@ mod options;
 pub mod tables;
 
 /// Every workload of this build, in the order of the reference.
-pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND, &mix::KIND, &tables::KIND];
+pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND, &mix::KIND, &kv::KIND, &tables::KIND];

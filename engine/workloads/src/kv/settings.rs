@@ -1,0 +1,147 @@
+//! The options of `kv`: presets A to F, limits and their meaning.
+
+use crate::choice::Choice;
+use crate::options::Reader;
+use dyno_core::distribution::Shape;
+use dyno_core::error::Result;
+use dyno_core::plan::Options;
+
+/// Everything the workload needs to know, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    pub records: u64,
+    pub fields: u64,
+    pub field_bytes: u64,
+    pub requests: Requests,
+    pub shape: Shape,
+    pub scan_length_max: u64,
+    pub proportions: Proportions,
+    pub is_hashed: bool,
+    pub is_transactional: bool,
+    pub table_options: String,
+}
+
+/// Which records are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requests {
+    /// By the shape, scattered over all records.
+    Anywhere,
+    /// By the shape, counted back from the newest.
+    Latest,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Read,
+    Update,
+    Insert,
+    Scan,
+    ReadModifyWrite,
+}
+
+impl Operation {
+    /// All but `Insert`, in the order of [`Proportions::others`].
+    pub const OTHERS: [Self; 4] = [Self::Read, Self::Update, Self::Scan, Self::ReadModifyWrite];
+}
+
+/// How often each operation is, in proportion to the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proportions {
+    pub read: f64,
+    pub update: f64,
+    pub insert: f64,
+    pub scan: f64,
+    pub read_modify_write: f64,
+}
+
+const NOTHING: Proportions =
+    Proportions { read: 0.0, update: 0.0, insert: 0.0, scan: 0.0, read_modify_write: 0.0 };
+
+/// Workloads A to F: their proportions and the distribution of their requests.
+const PRESETS: [(&str, Proportions, &str); 6] = [
+    ("a", Proportions { read: 0.5, update: 0.5, ..NOTHING }, "zipfian"),
+    ("b", Proportions { read: 0.95, update: 0.05, ..NOTHING }, "zipfian"),
+    ("c", Proportions { read: 1.0, ..NOTHING }, "zipfian"),
+    ("d", Proportions { read: 0.95, insert: 0.05, ..NOTHING }, "latest"),
+    ("e", Proportions { scan: 0.95, insert: 0.05, ..NOTHING }, "zipfian"),
+    ("f", Proportions { read: 0.5, read_modify_write: 0.5, ..NOTHING }, "zipfian"),
+];
+
+impl Settings {
+    /// Reads and checks the options; what is not given comes from the preset.
+    pub fn read(options: &Options) -> Result<Self> {
+        let mut reader = Reader::new("kv", options);
+        let name = reader.word("preset", "a", &PRESETS.map(|preset| preset.0))?;
+        let (_, preset, distribution) =
+            PRESETS.into_iter().find(|preset| preset.0 == name).unwrap_or(PRESETS[0]);
+        let distribution =
+            reader.word("distribution", distribution, &["uniform", "zipfian", "latest"])?;
+        let theta =
+            reader.number("zipfian_theta", 0.99, |x| (0.0..=10.0).contains(&x), "from 0 to 10")?;
+        if distribution == "uniform" && reader.given("zipfian_theta") {
+            let why = "it belongs to distributions zipfian and latest, not to uniform";
+            return Err(reader.wrong("zipfian_theta", why));
+        }
+        let settings = Self {
+            records: reader.integer("records", 10_000, 1..=100_000_000_000)?,
+            fields: reader.integer("fields", 10, 1..=100)?,
+            field_bytes: reader.integer("field_bytes", 100, 1..=65_535)?,
+            requests: if distribution == "latest" { Requests::Latest } else { Requests::Anywhere },
+            shape: match distribution {
+                "uniform" => Shape::Uniform,
+                _ => Shape::Zipfian { theta },
+            },
+            scan_length_max: reader.integer("scan_length_max", 100, 1..=1_000_000)?,
+            proportions: Proportions::read(&mut reader, preset)?,
+            is_hashed: reader.word("key_order", "hashed", &["hashed", "ordered"])? == "hashed",
+            is_transactional: reader.flag("transactional", false)?,
+            table_options: reader.text("table_options")?.trim().to_owned(),
+        };
+        reader.finish()?;
+        if settings.proportions.sum() <= 0.0 {
+            return Err(reader
+                .wrong("read", "all proportions are 0, so nothing would be sent")
+                .hint("give at least one of the proportions a value above 0"));
+        }
+        Ok(settings)
+    }
+}
+
+impl Proportions {
+    fn read(reader: &mut Reader, preset: Self) -> Result<Self> {
+        let allowed = |x: f64| (0.0..=1e9).contains(&x);
+        let mut one = |name, default| reader.number(name, default, allowed, "from 0 to 1e9");
+        Ok(Self {
+            read: one("read", preset.read)?,
+            update: one("update", preset.update)?,
+            insert: one("insert", preset.insert)?,
+            scan: one("scan", preset.scan)?,
+            read_modify_write: one("read_modify_write", preset.read_modify_write)?,
+        })
+    }
+
+    fn sum(&self) -> f64 {
+        self.insert + self.others().iter().sum::<f64>()
+    }
+
+    /// Share of inserts, of all operations.
+    pub fn insert_share(&self) -> f64 {
+        self.insert / self.sum()
+    }
+
+    /// All but inserts, in the order of [`Operation::OTHERS`].
+    pub fn others(&self) -> [f64; 4] {
+        [self.read, self.update, self.scan, self.read_modify_write]
+    }
+
+    /// A choice among [`Operation::OTHERS`]; none where all operations are inserts.
+    pub fn choice(&self) -> Option<Choice> {
+        Choice::weighted(&self.others())
+    }
+
+    /// Whether any operation changes rows.
+    pub fn writes(&self) -> bool {
+        self.update + self.insert + self.read_modify_write > 0.0
+    }
+}
