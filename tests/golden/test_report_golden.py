@@ -44,13 +44,13 @@ def masked(html: str) -> str:
     return html.replace(__version__, "VERSION").replace("\n\n", "\n")
 
 
-@pytest.mark.parametrize("name", ["engines", "cache_run", "hostile"])
+@pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
 def test_html(name: str, snapshot: SnapshotAssertion) -> None:
     data = page.context(*getattr(synthetic, name)(Path("RUN")))
     assert masked(write.html(data)) == snapshot(extension_class=Html)
 
 
-@pytest.mark.parametrize("name", ["engines", "cache_run", "hostile"])
+@pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
 def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
     data = page.context(*getattr(synthetic, name)(Path("RUN")))
     body = write.markdown(data).replace(__version__, "VERSION")
@@ -65,7 +65,7 @@ def test_terminal(snapshot: SnapshotAssertion) -> None:
     assert said == snapshot(extension_class=Plain)
 
 
-@pytest.mark.parametrize("name", ["engines", "cache_run"])
+@pytest.mark.parametrize("name", ["engines", "cache_run", "open_loop"])
 def test_headline_chart(name: str, snapshot: SnapshotAssertion) -> None:
     data = page.context(*getattr(synthetic, name)(Path("RUN")))
     drawing = data["headline"][0].wide.replace("><", ">\n<")

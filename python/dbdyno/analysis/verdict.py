@@ -443,7 +443,7 @@ def _reach(part: ClaimPart, contrast: Contrast) -> str:
 
 
 def _end(value: float, times: bool) -> str:
-    return f"{describe.bound(value)}x" if times else describe.number(value)
+    return f"{describe.ratio(value)}x" if times else describe.number(value)
 
 
 def _shown(part: ClaimPart) -> str:
