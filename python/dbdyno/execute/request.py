@@ -56,12 +56,18 @@ def with_values(
         found = values.get(group["name"])
         if found:
             params = {
-                name: {"values": list(found[name])} if name in found else each
+                name: _listed(each, found[name]) if name in found else each
                 for name, each in group["options"]["params"].items()
             }
             group = {**group, "options": {**group["options"], "params": params}}
         groups.append(group)
     return {**request, "groups": groups}
+
+
+def _listed(param: Mapping[str, Any], values: Sequence[Value]) -> dict[str, Any]:
+    """A parameter that chooses from values, where it said whose."""
+    kept = {key: each for key, each in param.items() if key != "column"}
+    return {**kept, "values": list(values)}
 
 
 def _group(group: GroupPlan, targets: Sequence[str]) -> dict[str, Any]:

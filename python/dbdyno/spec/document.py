@@ -163,7 +163,9 @@ class _Builder:
         if isinstance(node, SequenceNode):
             return Node(tuple(self.build(child, depth + 1) for child in node.value), where, key=key)
         assert isinstance(node, ScalarNode)
-        return Node(self._scalar(node), where, node.value, quoted=node.style in ("'", '"'), key=key)
+        return Node(
+            self._scalar(node), where, _text(node), quoted=node.style in ("'", '"'), key=key
+        )
 
     def _mapping(self, node: MappingNode, depth: int) -> dict[str, Node]:
         entries: dict[str, Node] = {}
@@ -184,7 +186,7 @@ class _Builder:
 
     def _scalar(self, node: ScalarNode) -> Scalar:
         tag = str(node.tag).removeprefix(_TAG)
-        text = str(node.value)
+        text = _text(node)
         if tag == "null":
             return None
         if tag == "bool":
@@ -206,6 +208,12 @@ class _Builder:
 
     def _where(self, node: Any) -> Where:
         return Where(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _text(node: ScalarNode) -> str:
+    """A scalar as it reads. The parser marks the folds of a `>` block by a bell (U+0007), to write
+    them back, and the YAML itself may hold no such character."""
+    return str(node.value).replace("\a", "") if node.style == ">" else str(node.value)
 
 
 def _whole(text: str) -> int:

@@ -12,21 +12,21 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from dbdyno.spec.names import listed
-from dbdyno.spec.scalars import Strict, Whole
+from dbdyno.spec.scalars import Fraction, Strict, Whole
 from dbdyno.spec.unions import one_of
 
 VALUES_MAX = 100_000  # of `values:`, and of what `column:` looks up
 TEXT_MAX = 10_000  # characters of a pattern
-DECIMALS_MAX = 9
+DECIMALS_MAX = 18
+END_MAX = 9_000_000_000_000_000_000
 THETA_MAX = 10.0
 COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
-_WHOLE_MAX = 2**63 - 1
 
 Value = str | int | float | bool | None
-_Whole64 = Annotated[Whole, Field(ge=-_WHOLE_MAX, le=_WHOLE_MAX)]
+_Whole64 = Annotated[Whole, Field(ge=-END_MAX, le=END_MAX)]
 
 
 def _in_order(value: list[Any]) -> list[Any]:
@@ -35,41 +35,74 @@ def _in_order(value: list[Any]) -> list[Any]:
     return value
 
 
-class Uniform(Strict):
-    """Evenly from a range, ends included. Whole numbers, or with `decimals` fractions."""
+class Generator(Strict):
+    """What all of them have."""
 
-    uniform: list[int | float] = Field(min_length=2, max_length=2, description="[lowest, highest]")
+    nulls: Fraction = Field(0.0, description="share of values that are NULL instead")
+
+
+class _Range(Generator):
     decimals: int | None = Field(
-        None, ge=0, le=DECIMALS_MAX, description="digits behind the point; default: none"
+        None, ge=0, le=DECIMALS_MAX, description="digits behind the point; default: as the ends"
     )
 
-    @model_validator(mode="after")
-    def _check(self) -> Uniform:
-        _in_order(self.uniform)
-        if not self.decimals and not all(float(end).is_integer() for end in self.uniform):
-            raise ValueError("needs `decimals:`, as its range is not of whole numbers")
-        return self
+
+Ends = Annotated[
+    list[Annotated[int | float, Field(ge=-END_MAX, le=END_MAX)]],
+    Field(min_length=2, max_length=2),
+    AfterValidator(_in_order),
+]
+Scramble = Annotated[
+    bool, Field(description="whether the hot values are spread; else the lowest are the hottest")
+]
+Iterations = Annotated[int, Field(ge=1, le=1000, description="draws averaged")]
 
 
-class Zipfian(Strict):
-    """Number n of the range comes up in proportion to n^-theta: the lowest most often."""
+class Uniform(_Range):
+    """Evenly from a range, ends included."""
 
-    zipfian: list[_Whole64] = Field(min_length=2, max_length=2, description="[lowest, highest]")
+    uniform: Ends = Field(description="[lowest, highest]")
+
+
+class Zipfian(_Range):
+    """From a range, the n-th most frequent number in proportion to n^-theta."""
+
+    zipfian: Ends = Field(description="[lowest, highest]")
     theta: float = Field(0.99, ge=0, le=THETA_MAX, description="exponent")
-
-    @model_validator(mode="after")
-    def _check(self) -> Zipfian:
-        _in_order(self.zipfian)
-        return self
+    scramble: Scramble = True
 
 
-class Sequence(Strict):
+class Gaussian(_Range):
+    """From a range, around its middle."""
+
+    gaussian: Ends = Field(description="[lowest, highest]")
+    iterations: Iterations = 12
+
+
+class Pareto(_Range):
+    """From a range: h of the numbers come up in 1-h of the draws."""
+
+    pareto: Ends = Field(description="[lowest, highest]")
+    h: float = Field(0.2, ge=0.001, le=0.999, description="share of hot numbers")
+    scramble: Scramble = True
+
+
+class Special(_Range):
+    """From a range with a hot part in its middle, as sysbench has it."""
+
+    special: Ends = Field(description="[lowest, highest]")
+    iterations: Iterations = 12
+    pct: int = Field(1, ge=1, le=100, description="hot part of the range, %")
+    res: int = Field(75, ge=0, le=100, description="draws that hit it, %")
+
+
+class Sequence(Generator):
     """Numbers upwards from a first one, each once over all sessions."""
 
     sequence: _Whole64 = Field(description="the first number")
 
 
-class Values(Strict):
+class Values(Generator):
     """One of a list."""
 
     values: list[Value] = Field(min_length=1, max_length=VALUES_MAX, description="what to choose")
@@ -96,13 +129,13 @@ def _column(value: object) -> object:
     return value
 
 
-class Column(Strict):
+class Column(Generator):
     """One of the values that a column holds, all alike: looked up before the load starts."""
 
     column: Annotated[str, BeforeValidator(_column)] = Field(description="table.column")
 
 
-class Text(Strict):
+class Text(Generator):
     """Text by a pattern: `#` is a digit, `@` a letter a to z, `*` either; a backslash before them
     takes them as they are."""
 
@@ -125,7 +158,7 @@ def _moment(text: str) -> datetime:
         ) from None
 
 
-class Dates(Strict):
+class Dates(Generator):
     """Days, evenly from a range."""
 
     dates: list[str] = Field(min_length=2, max_length=2, description="[first, last]")
@@ -136,7 +169,7 @@ class Dates(Strict):
         return self
 
 
-class Times(Strict):
+class Times(Generator):
     """Moments with seconds, evenly from a range."""
 
     times: list[str] = Field(min_length=2, max_length=2, description="[first, last]")
@@ -147,7 +180,7 @@ class Times(Strict):
         return self
 
 
-class Const(Strict):
+class Const(Generator):
     """Always the same."""
 
     const: str | int | float | bool = Field(description="the value")
@@ -156,6 +189,9 @@ class Const(Strict):
 GENERATORS: Mapping[str, type[Strict]] = {
     "uniform": Uniform,
     "zipfian": Zipfian,
+    "gaussian": Gaussian,
+    "pareto": Pareto,
+    "special": Special,
     "sequence": Sequence,
     "values": Values,
     "column": Column,

@@ -25,7 +25,7 @@ from dbdyno.spec.scalars import Strict, Whole
 from dbdyno.spec.types import Setup
 from dbdyno.spec.unions import Short
 
-SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
 ROWS_MAX = 100_000_000_000
 COLUMNS_MAX = 1000
 TABLES_MAX = 1000
@@ -42,6 +42,10 @@ ColumnModel: Any = generator(
     leave_out=("column",),
     type=(str, Field(min_length=1, description="its SQL type, as the system writes it")),
     key=(Literal["primary"] | None, Field(None, description="primary: of the primary key")),
+    null=(
+        bool | None,
+        Field(None, description="whether it may be NULL; default: if its generator makes NULLs"),
+    ),
 )
 
 
@@ -131,6 +135,13 @@ def changed(setup: Setup) -> str | None:
 
 def _check_table(name: str, table: Mapping[str, Any], node: Node) -> None:
     columns = table["columns"]
+    for column, options in columns.items():
+        if options.get("key") and (options.get("null") or options.get("nulls")):
+            raise DynoError(
+                f"table `{name}`: column `{column}` of the primary key cannot be NULL",
+                where=node.mapping["columns"].mapping[column].place,
+                fix="remove `null`, `nulls` or `key`",
+            )
     for number, index in enumerate(table["indexes"]):
         for column in index["columns"]:
             if column not in columns:

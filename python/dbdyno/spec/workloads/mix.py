@@ -6,7 +6,7 @@ Source: `engine/workloads/src/mix/`. It loads nothing itself: see `setup:` of it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -21,8 +21,9 @@ CLASSES_MAX = 64  # the engine's histograms
 STEPS_MAX = 1000
 SQL_MAX = 100_000  # characters
 REPEAT_MAX = 10_000
-SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
-ONLY_DYNO = ("reads",)  # of a statement: nothing to the engine
+SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
+ENGINES_OWN = ("begin", "commit", "other")  # names of classes
+FRAME = ("begin", "start", "commit", "rollback", "end", "savepoint", "release", "xa")
 
 Name = Annotated[str, Field(pattern=SQL_NAME)]
 Weight = Annotated[float, Field(ge=0)]
@@ -90,12 +91,19 @@ class Transaction(Strict):
     )
 
 
+ParamModel: Any = generator(
+    "Param",
+    per=(
+        Literal["transaction", "statement"],
+        Field("transaction", description="who shares a value: all statements, or each has its own"),
+    ),
+)
+
+
 class MixOptions(Strict):
     """Your own statements and transactions, weighted, with typed parameters."""
 
-    params: dict[Name, generator("Param")] = Field(  # type: ignore[valid-type]
-        {}, description="values by name, drawn once a transaction; `:name` in SQL"
-    )
+    params: dict[Name, ParamModel] = Field({}, description="values by name; `:name` in SQL")
     statements: dict[Name, Annotated[Statement, Short("sql")]] = Field(
         {}, description="single statements by name, each a transaction"
     )
@@ -136,6 +144,7 @@ class Mix:
         full = self.effective(options)
         yield from _nothing_sent(full)
         yield from _parameters(full)
+        yield from _frames(full)
         classes = _classes(full)
         if len(classes) > CLASSES_MAX:
             yield Contradiction(
@@ -158,15 +167,7 @@ class Mix:
         return dict(options)
 
     def sent(self, options: Options) -> dict[str, Any]:
-        full = self.effective(options)
-        return {
-            "params": dict(full["params"]),
-            "statements": {k: _plain(v) for k, v in full["statements"].items()},
-            "transactions": {
-                k: {**v, "steps": [_plain(step) for step in v["steps"]]}
-                for k, v in full["transactions"].items()
-            },
-        }
+        return self.effective(options)
 
 
 WORKLOAD = Mix()
@@ -176,10 +177,6 @@ def columns(options: Options) -> dict[str, str]:
     """Parameters whose values are looked up: name -> `table.column`."""
     params: Mapping[str, Any] = options.get("params", {})
     return {name: each["column"] for name, each in params.items() if "column" in each}
-
-
-def _plain(statement: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in statement.items() if key not in ONLY_DYNO}
 
 
 def _sqls(full: Options) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
@@ -216,6 +213,23 @@ def _nothing_sent(full: Options) -> Iterator[Contradiction]:
         yield Contradiction(
             (first,), "all weights are 0, so nothing would be sent", "raise one of them"
         )
+
+
+def _frames(full: Options) -> Iterator[Contradiction]:
+    """Statements that would begin or end a transaction, and names that the engine uses."""
+    for keys, each in _sqls(full):
+        word = sqltext.keyword(each["sql"])
+        if word in FRAME:
+            yield Contradiction(
+                keys,
+                f"`{word}` is not for a statement to say",
+                "begin and commit are sent around the `steps` of a transaction",
+            )
+    for keys, name in _classes(full):
+        if name in ENGINES_OWN:
+            yield Contradiction(
+                keys, f"`{name}` is a name of the engine's own", "choose another name"
+            )
 
 
 def _parameters(full: Options) -> Iterator[Contradiction]:
