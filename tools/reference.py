@@ -23,6 +23,7 @@ PAGES = {
     "systems": "every system, and what the words mean to it",
     "engine": "`dyno-engine`, its drivers and their options",
     "studies": "every shipped study",
+    "sharing": "tables, OpenMetrics, the live endpoint, bundles, redaction",
     "run-directory": "what a run leaves on disk",
 }
 

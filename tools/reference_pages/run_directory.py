@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from dbdyno.report import write
+from dbdyno.share.redact import aliases
 from dbdyno.store import hooklog, record, run
 from reference_pages.markdown import code, sections, table
 
@@ -18,6 +19,8 @@ FILES = (
     (write.RESULT, "the findings, for programs; `result.schema.json`"),
     (write.HTML, "the report: one file, opens offline"),
     (write.MARKDOWN, "the report's numbers as text"),
+    ("redacted/", "only after `dyno report --redact`: the same three files, redacted"),
+    (aliases.FILE, "only after `--redact`: which alias stands for which name; its owner's alone"),
     (
         f"trials/ID/{run.ENGINE_PLAN}",
         "what the engine was given, less secrets; `engine-plan.schema.json`",

@@ -19,7 +19,17 @@ from dbdyno.cli.status import status
 from dbdyno.errors import DynoError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class InOrder(click.Group):
+    """Lists commands in the order of a user's work, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names as they were added."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="dyno")
 def dyno() -> None:
     """A dynamometer for databases: experiments on real servers, judged with intervals.

@@ -30,6 +30,11 @@ def _keep(texts: Texts, text: str) -> str:
     return text
 
 
+NOTE = (
+    "Redacted: `host-1` and the like stand for the same name everywhere; literals, comments,"
+    " context and notes are left out."
+)
+
 # Class and field -> what its texts are. `*` stands for any class.
 RULES: Mapping[str, Rule] = {
     "Plan.name": Texts.label,
@@ -99,7 +104,7 @@ def plan(texts: Texts, original: Plan) -> Plan:
     made = _walk(texts, original, "")
     assert isinstance(made, Plan)
     _check(original, made)
-    return made
+    return replace(made, notes=(*made.notes, NOTE))
 
 
 def _learn(texts: Texts, original: Plan) -> None:
@@ -108,7 +113,8 @@ def _learn(texts: Texts, original: Plan) -> None:
     labels |= {level for f in original.factors for level in f.levels}
     for cell in original.cells:
         labels |= {target.name for target in cell.targets} | {group.name for group in cell.groups}
-        texts.heads |= {each.name.casefold() for each in (*cell.targets, *cell.groups)}
+        texts.heads |= {target.name.casefold() for target in cell.targets}
+        texts.heads |= {group.name.casefold() for group in cell.groups}
         for group in cell.groups:
             for key in ("statements", "transactions"):
                 labels |= set(group.options.get(key, ()))
