@@ -61,9 +61,8 @@ def rewrite(text: str, overrides: Sequence[Override], root: Node) -> str:
         keys = override.keys
         if _is_set_form(root, keys) and isinstance(value, list):
             keys = (*keys, "levels")
-        if keys[:2] == ("groups", WORKLOAD) and WORKLOAD in data:
-            keys = (WORKLOAD, *keys[2:])
-        _write(data, keys, value)
+        above = int(keys[:2] == ("groups", WORKLOAD) and WORKLOAD in data)  # keys not in the text
+        _write(data, keys, value, root, above)
     stream = io.StringIO()
     yaml.dump(data, stream)
     return stream.getvalue()
@@ -150,11 +149,12 @@ def _is_set_form(root: Node, keys: Keys) -> bool:
     )
 
 
-def _write(data: Any, keys: Keys, value: Any) -> None:
-    for key in keys[:-1]:
+def _write(data: Any, keys: Keys, value: Any, root: Node, above: int) -> None:
+    for place, key in enumerate(keys[above:-1], start=above + 1):
         known = _known(data, key)
         if not isinstance(data.get(known), dict):
-            data[known] = {}
+            node, depth = root.find(keys[:place])  # a text there is a mapping in normal form
+            data[known] = node.plain() if depth == place and node.mapping else {}
         data = data[known]
     _merge(data, keys[-1], value)
 

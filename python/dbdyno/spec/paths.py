@@ -156,7 +156,8 @@ def patch(root: Node, patches: Mapping[Keys, Node]) -> Node:
 
 
 def normal(root: Node) -> Node:
-    """The file with `workload: {...}` written as the group of that name."""
+    """The file with `workload: {...}` written as the group of that name, and texts that stand for
+    a mapping written as that mapping."""
     if not isinstance(root.value, Mapping):
         raise DynoError(
             "an experiment is a mapping of keys to values",
@@ -180,7 +181,17 @@ def normal(root: Node) -> Node:
                 fix="write `workload: {kind: oltp, ...}`",
             )
         entries["groups"] = Node({WORKLOAD: workload}, workload.where, key=workload.key)
+    if "groups" in entries and entries["groups"].mapping:
+        groups = entries["groups"]
+        spelt_out = {name: _spelt_out(group) for name, group in groups.mapping.items()}
+        entries["groups"] = replace(groups, value=spelt_out)
     return replace(root, value=entries)
+
+
+def _spelt_out(group: Node) -> Node:
+    kind = group.mapping.get("kind")
+    written = model.GROUP_MODELS.get(kind.text) if kind is not None else None
+    return group if written is None else walk.spelt_out(group, [written])
 
 
 def _names(root: Node, key: str) -> list[str]:

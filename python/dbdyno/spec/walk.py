@@ -7,12 +7,14 @@ keys of the file (an alias where a key is no name in Python).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag
 
-from dbdyno.spec.unions import is_branch
+from dbdyno.spec.document import Node
+from dbdyno.spec.unions import Short, is_branch
 
 Types = list[Any]
 
@@ -47,6 +49,27 @@ def holds_scalars(types: Iterable[Any]) -> bool:
     dots, as settings of servers do."""
     inner = [get_args(each)[1] for each in _flat(types) if get_origin(each) is dict]
     return bool(inner) and not any(keys([each]) or is_open([each]) for each in inner)
+
+
+def spelt_out(node: Node, types: Iterable[Any]) -> Node:
+    """The node with every text that stands for a mapping written as that mapping, so that patches
+    can be laid over it. Elements of lists, which no path reaches, stay as they are."""
+    types = list(types)
+    key = next((note.key for each in types for note in _shorts(each)), None)
+    if key is not None and isinstance(node.value, str):
+        return replace(node, value={key: replace(node, key=None)}, text="", quoted=False)
+    if not node.mapping:
+        return node
+    inner = {
+        name: spelt_out(child, [found for each in _flat(types) for found in _child(each, name)])
+        for name, child in node.mapping.items()
+    }
+    return replace(node, value=inner)
+
+
+def _shorts(annotation: Any) -> list[Short]:
+    notes = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return [note for note in notes if isinstance(note, Short) and note.kind is str]
 
 
 def _flat(types: Iterable[Any]) -> Types:

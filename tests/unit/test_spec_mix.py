@@ -1,0 +1,216 @@
+"""Mixes of the user's own statements: what is read, what is refused and where."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbdyno import spec
+from dbdyno.errors import DynoError
+from dbdyno.spec import sqltext, workloads
+from dbdyno.spec.types import Group, Spec
+
+HEAD = """experiment: mine
+targets: {db: {kind: sqlite}}
+workload:
+  kind: mix
+"""
+PARAMS = "  params: {uid: {zipfian: [1, 100]}, n: {sequence: 1}}\n"
+FIND = '  statements: {find: "SELECT * FROM t WHERE id = :uid AND n = :n"}\n'
+
+
+def loaded(text: str, *overrides: str) -> Spec:
+    return spec.load(HEAD + text, overrides)
+
+
+def group(text: str) -> Group:
+    return loaded(text).cells[0].groups[0]
+
+
+def test_short_forms_are_spelt_out() -> None:
+    options = group(PARAMS + FIND).options
+    assert options["statements"] == {
+        "find": {"sql": "SELECT * FROM t WHERE id = :uid AND n = :n", "weight": 1.0}
+    }
+    assert options["params"]["uid"]["theta"] == 0.99
+    text = '  transactions: {buy: {steps: ["SELECT 1", {sql: "SELECT 2", repeat: 3}]}}\n'
+    buy = group(text).options["transactions"]["buy"]
+    assert buy == {"weight": 1.0, "steps": [{"sql": "SELECT 1"}, {"sql": "SELECT 2", "repeat": 3}]}
+
+
+WRONG = {
+    "unknown parameter": (
+        PARAMS + '  statements: {find: "SELECT :uid, :n, :udi"}\n',
+        (6, "parameter `:udi`, which is not declared", "did you mean `uid`?"),
+    ),
+    "unused parameter": (
+        PARAMS + '  statements: {find: "SELECT :uid"}\n',
+        (5, "`n` is declared, but no statement names `:n`", "remove it"),
+    ),
+    "nothing to send": ("  params: {}\n", (3, "neither `statements` nor", "write `statements:")),
+    "no weight": (
+        '  statements: {a: {sql: "SELECT 1", weight: 0}}\n',
+        (5, "all weights are 0", "raise one"),
+    ),
+    "negative weight": (
+        '  statements: {a: {sql: "SELECT 1", weight: -1}}\n',
+        (5, "must be at least 0", ""),
+    ),
+    "unknown generator": (
+        "  params: {uid: {zipfain: [1, 5]}}\n" + FIND,
+        (5, "no key `zipfain` in `workload.params.uid`", "did you mean `zipfian`?"),
+    ),
+    "no generator": (
+        "  params: {uid: {}}\n" + FIND,
+        (5, "does not say how values are made", ""),
+    ),
+    "two generators": (
+        "  params: {uid: {const: 1, sequence: 1}}\n" + FIND,
+        (5, "can have one of `sequence` and `const`", ""),
+    ),
+    "range upside down": (
+        "  params: {uid: {uniform: [9, 3]}}\n" + FIND,
+        (5, "must be [lowest, highest], and 9 is above 3", ""),
+    ),
+    "range of one": (
+        "  params: {uid: {uniform: [9]}}\n" + FIND,
+        (5, "must have at least 2 entries", ""),
+    ),
+    "range of text": (
+        "  params: {uid: {uniform: [a, b]}}\n" + FIND,
+        (5, "must be a whole number, not `a`", ""),
+    ),
+    "theta": ("  params: {uid: {zipfian: [1, 9], theta: -1}}\n" + FIND, (5, "at least 0", "")),
+    "theta elsewhere": (
+        "  params: {uid: {uniform: [1, 9], theta: 1}}\n" + FIND,
+        (5, "no key `theta` in `workload.params.uid`", "known: "),
+    ),
+    "weights and values": (
+        "  params: {uid: {values: [a, b], weights: [1]}}\n" + FIND,
+        (5, "as many `weights` (1) as `values` (2)", ""),
+    ),
+    "column": (
+        "  params: {uid: {column: users}}\n" + FIND,
+        (5, "must be `table.column`, not `users`", ""),
+    ),
+    "day": (
+        "  params: {uid: {dates: [2020-01-01, 2020-02-30]}}\n" + FIND,
+        (5, "`2020-02-30` is none", ""),
+    ),
+    "expect": (
+        '  statements: {a: {sql: "SELECT 1", expect: {rows: [3, 1]}}}\n',
+        (5, "must be [least, most], and 3 is above 1", ""),
+    ),
+    "expect nothing": (
+        '  statements: {a: {sql: "SELECT 1", expect: {}}}\n',
+        (5, "must give `rows` or `affected`", ""),
+    ),
+    "repeat": (
+        '  transactions: {a: {steps: [{sql: "SELECT 1", repeat: 0}]}}\n',
+        (5, "must be at least 1", ""),
+    ),
+    "no steps": ("  transactions: {a: {steps: []}}\n", (5, "must have at least 1 entries", "")),
+    "empty sql": ('  statements: {a: ""}\n', (5, "is empty", "")),
+    "begin": (
+        '  statements: {a: "BEGIN"}\n',
+        (5, "`begin` is not for a statement to say", "around the `steps`"),
+    ),
+    "own name": ('  statements: {commit: "SELECT 1"}\n', (5, "a name of the engine's own", "")),
+    "bad name": ('  statements: {a-b: "SELECT 1"}\n', (5, "`a-b` cannot be a name", "")),
+    "same name": (
+        '  statements: {a: "SELECT 1"}\n'
+        '  transactions: {b: {steps: [{sql: "SELECT 2", name: a}]}}\n',
+        (6, "two statements are called `a`", ""),
+    ),
+    "option of another workload": (
+        '  statements: {a: "SELECT 1"}\n  rows: 5\n',
+        (6, "no key `rows` in `workload`", "statements"),
+    ),
+    "unknown kind": ("  statements: {}\n".replace("statements", "statments"), (5, "statments", "")),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_refused_at_its_place(name: str) -> None:
+    text, (line, what, fix) = WRONG[name]
+    with pytest.raises(DynoError) as caught:
+        loaded(text)
+    error = caught.value
+    assert what in error.what.replace("groups.workload", "workload"), str(error)
+    assert fix in error.fix, str(error)
+    assert error.where is not None
+    assert error.where.line == line, str(error)
+
+
+def test_an_unknown_kind_names_the_known_ones() -> None:
+    with pytest.raises(DynoError, match="cannot be `mixx`") as caught:
+        spec.load(HEAD.replace("kind: mix", "kind: mixx"))
+    assert caught.value.fix.startswith("did you mean `mix`?")
+    with pytest.raises(DynoError, match=r"workload\.kind` is missing"):
+        spec.load(HEAD.replace("kind: mix", "sessions: 2"))
+
+
+def test_more_classes_than_histograms_are_refused() -> None:
+    steps = ", ".join('"SELECT 1"' for _ in range(65))
+    with pytest.raises(DynoError, match="65 different statements, and 64 is the most"):
+        loaded(f"  transactions: {{a: {{steps: [{steps}]}}}}\n")
+
+
+def test_factors_reach_into_a_mix() -> None:
+    text = PARAMS + FIND + "factors: {FACTOR: [1, 2]}\n"
+    for path, keys in (
+        ("workload.statements.find.weight", ("statements", "find", "weight")),
+        ("params.n.sequence", ("params", "n", "sequence")),
+        ("groups.workload.params.uid.theta", ("params", "uid", "theta")),
+    ):
+        found = []
+        for cell in loaded(text.replace("FACTOR", path)).cells:
+            value = cell.groups[0].options
+            for key in keys:
+                value = value[key]
+            found.append(value)
+        # What changes nothing (the weight of the only statement) is for the next test.
+        assert found == [1, 2], path
+    for path, what in (
+        ("params.uid.theta.x", "`theta` has nothing below it"),
+        ("params.uid.thteta", "there is no `thteta`"),
+        ("statements.find.wieght", "there is no `wieght`"),
+    ):
+        with pytest.raises(DynoError, match=what):
+            loaded(text.replace("FACTOR", path))
+
+
+def test_overrides_reach_into_a_mix_and_its_text() -> None:
+    changed = loaded(PARAMS + FIND, "params.uid.theta=0.5", "statements.find.weight=7")
+    for each in (changed, spec.load(changed.text)):
+        options = each.cells[0].groups[0].options
+        assert options["params"]["uid"]["theta"] == 0.5
+        assert options["statements"]["find"]["weight"] == 7.0
+        assert options["statements"]["find"]["sql"].startswith("SELECT * FROM t")
+
+
+def test_a_mix_changes_data_as_its_statements_say() -> None:
+    def changes(sql: str, **more: object) -> bool:
+        return workloads.changes_data("mix", {"statements": {"a": {"sql": sql, **more}}})
+
+    assert not changes("SELECT 1")
+    assert not changes("  -- why\n (SELECT a FROM t FOR UPDATE)")
+    assert not changes("WITH x AS (SELECT 'insert' AS i) SELECT * FROM x")
+    assert changes("WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x")
+    assert changes("UPDATE t SET a = 1")
+    assert not changes("UPDATE t SET a = 1", weight=0.0)
+    assert changes("SELECT f()", reads=False)
+    assert not changes("CALL only_reads()", reads=True)
+    assert workloads.data_options("mix", {}) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT :a, :b_2 WHERE x = :a", ["a", "b_2"]),
+        ("SELECT ':a', \":b\", `:c`, 'it''s :d', 'it\\'s :e', :f", ["f"]),
+        ("SELECT 1::int, '12:30', x := 5 -- :a\n, /* :b */ :c", ["c"]),
+        ("SELECT $$ :a $$, $x$ :b $x$, :c", ["c"]),
+    ],
+)
+def test_parameters_stand_outside_quotes_and_comments(sql: str, names: list[str]) -> None:
+    assert sqltext.parameters(sql) == names
