@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from mixes import MIXES
 from pairs import alternate
 from servers import server
 from sides import null_server, ours, plan, run, sysbench, sysbench_statements
@@ -86,6 +87,32 @@ def our_cpu_us(
 def their_cpu_us(settings: dict, script: str) -> float:
     done = sysbench(script, settings, "run")
     return done.cpu_s * 1e6 / sysbench_statements(done.stdout)
+
+
+def mix_null(options: Options) -> list[Row]:
+    """What `mix` costs the generator for `oltp`'s statements (the right column), null server."""
+    rows = []
+    for preset, mix in MIXES.items():
+        with null_server() as null:
+            target = null_target(null.port)
+            request = plan(target, 16, options.seconds, preset)
+            group = {**request["groups"][0], "workload": "mix", "options": mix(10000)}
+
+            def mix_cpu_us(request: dict = request, group: dict = group) -> float:
+                done, end = ours({**request, "groups": [group]})
+                return done.cpu_s * 1e6 / end["groups"]["bench"]["operations"]
+
+            pairs = alternate(
+                f"mix {preset}",
+                mix_cpu_us,
+                partial(our_cpu_us, target, 16, options.seconds, preset),
+                options.pairs,
+            )
+        rows.append(
+            f"| generator CPU a statement, null server, 16 sessions, {preset} written as `mix` "
+            f"against `oltp` of dbdyno | {pairs.row('us')} | <= 1.15x |"
+        )
+    return rows
 
 
 def rate_null(options: Options) -> list[Row]:
@@ -226,6 +253,7 @@ def _loading(kind: str, tables: int, count: int, options: Options) -> Row:
 
 PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "cpu-null": cpu_null,
+    "mix-null": mix_null,
     "rate-null": rate_null,
     "cpu-mariadb": cpu_mariadb,
     "recording": recording,

@@ -38,10 +38,14 @@ def listed() -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+# Of `engine/workloads/src`: what workloads share, and is none itself.
+PARTS = {"choice", "digits", "generator", "node", "options"}
+
+
 def members(folder: Path) -> set[str]:
     """Names of the modules of a Rust folder: `x.rs`, or a folder `x/`."""
-    files = {path.stem for path in folder.glob("*.rs")} - {"lib", "options", "digits"}
-    return files | {path.name for path in folder.iterdir() if path.is_dir()}
+    files = {path.stem for path in folder.glob("*.rs")} - {"lib", *PARTS}
+    return files | {path.name for path in folder.iterdir() if path.is_dir()} - PARTS
 
 
 def covered(word: str, *places: str) -> bool:
