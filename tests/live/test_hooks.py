@@ -138,3 +138,32 @@ def test_a_password_of_dyno_is_not_in_a_commands_environment(there: Place) -> No
         "DYNO_SCRATCH",
     }
     assert Path(seen["DYNO_RUN"]) == there.path / "r"
+
+
+def test_a_level_may_be_the_file_system_that_servers_keep_their_files_on(there: Place) -> None:
+    """Directories take the part of mounts: `rmdir` fails if anything of ours is left in one."""
+    scratch = there.path / "fs"
+    scratch.mkdir()
+    there.experiment(f"""
+experiment: storage
+targets: {{db: {{kind: sqlite, durability: none}}}}
+workload: {{kind: oltp, preset: update_index, tables: 1, rows: 100}}
+hooks: {{before_trial: 'ls {there.path}/fs > "{there.path}/seen-$DYNO_LEVEL_STORAGE"'}}
+factors:
+  storage:
+    other:
+      apply: mv {scratch} {scratch}.below && mkdir -m 1777 {scratch}
+      undo: rmdir {scratch} && mv {scratch}.below {scratch}
+    usual:
+blocks: 2
+warmup: 0s
+duration: 200ms
+interval: 100ms
+""")
+    done = there.dyno("run", "experiment.yaml", "--dir", "r", "--scratch", scratch)
+    assert done.returncode == 0, done.stderr
+    other, usual = ((there.path / f"seen-{name}").read_text() for name in ("other", "usual"))
+    assert other.strip() and usual.strip() and other != usual
+    assert not scratch.with_name("fs.below").exists()
+    scratch.rmdir()
+    assert there.until_clean() == []

@@ -53,7 +53,7 @@ class Fleet:
         self._cpus = cpus
         self._control = control
         self._say = say
-        self._snapshots = Snapshots(scratch.path, engine, seed, cpus, control, say, on_load)
+        self._snapshots = Snapshots(scratch, engine, seed, cpus, control, say, on_load)
         self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
         self._loaded_from: dict[str, str] = {}  # target -> key of the snapshot it started from
         self.members: dict[str, Member] = {}
@@ -88,6 +88,11 @@ class Fleet:
         if cell.state.cache == "cold":
             self._drop_caches(cell)
         self._settle()
+
+    def withdraw(self) -> None:
+        """Stops all servers and lets go of their storage, which may be about to change."""
+        self.stop()
+        self._scratch.withdraw()
 
     def adopt(self, cell: Cell) -> None:
         """Goes on with the running servers for another cell of the same hard combination. Its

@@ -96,9 +96,13 @@ class LocalExecution:
             try:
                 fleet.recover()
                 return self._all(waiting, fleet, trial)
+            except DynoError as error:
+                self._listener.say(f"error: {error.what}")  # undoing may take long, or fail too
+                raise
             finally:
                 self._leave(fleet)
-                # With the scratch still there: a level may be the file system that it lies on.
+                # A level may be the file system that the scratch lies on.
+                scratch.withdraw()
                 self._around.leave_levels()
 
     def _leave(self, fleet: Fleet) -> None:
@@ -181,7 +185,7 @@ class LocalExecution:
         return record
 
     def _stop_servers(self, fleet: Fleet) -> None:
-        fleet.stop()
+        fleet.withdraw()
         self._standing = _Standing()
 
     def _keep(self, record: TrialRecord, *, last: bool) -> bool:

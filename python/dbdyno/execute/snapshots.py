@@ -28,6 +28,7 @@ from dbdyno.plan.types import Cell
 from dbdyno.spec import setups
 from dbdyno.spec.types import Setup
 from dbdyno.systems.base import Resolved, Server
+from dbdyno.systems.scratch import Scratch
 
 DataSet = tuple[str, dict[str, Any]]  # workload, and the options that decide what is loaded
 
@@ -50,7 +51,7 @@ class Snapshots:
 
     def __init__(
         self,
-        scratch: Path,
+        scratch: Scratch,
         engine: Path,
         seed: int,
         cpus: Sequence[int],
@@ -65,17 +66,18 @@ class Snapshots:
         self._control = control
         self._say = say
         self._on_load = on_load
-        self._made: dict[str, Snapshot] = {}
+        self._made: dict[tuple[Path, str], Snapshot] = {}  # by scratch directory and key
         self.loaded_s = 0.0  # time spent so far
 
     def of(self, member: Member, cell: Cell) -> Snapshot:
         """The snapshot for this target; made if need be."""
         sets = data_sets(cell.groups, member.target)
         key = snapshot_key(member, sets)
-        found = self._made.get(key)
+        place = (self._scratch.path, key)
+        found = self._made.get(place)
         if found is None:
             begun = time.monotonic()
-            found = self._made[key] = self._make(key, member, sets)
+            found = self._made[place] = self._make(key, member, sets)
             self.loaded_s += time.monotonic() - begun
         return found
 
@@ -103,7 +105,7 @@ class Snapshots:
             server.settle(database)
 
     def _make(self, key: str, member: Member, sets: Sequence[DataSet]) -> Snapshot:
-        path = self._scratch / "snapshots" / key
+        path = self._scratch.path / "snapshots" / key
         building = path.with_name(f"{key}.partial")
         shutil.rmtree(building, ignore_errors=True)
         building.parent.mkdir(mode=0o711, exist_ok=True)
@@ -172,7 +174,7 @@ class Snapshots:
         database: str,
         sets: Sequence[DataSet],
     ) -> None:
-        directory = self._scratch / "load"
+        directory = self._scratch.path / "load"
         directory.mkdir(exist_ok=True)
         threads = min(os.cpu_count() or 1, LOAD_THREADS_MAX)
         target = server.engine_target(member.target, resolved, database)

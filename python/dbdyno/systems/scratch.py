@@ -77,34 +77,42 @@ class Scratch:
         self._root = (root or scratch_root()).absolute()
         for place in {self._root, Path(tempfile.gettempdir())}:
             sweep(place)  # what a machine that lost its power has left
-        self._made: dict[Path, Guarded] = {}
-        self.path = self._make()
+        self.path, self._guard = self._make()
+        self._base = self.path, self._guard
 
     def renew(self) -> None:
-        """Makes it anew where a command of the user's has mounted another file system over it, or
-        goes back to one that is visible again. `path` changes; nothing was in use."""
+        """Makes it anew where a command of the user's has mounted another file system over it.
+        `path` changes; nothing was in use."""
         if not self.path.is_dir():
-            seen = [path for path in self._made if path.is_dir()]
-            self.path = seen[0] if seen else self._make()
+            self.path, self._guard = self._make()
+
+    def withdraw(self) -> None:
+        """Lets go of a file system that was mounted over the first one, so that it can be
+        unmounted; what was in it is lost."""
+        if self.path != self._base[0]:
+            self._remove()
+            self.path, self._guard = self._base
 
     def close(self) -> None:
-        """Removes all that was made. Servers in it must have been stopped."""
-        for path, guard in self._made.items():
-            shutil.rmtree(path, ignore_errors=True)
-            guard.stop(5.0)
+        """Removes it. Servers in it must have been stopped."""
+        self.withdraw()
+        self._remove()
 
-    def _make(self) -> Path:
+    def _remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._guard.stop(5.0)
+
+    def _make(self) -> tuple[Path, Guarded]:
         path = new_path(self._root)
         try:
             # Others may pass but not list: each server's directory in it is private to its account.
-            self._made[path] = Guarded(make=[path], make_mode=0o711)
+            return path, Guarded(make=[path], make_mode=0o711)
         except DynoError as error:
             raise DynoError(
                 f"cannot make a scratch directory in {self._root}: {error.cause or error.what}",
                 cause="it is missing, full, or belongs to someone else",
                 fix="name a writable directory on the storage to be tested",
             ) from None
-        return path
 
     def __enter__(self) -> Scratch:
         return self
