@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import servers_there
 from running import Place, place, wait_for
 from ssh_daemon import Daemon, daemon
 
@@ -129,4 +130,47 @@ interval: 100ms
     assert [(run["point"], run["on"], run["outcome"]) for run in runs] == [
         (point, on, OK) for point in ("apply", "wait_until", "undo")
     ]
+    assert there.until_clean() == []
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgres"])
+def test_the_host_of_a_server_that_is_there_is_sampled(
+    there: Place, on_path: Daemon, kind: str
+) -> None:
+    with servers_there.there(kind) as server:
+        server.grant(*server.read_only())
+        there.environment["APP_PASSWORD"] = servers_there.PASSWORD
+        there.experiment(f"""
+experiment: seen
+targets:
+  db:
+    url: "{server.url}"
+    password_env: APP_PASSWORD
+    data: {{existing: shop}}
+    host: "{on_path.address}"
+hooks: {{before_trial: env}}
+workload: {{kind: oltp, preset: point_select, tables: 2, rows: {servers_there.ROWS}}}
+factors: {{workload.sessions: [1, 2]}}
+require: [host.cpu.busy >= 0, host.server.cpu_cores > 0]
+blocks: 1
+warmup: 0s
+duration: 4s
+""")
+        dyno = there.start("run", "experiment.yaml", "--dir", "r")
+        first = there.path / "r/trials/b01-t001/metrics.ndjson"
+        assert wait_for(lambda: first.exists() and "host.server" in first.read_text())
+        on_path.drop()  # in the middle of the first trial
+        output, _ = dyno.communicate(timeout=120)
+    assert dyno.returncode == 0, output
+    records = [
+        json.loads((there.path / f"r/trials/{trial}/trial.json").read_text())
+        for trial in ("b01-t001", "b01-t002")
+    ]
+    assert [record["status"] for record in records] == ["complete", "complete"]
+    assert any("host: 1 sample missing" in text for text in records[0]["warnings"])
+    for record in records:
+        assert record["metrics"]["server_cpu_us_per_op"] > 0
+        assert record["metrics"]["host.server.rss_bytes"] > 1 << 20
+    for log in (there.path / "r").glob("trials/*/hooks/before_trial.log"):
+        assert "APP_PASSWORD" not in log.read_text()
     assert there.until_clean() == []
