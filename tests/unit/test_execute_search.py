@@ -67,8 +67,8 @@ def test_doubling_then_bisection() -> None:
 
 
 def test_a_failure_counts_only_when_it_is_repeated() -> None:
-    """With a stall in one probe of ten, single failures would end one search in three by an
-    early one, at a fraction of the capacity."""
+    """With a stall in one probe of ten, single failures would end four searches of ten far below
+    the capacity."""
     results = [found(Server(3000.0, 0.1, seed)).rate_per_s for seed in range(300)]
     within = sum(rate > 0.9 * 3000 for rate in results)
     assert within >= 270, sorted(results)[:20]

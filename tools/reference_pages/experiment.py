@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno import spec
-from dbdyno.spec import workloads
+from dbdyno.spec import arrivals, workloads
 from dbdyno.spec.model import TOP_KEYS
 from reference_pages.markdown import code, sections, table
 
@@ -63,6 +63,7 @@ def page() -> str:
         _part("targets.NAME", parts["TargetModel"], parts, ()),
         _part("groups.NAME, workload", parts["GroupModel"], parts, tuple(_options())),
         "Further keys are the workload's own: see [workloads](workloads.md).",
+        *_arrivals(parts),
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
         _part("cpus", parts["CpusModel"], parts, ()),
@@ -81,6 +82,16 @@ def page() -> str:
 
 
 _HEADS = ("key", "type", "default", "meaning")
+
+
+def _arrivals(parts: dict[str, Any]) -> list[str]:
+    """What an open loop, a search and a pause are made of."""
+    models = (
+        ("groups.NAME.rate, each step of a schedule", arrivals.RateStepModel),
+        ("groups.NAME.find", arrivals.FindModel),
+        ("groups.NAME.think, spelt out", arrivals.ThinkModel),
+    )
+    return [_part(title, model.model_json_schema(), parts, ()) for title, model in models]
 
 
 def _options() -> set[str]:
