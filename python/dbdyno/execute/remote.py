@@ -67,6 +67,7 @@ class Remotes:
         self._started_unix_s: dict[str, float] = {}
         self._data: dict[tuple[str, str], _Data] = {}
         self._checked: set[str] = set()
+        self._greeted: set[str] = set()
         identity = f"{run.plan.name} {run.manifest['created_unix_s']!r}"
         self._ledger = Ledger(run.path, hashlib.sha256(identity.encode()).hexdigest()[:8])
         made = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime())
@@ -107,16 +108,18 @@ class Remotes:
 
     def _server(self, target: TargetPlan) -> RemoteServer:
         assert target.url is not None
-        server = self._servers.get(target.url)
-        if server is not None and server.alive():
-            return server
-        if server is not None:
-            server.stop()
-        server = reach.connect(target, target.url)
-        server.mark = self._mark
-        if target.url not in self._servers:
+        server = self._connected(target, target.url)
+        if target.url not in self._greeted:
+            self._greeted.add(target.url)
             self._greet(target, server)
-        self._servers[target.url] = server
+        return server
+
+    def _connected(self, target: TargetPlan, url: str) -> RemoteServer:
+        server = self._servers.get(url)
+        if server is None or not server.alive():
+            server = reach.connect(target, url)
+            server.mark = self._mark
+            self._servers[url] = server
         return server
 
     def _greet(self, target: TargetPlan, server: RemoteServer) -> None:
@@ -138,12 +141,10 @@ class Remotes:
         self._say(text)
 
     def _replica(self, target: TargetPlan, url: str) -> RemoteServer:
-        server = self._servers.get(url)
-        if server is None or not server.alive():
-            server = reach.connect(target, url)
-            self._servers[url] = server
-            if server.remark:
-                self._remark(server.remark)
+        server = self._connected(target, url)
+        if server.remark and url not in self._greeted:
+            self._remark(server.remark)
+        self._greeted.add(url)
         return server
 
     def _restarted(self, target: TargetPlan, server: RemoteServer) -> bool:
@@ -179,8 +180,15 @@ class Remotes:
         for name, value in resolved.settings.items():
             if not again and _in_force(server, name, value):
                 continue
-            self._ledger.will_set(url, name, server.current_setting(name))
-            server.assign_setting(name, value)
+            before = server.current_setting(name)
+            first = name not in self._ledger.settings(url)
+            self._ledger.will_set(url, name, before)
+            try:
+                server.assign_setting(name, value)
+            except DynoError:
+                if first and server.current_setting(name) == before:  # refused: nothing to undo
+                    self._ledger.is_restored(url, name)
+                raise
             self._ledger.has_set(url, name, server.current_setting(name))
         if resolved.settings:
             self._wait_for(server, dict(resolved.settings))
@@ -285,15 +293,13 @@ class Remotes:
     def _undo(self) -> list[str]:
         problems = []
         for url in self._ledger.urls():
-            server = self._servers.get(url)
             target = self._target_of(url)
             try:
-                if target is not None and (server is None or not server.alive()):
-                    server = self._servers[url] = reach.connect(target, url)
+                if target is None:
+                    raise DynoError(f"no target of the run has the URL {url}")
+                server = self._connected(target, url)
             except DynoError as error:
                 problems.append(f"nothing could be put back: {error.what}")
-                continue
-            if server is None:
                 continue
             problems += undo.settings(server, self._ledger, url, self._say)
             problems += undo.schemas(server, self._ledger, url)

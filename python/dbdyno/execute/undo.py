@@ -26,7 +26,7 @@ def settings(
                     f"{server.place}: `{name}` is {_shown(now)} by now, which dyno did not set: "
                     f"it is left so (it was {_shown(old)} before the run)"
                 )
-            elif now != old:
+            elif now != old or "new" not in values:  # killed in between: whatever it was, undo it
                 server.restore_setting(name, old)
             ledger.is_restored(url, name)
         except Exception as error:  # whatever it is, the others must still be put back

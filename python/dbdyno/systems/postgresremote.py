@@ -283,6 +283,10 @@ class PostgresRemote(PostgresControl):
                 "our role may not see where its value comes from, so it could not be put back: "
                 "GRANT pg_read_all_settings TO the role",
             )
+        if not self.rows("SELECT has_function_privilege('pg_reload_conf()', 'EXECUTE')")[0][0]:
+            raise self._unsettable(
+                name, "GRANT EXECUTE ON FUNCTION pg_reload_conf() TO the role: it may not reload"
+            )
         by_alter_system = str(file or "").endswith("postgresql.auto.conf")
         return {"value": setting, "by_alter_system": by_alter_system}
 
@@ -303,10 +307,7 @@ class PostgresRemote(PostgresControl):
         except ERRORS as error:
             why = ""
             if state_of(error) == "42501":
-                why = (
-                    f"GRANT ALTER SYSTEM, SET ON PARAMETER {_setting(name)} TO the role (15 or "
-                    "newer), and GRANT EXECUTE ON FUNCTION pg_reload_conf() TO it"
-                )
+                why = f"GRANT ALTER SYSTEM ON PARAMETER {_setting(name)} TO the role (15 or newer)"
             raise self._unsettable(name, why or message(error)) from None
         deadline = time.monotonic() + RELOAD_TIMEOUT_S
         while self._loaded_at() == before and time.monotonic() < deadline:
