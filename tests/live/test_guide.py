@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ TINY = "".join(
         "workload.rows=1000",
     )
 )
+# What a page's reader has already: by page, then by name there, its place among the fixtures.
+ALREADY = {"imported-results": {"old": "imported/sysbench-1.0"}}
 SHORT = ("--check", "--dry-run", "--quick", "--resume", "--list", "--help")
 
 
@@ -92,6 +95,8 @@ def test_every_command_of_the_guide_works(page: Path, there: Place) -> None:
         there.experiment(text, name)
         for kind in re.findall(r"kind: (mariadb|postgres|mysql)\b", text):
             binaries(kind)
+    for name, fixture in ALREADY.get(page.stem, {}).items():
+        shutil.copytree(ROOT / "tests" / "fixtures" / fixture, there.path / name)
     for line in lines:
         run(line, there)
     (there.path / "scratch").exists() and (there.path / "scratch").rmdir()  # empty again

@@ -28,6 +28,20 @@ OF_GENERATOR = (
     ),
 )
 
+IMPORTED = """A run that `dyno import` made has what its tool told, under the names above where they mean the same, and else under the tool's own:"""
+
+OF_TOOLS = (
+    (
+        "tool.latency_ms_NAME",
+        "latency of a transaction: `max`, `min`, `stddev`, or another percentile (`p90`, `p99_95`)",
+    ),
+    ("tool.bytes_per_s", "fio: bandwidth, bytes a second"),
+    ("tool.reads_per_s", "sysbench fileio; `tool.writes_per_s`, `tool.fsyncs_per_s` alike"),
+    ("tool.read_bytes_per_s", "sysbench fileio, from its MiB/s; `tool.written_bytes_per_s` alike"),
+    ("tool.new_orders_per_min", "HammerDB: NOPM"),
+    ("tool.skipped_per_s", "pgbench: transactions skipped, with `-R` and `-L`"),
+)
+
 HOSTS = """With `host:` a target that is there (`url:`) has samples of its own machine, under the same names with `host.` before them: `host.cpu.busy`,
 `host.memory.dirty_bytes`, `host.disk.util`, `host.paging.major_faults_per_s`, `host.load.runnable`; with several targets `db.host.cpu.busy`.
 `host.disk` is that of all its physical disks together.
@@ -57,6 +71,9 @@ def page() -> str:
         f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in metrics.FAMILIES)}.",
         "## Of another host",
         HOSTS,
+        "## Of other tools",
+        IMPORTED,
+        table(("metric", "meaning"), ((code(name), text) for name, text in OF_TOOLS)),
         "## Of the meter",
         table(("metric", "meaning"), ((code(name), text) for name, text in OF_GENERATOR)),
     )

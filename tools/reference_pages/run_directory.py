@@ -25,7 +25,11 @@ FILES = (
         f"trials/ID/{run.ENGINE_PLAN}",
         "what the engine was given, less secrets; `engine-plan.schema.json`",
     ),
-    (f"trials/ID/{run.EVENTS}", "the engine's events, one a line; `engine-event.schema.json`"),
+    (
+        f"trials/ID/{run.EVENTS}",
+        "the engine's events, one a line; `engine-event.schema.json`; of an imported run only"
+        " `interval` events, with what the tool said",
+    ),
     (
         f"trials/ID/{run.HISTOGRAMS}",
         "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` each measured interval, `GROUP/!warmup` each before, "

@@ -1,14 +1,15 @@
 """Imported results as a run directory: a plan of what was measured, a record and streams a trial.
 
 Each trial's `events.ndjson` holds the tool's interval lines as `interval` events with what the tool
-said and no more (no `start` and no `end`: there was no engine); `latency.hlog` is there where the
-tool gave a histogram.
+said and no more (no `start`, no `end`, no generator: there was no engine); `latency.hlog` is there
+where the tool gave a histogram. An event's `latency` is service time, so that response times of a
+tool that kept a rate stand in its metrics only.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -98,12 +99,13 @@ def write(
     """Writes the run directory and returns the run, complete and no longer locked. DynoError if
     the directory is in use or cannot be written."""
     groups = tuple(group.name for group in plan.cells[0].groups)
+    factors = {factor.name for factor in plan.factors}
     with Run.create(path, plan, {}) as run:
         for planned, trial in zip(plan.trials, cells.trials, strict=True):
             directory = run.begin(planned.id)
             with files.explained(directory, run.path):
                 _streams(directory, trial.found, groups)
-            run.complete(_record(planned, trial, groups))
+            run.complete(_record(planned, trial, groups, factors))
         run.set_status(RUN_COMPLETE, imported=_sources(plan, collected), command=list(command))
     return run
 
@@ -181,7 +183,9 @@ def _parts(found: Found, groups: Sequence[str]) -> dict[str, Part]:
     return dict(found.parts) if len(groups) > 1 else {groups[0]: next(iter(found.parts.values()))}
 
 
-def _record(planned: TrialPlan, trial: Trial, groups: Sequence[str]) -> TrialRecord:
+def _record(
+    planned: TrialPlan, trial: Trial, groups: Sequence[str], factors: Collection[str]
+) -> TrialRecord:
     found = trial.found
     metrics: dict[str, float] = {}
     for name, part in _parts(found, groups).items():
@@ -191,7 +195,8 @@ def _record(planned: TrialPlan, trial: Trial, groups: Sequence[str]) -> TrialRec
         written_unix_s = found.file.stat().st_mtime
     except OSError:
         written_unix_s = 0.0
-    settings = {**found.settings, **found.said} if not found.row else {}
+    said = {} if found.row else {k: v for k, v in found.said.items() if k not in factors}
+    settings = {**found.settings, **said}
     facts = {"kind": found.tool, "version": found.version, "settings": settings, "words": []}
     return TrialRecord(
         id=planned.id,
@@ -211,8 +216,10 @@ def _streams(directory: Path, found: Found, groups: Sequence[str]) -> None:
     parts = _parts(found, groups)
     intervals: dict[tuple[float, float], dict[str, Interval]] = {}
     for name, part in parts.items():
+        rated = any(metric.startswith("response_") for metric in part.metrics)
         for one in part.intervals:
-            intervals.setdefault((one.t_s, one.length_s), {})[name] = one
+            told = replace(one, latency_ns={}) if rated else one
+            intervals.setdefault((one.t_s, one.length_s), {})[name] = told
     if intervals:
         lines = [json.dumps(_event(*item), allow_nan=False) + "\n" for item in intervals.items()]
         (directory / EVENTS).write_text("".join(lines), encoding="utf-8")
@@ -238,7 +245,11 @@ def _event(time: tuple[float, float], groups: dict[str, Interval]) -> dict[str, 
                 "transactions": round(one.transactions_per_s * length_s),
                 "operations": round(one.operations_per_s * length_s),
                 "errors": round(one.errors_per_s * length_s),
-                "latency": {f"{short}_ns": ns for short, ns in one.latency_ns.items()} or None,
+                "latency": {
+                    f"{short}_ns": ns if short == "mean" else round(ns)
+                    for short, ns in one.latency_ns.items()
+                }
+                or None,
             }
             for name, one in groups.items()
         },

@@ -34,7 +34,7 @@ def sentence(plan: Plan, records: Sequence[TrialRecord]) -> str:
     parts.append(f"{count(len(plan.cells), 'cell')}, {count(len(records), 'run')}")
     lengths = sorted(cell.duration_s for cell in plan.cells if cell.duration_s)
     if lengths:
-        short, long = seconds(lengths[0]), seconds(lengths[-1])
+        short, long = (seconds(float(f"{end:.3g}")) for end in (lengths[0], lengths[-1]))
         parts.append(f"{short} each" if short == long else f"{short} to {long} each")
     parts.append("machines and servers not seen")
     return " · ".join(parts)

@@ -182,7 +182,8 @@ def _series_json(
     cells = []
     for cell in run.plan.cells:
         own = [r for r in records if r.cell == cell.index]
-        if own:
+        seen = run.plan.imported is None or any(trials[r.id].t for r in own)
+        if own and seen:  # tools that print no interval lines leave nothing to draw
             cells.append({"label": roles.cell(cell.levels), "trials": [r.id for r in own]})
     entries = {}
     for r in records:

@@ -120,7 +120,7 @@ def _summary(latency: Mapping[str, Any] | None) -> Row:
     if not latency:
         return (None,) * (len(_QUANTILES) + 2)
     quantiles = (latency.get(f"{q}_ns") for q in _QUANTILES)
-    return (latency["mean_ns"], *quantiles, latency["max_ns"])
+    return (latency.get("mean_ns"), *quantiles, latency.get("max_ns"))
 
 
 def _intervals(source: Source, record: TrialRecord) -> Iterator[Row]:
@@ -130,8 +130,8 @@ def _intervals(source: Source, record: TrialRecord) -> Iterator[Row]:
             zero = event["measure_unix_s"]
         if event.get("event") != "interval":
             continue
-        generator = event["generator"]
-        busy = max(generator["busy"], default=None)
+        generator = event.get("generator") or {}  # an imported run has none, and counts less
+        busy = max(generator.get("busy", ()), default=None)
         at = None if zero is None else zero + event["t_s"]
         for name, group in event["groups"].items():
             open_ = group.get("open") or {}
@@ -141,7 +141,7 @@ def _intervals(source: Source, record: TrialRecord) -> Iterator[Row]:
                 event["length_s"],
                 event["phase"],
                 name,
-                *(group[count] for count in _COUNTS),
+                *(group.get(count) for count in _COUNTS),
                 *_summary(group.get("latency")),
                 open_.get("due"),
                 open_.get("backlog"),
