@@ -69,7 +69,7 @@ def names() -> list[tuple[str, str]]:
     found += [("workload", workload["name"]) for workload in listed["workloads"]]
     for workload in workloads.WORKLOADS.values():
         found += [("workload option", name) for name in workload.model.model_fields]
-        found += [("preset", preset) for preset in getattr(workload, "presets", ())]
+        found += [("preset", preset) for preset in workload.presets]
     found += [("system", system.kind) for system in systems.registry()]
     found += [("sampler", sampler) for sampler in SAMPLERS]
     found += [("metric", metric.name) for metric in metrics.METRICS]

@@ -21,7 +21,6 @@ from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.spec import workloads
-from dbdyno.spec.workloads import oltp
 from dbdyno.spec.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
 from dbdyno.systems.base import System, TargetPlan
 
@@ -107,7 +106,7 @@ def test_drivers_take_the_options_they_list_and_no_others(
 # -- workloads -----------------------------------------------------------------------------------
 
 
-def null_plan(directory: Path, options: dict[str, Any]) -> dict[str, Any]:
+def null_plan(directory: Path, options: dict[str, Any], workload: str = "oltp") -> dict[str, Any]:
     """A trial of some milliseconds against nothing."""
     return {
         "schema_version": 1,
@@ -122,7 +121,7 @@ def null_plan(directory: Path, options: dict[str, Any]) -> dict[str, Any]:
             {
                 "name": "workload",
                 "target": "db",
-                "workload": "oltp",
+                "workload": workload,
                 "sessions": 1,
                 "options": options,
             }
@@ -163,34 +162,45 @@ def test_every_workload_is_listed_in_both_languages(listed: dict[str, Any]) -> N
         assert covered("#[test]", f"engine/workloads/src/{name}*", f"engine/workloads/src/{name}/*")
 
 
-@pytest.mark.parametrize("option", oltp.OLTP, ids=lambda option: option.name)
-def test_the_engine_takes_what_the_table_allows(option: Option, tmp_path: Path) -> None:
-    given = {"rows": 1000, option.name: example(option)}
+TABLED = [(name, each) for name, of in workloads.WORKLOADS.items() for each in of.options]
+PRESETS = [(name, each) for name, of in workloads.WORKLOADS.items() for each in of.presets]
+
+
+@pytest.mark.parametrize(
+    ("workload", "option"), TABLED, ids=lambda each: getattr(each, "name", each)
+)
+def test_the_engine_takes_what_the_table_allows(
+    workload: str, option: Option, tmp_path: Path
+) -> None:
+    size = {"oltp": {"rows": 1000}, "kv": {"records": 1000}}[workload]
+    given: dict[str, Any] = {**size, option.name: example(option)}
     if option.of_distribution:
         given["distribution"] = option.of_distribution
-    events = sent(null_plan(tmp_path, given))
+    events = sent(null_plan(tmp_path, given, workload))
     assert events[-1]["event"] == "end", events[-1]
     for value in beyond(option):
-        event = sent(null_plan(tmp_path, {**given, option.name: value}))[-1]
+        event = sent(null_plan(tmp_path, {**given, option.name: value}, workload))[-1]
         assert (event["event"], event["kind"]) == ("failed", "plan"), (value, event)
         assert option.name in event["what"], event
 
 
-@pytest.mark.parametrize("preset", oltp.PRESETS)
-def test_presets_send_what_the_table_says(preset: str, tmp_path: Path) -> None:
-    events = sent(null_plan(tmp_path, {"preset": preset}))
-    spelt_out = sent(null_plan(tmp_path, workloads.meaning("oltp", {"preset": preset})))
+@pytest.mark.parametrize(("workload", "preset"), PRESETS)
+def test_presets_send_what_the_table_says(workload: str, preset: str, tmp_path: Path) -> None:
+    events = sent(null_plan(tmp_path, {"preset": preset}, workload))
+    meaning = workloads.meaning(workload, {"preset": preset})
+    spelt_out = sent(null_plan(tmp_path, meaning, workload))
     classes = [e["class"] for e in events if e["event"] == "statement"]
     assert classes
     assert classes == [e["class"] for e in spelt_out if e["event"] == "statement"]
 
 
-def test_an_unknown_option_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    event = sent(null_plan(tmp_path, {"point_selcts": 1}))[-1]
+@pytest.mark.parametrize("workload", workloads.WORKLOADS)
+def test_an_unknown_option_is_refused_with_the_known_ones(workload: str, tmp_path: Path) -> None:
+    event = sent(null_plan(tmp_path, {"point_selcts": 1}, workload))[-1]
     assert (event["event"], event["kind"]) == ("failed", "plan")
     assert "point_selcts" in event["what"]
-    for option in oltp.OLTP:
-        assert option.name in event["hint"]
+    for name in workloads.of(workload).model.model_fields:
+        assert name in event["hint"]
 
 
 # -- systems -------------------------------------------------------------------------------------

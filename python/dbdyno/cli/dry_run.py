@@ -91,10 +91,16 @@ def _touched(touched: Touched) -> str:
         f"{name} = {' | '.join(str(value) for value in values)}"
         for name, values in touched.config.items()
     ]
+    given = [f"set up: {', '.join(touched.setup)}"] if touched.setup else []
+    given += [f"each connection runs `{'; '.join(touched.session)}`"] if touched.session else []
     if touched.place:
-        return _there(touched, words, settings)
+        return "; ".join([_there(touched, words, settings), *given])
     what = "; ".join(words + settings) or "defaults"
-    return f"target {touched.target}: a private {touched.kind}, schema {touched.schema}; {what}"
+    servers = " or ".join(str(count) for count in touched.instances)
+    private = f"a private {touched.kind}" if servers == "1" else f"{servers} {touched.kind} alike"
+    return "; ".join(
+        [f"target {touched.target}: {private}, schema {touched.schema}; {what}", *given]
+    )
 
 
 def _there(touched: Touched, words: list[str], settings: list[str]) -> str:

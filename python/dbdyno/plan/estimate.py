@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec import server_url
+from dbdyno.spec.types import Setup
 from dbdyno.systems.base import Scalar, TargetPlan
 from dbdyno.systems.remote import PREFIX
 
@@ -42,6 +43,9 @@ class Touched:
     schema: str
     words: Mapping[str, str]  # durability, isolation, memory as written
     config: Mapping[str, tuple[Scalar, ...]]  # setting -> its values over the cells
+    instances: tuple[int, ...] = (1,)  # over the cells
+    setup: tuple[str, ...] = ()  # what is put into it, in words
+    session: tuple[str, ...] = ()  # statements of each connection
     place: str = ""  # host and port of a server that is there
     existing: bool = False  # whether the schema is there, too
 
@@ -214,7 +218,16 @@ def _touched(cells: Sequence[Cell]) -> tuple[Touched, ...]:
                 seen = config.get(name, ())
                 config[name] = seen if value in seen else (*seen, value)
             words = {**before.words, **_words(target)}
-            found[key] = replace(before, words=words, config=config)
+            found[key] = replace(
+                before,
+                words=words,
+                config=config,
+                instances=tuple(sorted({*before.instances, target.instances}))
+                if key in found
+                else (target.instances,),
+                setup=tuple(dict.fromkeys((*before.setup, *setup_words(target.setup)))),
+                session=tuple(dict.fromkeys((*before.session, *target.session))),
+            )
     return tuple(found.values())
 
 
@@ -224,14 +237,28 @@ def _first_touched(target: TargetPlan) -> Touched:
     place = server_url.parse(target.url).place
     schema = target.existing or f"{PREFIX}..."
     existing = target.existing is not None
-    return Touched(target.name, target.kind, schema, {}, {}, place, existing)
+    return Touched(target.name, target.kind, schema, {}, {}, place=place, existing=existing)
+
+
+def setup_words(setup: Setup | None) -> list[str]:
+    """What a setup does, a phrase each."""
+    if setup is None:
+        return []
+    phrases = []
+    if setup.template is not None:
+        phrases.append(f"a copy of {setup.template}")
+    phrases += [f"SQL of {path}" for path in (setup.dump, *setup.sql) if path is not None]
+    phrases += [f"{table['rows']:,} rows in {name}" for name, table in setup.tables.items()]
+    phrases += [f"then `{' '.join(statement.split())}`" for statement in setup.after]
+    return phrases
 
 
 def _words(target: TargetPlan) -> dict[str, str]:
+    each = " for each instance" if target.instances > 1 else ""
     given = {
         "durability": target.durability,
         "isolation": target.isolation,
-        "memory": None if target.memory_bytes is None else _size(target.memory_bytes),
+        "memory": None if target.memory_bytes is None else _size(target.memory_bytes) + each,
     }
     return {word: value for word, value in given.items() if value is not None}
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.spec.workloads import mix, oltp
+from dbdyno.spec.workloads import kv, mix, oltp
 from dbdyno.spec.workloads.base import Contradiction, Options, Workload
 
-WORKLOADS: Mapping[str, Workload] = {each.name: each for each in (oltp.WORKLOAD, mix.WORKLOAD)}
+WORKLOADS: Mapping[str, Workload] = {
+    each.name: each for each in (oltp.WORKLOAD, mix.WORKLOAD, kv.WORKLOAD)
+}
 
 TABLES = "tables"  # declared under `setup:` of a target
 LOAD_ONLY = (TABLES,)  # workloads of the engine that no group can be of

@@ -44,6 +44,14 @@ class Workload(Protocol):
     def model(self) -> type[Strict]:
         """The keys of its own."""
 
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """Where its keys are a flat table: that table."""
+
+    @property
+    def presets(self) -> Mapping[str, Mapping[str, Any]]:
+        """Options by the name of a preset."""
+
     def effective(self, options: Options) -> dict[str, Any]:
         """All options with presets and defaults filled in: what will really be sent."""
 

@@ -6,6 +6,7 @@ Source: `engine/workloads/src/mix/`. It loads nothing itself: see `setup:` of it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -15,7 +16,7 @@ from dbdyno.spec.generators import generator
 from dbdyno.spec.names import did_you_mean
 from dbdyno.spec.scalars import Strict, Whole
 from dbdyno.spec.unions import Short
-from dbdyno.spec.workloads.base import Contradiction, Keys, Options
+from dbdyno.spec.workloads.base import Contradiction, Keys, Option, Options
 
 CLASSES_MAX = 64  # the engine's histograms
 STEPS_MAX = 1000
@@ -115,6 +116,8 @@ class Mix:
 
     name = "mix"
     model: type[Strict] = MixOptions
+    options: tuple[Option, ...] = ()
+    presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
     def effective(self, options: Options) -> dict[str, Any]:
         return {key: options.get(key, {}) for key in ("params", "statements", "transactions")}

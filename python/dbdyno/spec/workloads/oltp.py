@@ -99,7 +99,9 @@ class Oltp:
     """See the module."""
 
     name = "oltp"
-    model = model_of("OltpOptions", "Options of `oltp`.", OLTP)
+    model = model_of("OltpOptions", "Selects, ranges and updates on tables of one shape.", OLTP)
+    options = OLTP
+    presets = PRESETS
 
     def effective(self, options: Options) -> dict[str, Any]:
         preset = PRESETS[options.get("preset", DEFAULT_PRESET)]
