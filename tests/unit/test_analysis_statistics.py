@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
 from dbdyno.analysis import power
-from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median
+from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.estimate import estimate, t_interval, t_test
 from dbdyno.analysis.holm import ALPHA, holm
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
@@ -244,3 +244,31 @@ def test_the_detectable_effect_is_detected(values: list[float], alpha: float) ->
     delta = power.detectable(values, alpha)
     deviation = float(np.std(values, ddof=1))
     assert power.power(delta, deviation, len(values), alpha) == pytest.approx(0.8, abs=1e-3)
+
+
+@given(
+    st.lists(st.floats(-3, 3), min_size=2, max_size=9),
+    st.lists(st.floats(-3, 3), min_size=2, max_size=9),
+    st.floats(0.5, 2),
+)
+def test_two_samples_are_judged_as_scipy_does(
+    left: list[float], right: list[float], threshold: float
+) -> None:
+    assume(np.ptp(left) > 1e-3)
+    assume(np.ptp(right) > 1e-3)
+    ours = Welch(tuple(left), tuple(right), threshold)
+    shifted = np.array(left) - math.log(threshold)
+    theirs = stats.ttest_ind(shifted, right, equal_var=False)
+    assert ours.n == min(len(left), len(right))
+    assert ours.p == pytest.approx(theirs.pvalue, rel=1e-6, abs=1e-12)
+    low, high = theirs.confidence_interval(0.9)
+    ends = [math.exp(end + math.log(threshold)) for end in (low, high)]
+    assert ours.interval(0.9) == pytest.approx(ends, rel=1e-6)
+
+
+def test_two_samples_without_spread_leave_no_doubt() -> None:
+    same = Welch((1.0, 1.0, 1.0), (1.0, 1.0), 1.0)
+    assert (same.p, same.interval(0.95)) == (1.0, (1.0, 1.0))
+    other = Welch((2.0, 2.0), (1.0, 1.0), 1.0)
+    assert other.p == 0.0
+    assert other.interval(0.95) == pytest.approx((math.e, math.e))

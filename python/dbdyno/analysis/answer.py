@@ -36,6 +36,8 @@ _WORDS = {
     "failed_per_s": ("the rate of failed transactions", "a second"),
     "server_cpu_us_per_op": ("server CPU per operation", "µs"),
     "generator_cpu_us_per_op": ("generator CPU per operation", "µs"),
+    "cost_per_billion_operations": ("the cost of a billion operations", ""),
+    "cost_per_billion_transactions": ("the cost of a billion transactions", ""),
 }
 
 
