@@ -59,9 +59,9 @@ def collect(
         },
         {name: heat for name in groups if (heat := _heat(intervals[name], cell.duration_s))},
         {
-            name: histogram
+            name: response
             for name in groups
-            if (histogram := together.get(f"{name}/!response")) and histogram.count
+            if (response := together.get(f"{name}/!response")) and response.count
         },
         _bounds(groups, ends),
     )
