@@ -52,10 +52,11 @@ def export(
     wanted: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Write the numbers of RUN, a run directory or a bundle, as tables or as OpenMetrics.
+    """Write a run's numbers for other programs.
 
-    A name that ends in .csv or .parquet is a file, and so is - (standard output); any other is a
-    directory, which gets a file for each table.
+    RUN is a run directory or a bundle; tables or OpenMetrics come out of it. A name that ends in
+    .csv or .parquet is a file, and so is - (standard output); any other is a directory, which gets
+    a file for each table.
     """
     ways = [way for way in (csv_to, parquet_to, openmetrics_to) if way is not None]
     if not ways:

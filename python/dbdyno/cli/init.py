@@ -26,11 +26,14 @@ from dbdyno.errors import DynoError
     type=click.Choice(starter.WORKLOADS),
     default="oltp",
     show_default=True,
-    help="What is sent; mix: your own SQL.",
+    help="What is sent; mix: your own SQL, kv: YCSB.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
 def init(file: str, kind: str, workload: str, as_json: bool) -> int:
-    """Write a commented experiment to FILE (or to FILE.yaml), to be changed and run."""
+    """Write a commented experiment to start from.
+
+    It goes to FILE, or to FILE.yaml, runs as it stands, and says what to change next.
+    """
     path = Path(file)
     if path.suffix not in (".yaml", ".yml"):
         path = path.with_name(f"{path.name}.yaml")

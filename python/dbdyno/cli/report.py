@@ -45,9 +45,10 @@ def report(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Write result.json, report.html and report.md of RUN again, and print the answer.
+    """Draw the report of a run again, or share it.
 
-    RUN is a run directory or a bundle. With --redact, whatever is written or printed is redacted.
+    Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
+    the answer. With --redact, whatever is written or printed is redacted.
     """
     with opened(run) as found, _shared(found, redacted) as shown:
         place = _made(to or _default(run, redacted), found)

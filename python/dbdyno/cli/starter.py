@@ -4,7 +4,7 @@ what to change next. One text for each part; targets and workloads combine freel
 from __future__ import annotations
 
 KINDS = ("sqlite", "mariadb", "postgres", "mysql", "url")
-WORKLOADS = ("oltp", "mix")
+WORKLOADS = ("oltp", "mix", "kv")
 
 _HEAD = """\
 # {file}: an experiment of dbdyno, ready to run. Change one thing at a time.
@@ -89,6 +89,13 @@ workload:
     count_town: {{sql: "SELECT count(*) FROM users WHERE city = :town", weight: 10}}
   # transactions:                 # several statements that commit together
   #   move: {{weight: 5, steps: ["UPDATE users SET city = :town WHERE id = :uid"]}}
+
+""",
+    "kv": """\
+workload:
+  kind: kv                        # YCSB: one table of records under a key
+  preset: b                       # a: half updates | b: 5 % | c: reads | d: latest | e: scans | f
+  records: 20000
 
 """,
 }

@@ -19,7 +19,10 @@ from dbdyno.store.run import Run
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 def status(run: Path, as_json: bool) -> int:
-    """Say how far RUN (or a bundle of one) is: trials done, trial under way, its last interval."""
+    """Say how far a run is.
+
+    RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
+    """
     with opened(run) as found:
         facts = _facts(found)
     if as_json:

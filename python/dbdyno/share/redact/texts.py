@@ -71,6 +71,11 @@ _TELLING = re.compile(
     r"log_line|log_error|tmp|publish|subscri|region|zone|account|email|url|uri",
     re.IGNORECASE,
 )
+_PLAIN = re.compile(
+    r"character_set_|collation_|password_encryption|plugin_maturity|session_replication_role|"
+    r"(?:date|time|datetime)_format|default_storage_engine",
+    re.IGNORECASE,
+)
 _QUANTITY = re.compile(
     r"[+-]?\d[\d,]*(?:\.\d+)?\s*(?:[eE][+-]?\d+)?\s*(?:[kKMGTP]?i?[bB]?|ns|us|ms|s|min|m|h|d|%|/s|/h|/day|"
     r"/month)?"
@@ -260,6 +265,8 @@ class Texts:
             return self.name("schema" if after == "." else "table", word)
         if after == "." and before != ".":
             return self.name("table", word)
+        if before == "using":  # in a plan; in SQL a parenthesis follows
+            return self.name("index", word)
         return self.name("column", word)
 
     def _literal_number(self, body: str, text: str, start: int, before: str) -> str:
@@ -279,7 +286,7 @@ class Texts:
             return value
         if re.search(r"host(name)?$", name, re.IGNORECASE) and re.fullmatch(r"[\w.-]+", value):
             return self.host(value)
-        if _TELLING.search(name):
+        if _TELLING.search(name) and not _PLAIN.match(name):
             return self.path(value) if value.startswith("/") else self.whole("value", value)
         parts = re.split(r"[,;\s]+", value)
         if all(self._setting_part(part) for part in parts):

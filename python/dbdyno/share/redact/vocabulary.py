@@ -6,6 +6,8 @@ keyword lists in the manuals of MariaDB, MySQL, PostgreSQL and SQLite; their pag
 
 from __future__ import annotations
 
+import re
+
 from dbdyno.spec import metrics
 from dbdyno.spec.types import DURABILITY, ISOLATION, KINDS
 
@@ -145,8 +147,11 @@ KINDS_OF_ALIASES = _words(
 )
 
 
+# Loopback, and what dbdyno's own workloads name their tables, columns and indexes.
+_BUILT_IN = re.compile(r"127\.[0-9.]+|(?:sbtest|field|k_)[0-9]+(?:_pkey)?|usertable_pkey")
+
+
 def is_public(name: str) -> bool:
     """Whether a name tells nothing about anybody: loopback, built-in accounts, dbdyno's tables."""
     folded = name.casefold()
-    stem = folded.rstrip("0123456789")
-    return folded in PUBLIC or stem in ("sbtest", "field", "k_") or folded.startswith("127.")
+    return folded in PUBLIC or _BUILT_IN.fullmatch(folded) is not None
