@@ -12,7 +12,8 @@ from reference_pages.markdown import code, sections, table
 
 INTRO = """The same names stand in results, claims, conditions and charts. With several groups, a group's metrics start with its
 name (`readers.transactions_per_s`); with several targets in a cell, what is sampled of a server starts with the target's
-(`db.status.Threads_running`). Only committed work counts, in throughput and in latency."""
+(`db.status.Threads_running`). Only committed work counts, in throughput and in latency. Service time runs from a transaction's first byte sent to its
+answer, response time from when it was due, which only an [open loop](../guide/open-loop.md) knows: a group with `rate` or `find`."""
 
 SAMPLED = """Sampled once a second on the trial's clock, by threads of `dyno`, not by the load threads. The value of a trial is the
 mean over its measured time. A source that cannot be read leaves a gap and a warning, never a failed trial."""
@@ -61,7 +62,7 @@ def page() -> str:
         "# Metrics",
         INTRO,
         table(
-            ("metric", "also written", "unit", "better", "of a group", "meaning"),
+            ("metric", "also written", "unit", "better", "of", "meaning"),
             (_row(metric) for metric in metrics.METRICS),
         ),
         "## Sampled",
@@ -82,7 +83,8 @@ def page() -> str:
 def _row(metric: metrics.Metric) -> tuple[str, ...]:
     spellings = dict.fromkeys((*metric.aliases, metric.short))
     written = ", ".join(code(name) for name in spellings if name in metric.aliases)
-    group = "yes" if metric.per_group else "all groups together"
+    having = {metrics.ANY: "a group", metrics.OPEN: "an open loop", metrics.SEARCH: "a search"}
+    group = having[metric.loop] if metric.per_group else "all groups together"
     return code(metric.name), written, metric.unit, metric.direction, group, metric.about
 
 

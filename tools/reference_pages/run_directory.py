@@ -33,7 +33,7 @@ FILES = (
     (
         f"trials/ID/{run.HISTOGRAMS}",
         "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` each measured interval, `GROUP/!warmup` each before, "
-        "`GROUP/CLASS` and `GROUP/!errors` once, `!lag` once",
+        "`GROUP/CLASS` and `GROUP/!errors` once, `!lag` once; of an open loop `GROUP/!response` and `GROUP/!dispatch` once",
     ),
     (
         f"trials/ID/{run.SAMPLES}",
@@ -43,7 +43,12 @@ FILES = (
     ("trials/ID/engine.log", "only where the engine wrote to standard error"),
     (
         f"trials/ID/{run.TRIAL}",
-        "metrics, warnings, outages, settings, plans of statements; written last: where it is, the trial is complete",
+        "metrics (`at_least` names those that are lower bounds), `probes` of a search, warnings, outages, settings, plans of statements; "
+        "written last: where it is, the trial is complete",
+    ),
+    (
+        "trials/ID/probe-N/",
+        "only where a rate is searched for: what the engine was given and left in each probe; those of the one that stands for the trial are copied up",
     ),
     (
         f"trials/ID/{hooklog.LOGS}/NAME.log",
