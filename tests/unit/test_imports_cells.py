@@ -94,6 +94,23 @@ def test_rows_alike_and_results_of_one_file_are_repetitions() -> None:
         assert [trial.repetition for trial in cells.trials] == [1, 2]
 
 
+def test_results_of_several_tools_never_share_a_cell(tmp_path: Path) -> None:
+    files = [HERE / "sysbench-1.0/ro-4-1.txt", HERE / "pgbench/pg-4.txt"]
+    run = imported(tmp_path / "run", files, "")
+    assert [dict(cell.levels) for cell in run.plan.cells] == [
+        {"tool": "sysbench"},
+        {"tool": "pgbench"},
+    ]
+    assert "sysbench and pgbench, which count" in analyse(run.plan, run.records()).caveat
+
+
+def test_a_groups_own_metrics_can_be_claimed(tmp_path: Path) -> None:
+    claims = 'claims: ["read.tool.bytes_per_s > 1", "write.tool.bytes_per_s > 1e12"]'
+    run = imported(tmp_path / "run", [HERE / "fio/fio-mix.json"], "", claims)
+    findings = analyse(run.plan, run.records())
+    assert [claim.figures for claim in findings.claims] == [AGREE, CONTRADICT]
+
+
 def test_names_that_no_pattern_fits_are_listed() -> None:
     with pytest.raises(DynoError, match=r"no pattern fits b\.txt, c\.txt"):
         arrange(

@@ -14,6 +14,11 @@ from dbdyno.store.record import NO_PLAN, TrialRecord
 def caveat(plan: Plan) -> str:
     """What a comparison of kinds of server must begin with if it leaves durability, isolation or
     memory open, or unequal; empty for a fair one."""
+    if plan.imported is not None:
+        tools = list(dict.fromkeys(tool.partition(" ")[0] for tool in plan.imported.tools))
+        if len(tools) < 2:
+            return ""
+        return f"This compares results of {describe.listed(tools)}, which count and time otherwise."
     return " ".join(notes.comparability(plan.cells))
 
 

@@ -158,7 +158,8 @@ def _next(plan: Plan, offers: Sequence[Offer]) -> str:
     ratio = second.ratio
     dearer = f"{name} costs {(ratio.ratio - 1) * 100:.3g} % more"
     if ratio.ci_low is None or ratio.ci_high is None:
-        return f"; {dearer} (not judged: no interval from {describe.counted(ratio.n, plan.repeats)})."
+        counted = describe.counted(ratio.n, plan.repeats)
+        return f"; {dearer} (not judged: no interval from {counted})."
     if ratio.ci_low <= 1 <= ratio.ci_high:
         return f"; {name} cannot be told apart from it ({dearer.partition(' costs ')[2]})."
     return f"; {dearer}."

@@ -23,6 +23,7 @@ from dbdyno.plan.types import Factor
 from dbdyno.spec import factors as limits
 from dbdyno.spec import units
 
+TOOL = "tool"  # a factor where nothing else tells results of several tools apart
 UNKNOWN = "not said"  # the level of a result that does not state it, where others do
 _FORBIDDEN = re.compile(r"[,=\[\]\"'\x00-\x1f\x7f]+")
 
@@ -140,18 +141,19 @@ def _stated(placed: Sequence[_Placed], names: Sequence[str]) -> list[str]:
     """Names of the levels stated by results that differ where all levels so far are the same;
     each is added to the results' levels."""
     added = []
-    known = dict.fromkeys(name for one in placed for name in one.found.said)
+    said = [{TOOL: one.found.tool, **one.found.said} for one in placed]
+    known = dict.fromkeys(name for levels in said for name in levels)
     for name in known:
         if name in names:
             continue
         seen: dict[tuple[str, ...], set[str]] = {}
-        for one in placed:
-            seen.setdefault(tuple(one.levels.values()), set()).add(one.found.said.get(name, ""))
+        for one, stated in zip(placed, said, strict=True):
+            seen.setdefault(tuple(one.levels.values()), set()).add(stated.get(name, ""))
         if all(len(levels) == 1 for levels in seen.values()):
             continue
         added.append(name)
-        for one in placed:
-            one.levels[name] = _level(one.found.said.get(name, UNKNOWN))
+        for one, stated in zip(placed, said, strict=True):
+            one.levels[name] = _level(stated.get(name, UNKNOWN))
     return added
 
 

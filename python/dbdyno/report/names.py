@@ -70,6 +70,8 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "cost_per_billion_operations": ("cost/1e9 op", "Cost of a billion operations", "", -1),
     "server_cpu_us_per_op": ("server CPU µs/op", "Server CPU per operation", "µs", -1),
     "generator_cpu_us_per_op": ("generator CPU µs/op", "Generator CPU per operation", "µs", -1),
+    "tool.new_orders_per_min": ("NOPM", "New orders", "new orders/min", 1),
+    "tool.bytes_per_s": ("bytes/s", "Bandwidth", "bytes/s", 1),
 }
 
 # Columns of the table of cells, in this order, where measured.
@@ -90,6 +92,8 @@ TABLE = (
     "errors_per_s",
     "server_cpu_us_per_op",
     "generator_cpu_us_per_op",
+    "tool.new_orders_per_min",
+    "tool.bytes_per_s",
 )
 
 

@@ -156,8 +156,8 @@ METRICS += tuple(
     for what, short in (("operations", "op"), ("transactions", "tx"))
 )
 
-# `tool`: what another tool reported under a name of its own, in runs that were imported.
-MACHINE_FAMILIES = ("cpu", "memory", "disk", "paging", "load", "generator", "tool")
+TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
+MACHINE_FAMILIES = ("cpu", "memory", "disk", "paging", "load", "generator", TOOL_FAMILY)
 TARGET_FAMILIES = ("status", "server", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
@@ -277,6 +277,8 @@ def short(name: str) -> str:
 
 def _of_group(group: str, rest: str, name: str, scope: Scope, where: Where | None) -> str:
     metric = _BY_NAME.get(rest)
+    if metric is None and _is_family(rest, (TOOL_FAMILY,)):
+        return name if len(scope.groups) > 1 else rest
     if metric is None:
         raise _unknown(name, scope, where)
     _refuse_other_loop(metric, (group,), name, scope, where)
