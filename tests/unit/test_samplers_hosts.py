@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_spec_load import failure, load
+from test_spec_load import failure
+from test_spec_load import load as read_experiment
 
-from dbdyno.samplers import hosts, paging, process
-from dbdyno.samplers import load as load_sampler
+from dbdyno.samplers import hosts, load, paging, process
 from dbdyno.samplers.hosts import prometheus, remote
 from dbdyno.samplers.runner import Sampling
 from dbdyno.spec import host, metrics
@@ -50,14 +50,14 @@ def test_paging_rates() -> None:
 
 
 def test_load_is_a_mean_and_a_level() -> None:
-    assert load_sampler.parse("0.20 0.18 0.12 2/356 11206\n") == {
+    assert load.parse("0.20 0.18 0.12 2/356 11206\n") == {
         "one_minute": 0.2,
         "runnable": 2.0,
     }
 
 
 def test_paging_and_load_read_this_machine() -> None:
-    for sampler in (paging.Paging(), load_sampler.Load()):
+    for sampler in (paging.Paging(), load.Load()):
         sampler.open()
         assert all(value >= 0 for value in sampler.sample(1.0).values())
         sampler.close()
@@ -107,7 +107,7 @@ def test_a_host_of_a_server_that_is_started_here_is_refused() -> None:
 
 
 def test_a_host_makes_no_factor_hard_and_no_cell_another() -> None:
-    found = load(
+    found = read_experiment(
         "experiment: x\ntargets: {db: {url: mysql://app@db1/shop, host: ssh://me@db1}}\n"
         "workload: {kind: oltp, preset: point_select}\n"
         "claims: ['host.cpu.busy < 0.5']\nrequire: ['host.disk.util < 0.9']\n"
