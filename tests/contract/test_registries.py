@@ -17,6 +17,7 @@ import pytest
 from dbdyno import samplers, spec, systems
 from dbdyno.cli import studies
 from dbdyno.execute import engine
+from dbdyno.imports import formats
 from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -283,3 +284,18 @@ def test_a_study_is_valid_and_takes_a_quarter_of_an_hour_at_most(name: str) -> N
     plan = make(loaded, TWO_CORES)
     assert estimate.of(plan).total_s <= STUDY_MAX_S
     assert covered(name, "tests/live/*.py") or covered("studies.names()", "tests/live/*.py")
+
+
+# -- formats to import ---------------------------------------------------------------------------
+
+
+def test_every_format_is_listed_tested_and_in_the_guide() -> None:
+    files = {path.stem for path in (ROOT / "python/dbdyno/imports/formats").glob("*.py")} - {
+        "__init__"
+    }
+    assert {type(one).__module__.rpartition(".")[2] for one in formats.FORMATS} == files
+    guide = (ROOT / "docs/guide/imported-results.md").read_text().lower()
+    for name in files:
+        word = name.partition("_")[0]
+        assert word in guide, name
+        assert covered(word, "tests/unit/test_imports_formats.py"), name
