@@ -86,6 +86,12 @@ def test_after_kill_9_the_resumed_run_undoes_first_wherever_it_is_started(there:
     assert (there.path / "flag").exists()
     assert [a["level"] for a in json.loads((there.path / "r/applied.json").read_text())] == ["up"]
     (there.path / "mended").touch()
+    manifest = there.path / "r/manifest.json"
+    before = manifest.read_text()
+    manifest.write_text(before.replace('"boot_id": "', '"boot_id": "an earlier boot, '))
+    refused = there.dyno("run", "--resume", "r")
+    assert (refused.returncode, "flag=up is still applied" in refused.stderr) == (2, True)
+    manifest.write_text(before)
     resumed = subprocess.run(
         [DYNO, "run", "--resume", str(there.path / "r")],
         cwd="/",

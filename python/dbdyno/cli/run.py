@@ -28,6 +28,7 @@ from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
 from dbdyno.share import listen
+from dbdyno.store.hooklog import HookLog
 from dbdyno.store.run import INTERRUPTED, RUNNING, Run
 from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
@@ -262,10 +263,14 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
     now = _described(before.plan, scratch)
     changed = environment.differences(latest, now)
     if changed and not mix_environments:
+        applied = ", ".join(f"{each.factor}={each.level}" for each in HookLog(path).applied())
+        still = f"; and {applied} is still applied, from a process that was killed"
         raise DynoError(
-            f"{path} was measured in another environment ({'; '.join(changed)})",
+            f"{path} was measured in another environment ({'; '.join(changed)})"
+            f"{still if applied else ''}",
             cause="trials before and after would not be comparable within a block",
-            fix="start a new run, or add --mix-environments: the broken block is then run again",
+            fix="start a new run, or add --mix-environments: the broken block is then run again"
+            f"{', once that is undone' if applied else ''}",
         )
     reopened = Run.resume(path, now)
     if changed:

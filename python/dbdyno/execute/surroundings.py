@@ -249,7 +249,7 @@ class Surroundings:
 
     def _log_file(self, point: str, of: str, trial: str) -> Path:
         """Where a command's output goes: with its trial if that has begun, else with the run."""
-        name = re.sub(r"[^A-Za-z0-9_.=-]", "_", f"{point}-{of}" if of else point)[:100]
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{point}-{of}" if of else point)[:100]
         in_trial = point in ("before_trial", "after_trial")
         base = self._run.trial_dir(trial) if in_trial else self._run.path
         directory = base / LOGS
