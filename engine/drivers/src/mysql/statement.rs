@@ -254,6 +254,52 @@ mod tests {
         assert_eq!(out[15], 0);
     }
 
+    /// Every form, of unknown column.
+    fn all_forms() -> (Template, Transaction) {
+        let forms = [Form::Int, Form::Decimal, Form::Double, Form::Bool, Form::Text, Form::Int];
+        let mut tx = Transaction::default();
+        tx.int(5);
+        tx.value(Value::Decimal { unscaled: -105, scale: 2 });
+        tx.value(Value::Double(1.5e300));
+        tx.value(Value::Bool(true));
+        tx.text(|arena| arena.extend_from_slice(b"o'k"));
+        tx.value(Value::Null);
+        tx.op(0);
+        let params = forms.map(ParamType::Inferred);
+        (template("SELECT ?, ?, ?, ?, ?, ?", &params).unwrap(), tx)
+    }
+
+    #[test]
+    fn every_form_of_value_has_its_type() {
+        let (template, tx) = all_forms();
+        let mut out = vec![];
+        template.put_text(true, &tx.ops[0], &tx, &mut out);
+        assert_eq!(&out[4..], b"\x03SELECT 5, -1.05, 1.5e300, 1, 'o''k', NULL");
+        out.clear();
+        template.put_execute(1, true, &tx.ops[0], &tx, &mut out);
+        // The sixth is NULL, and has a type all the same.
+        let mut want = b"\x17\x01\0\0\0\0\x01\0\0\0\x20\x01".to_vec();
+        want.extend_from_slice(b"\x08\0\xf6\0\x05\0\x08\0\xfd\0\x08\0");
+        want.extend_from_slice(&5i64.to_le_bytes());
+        want.extend_from_slice(b"\x05-1.05");
+        want.extend_from_slice(&1.5e300f64.to_le_bytes());
+        want.extend_from_slice(&1i64.to_le_bytes());
+        want.extend_from_slice(b"\x03o'k");
+        assert_eq!(&out[4..], want);
+    }
+
+    #[test]
+    fn question_marks_in_quotes_stay() {
+        let sql = Sql::new(vec!["SELECT 'a?', ".into(), " -- ?".into()]);
+        let statement = Statement::new("s", Kind::Read, sql, vec![ParamType::Int]);
+        let mut tx = Transaction::default();
+        tx.int(7);
+        tx.op(0);
+        let mut out = vec![];
+        Template::new(&statement).unwrap().put_text(true, &tx.ops[0], &tx, &mut out);
+        assert_eq!(&out[4..], b"\x03SELECT 'a?', 7 -- ?");
+    }
+
     #[test]
     fn no_parameters_no_bitmap() {
         let mut tx = Transaction::default();

@@ -21,6 +21,8 @@ pub struct MysqlWire {
     config: Arc<Config>,
     phase: Phase,
     connection_id: u32,
+    /// The operation in flight, or the last one: a statement of the group. None: a query.
+    statement: Option<u16>,
     reader: Reader,
     /// By statement, while `protocol` is prepared.
     prepared: Vec<Prepared>,
@@ -79,6 +81,7 @@ impl MysqlWire {
             config,
             phase: Phase::New,
             connection_id: 0,
+            statement: None,
             reader: Reader::new(&Agreed::default()),
             prepared: vec![],
             binds_arrays: false,
@@ -193,7 +196,13 @@ impl MysqlWire {
             if refusal.ends_connection() {
                 return Err(refusal.into_lost(&self.config.place));
             }
-            reply.error = Some(Box::new(refusal.into_server_error()));
+            let mut error = refusal.into_server_error();
+            let templates = &self.config.templates;
+            if let Some(template) = self.statement.and_then(|at| templates.get(usize::from(at))) {
+                error.message =
+                    format!("statement {}: {}", template.statement.class, error.message);
+            }
+            reply.error = Some(Box::new(error));
         }
         Ok(Progress::Reply(reply))
     }
@@ -361,6 +370,7 @@ impl Wire for MysqlWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        self.statement = Some(op.statement);
         let index = usize::from(op.statement);
         let template = &self.config.templates[index];
         if template.prepares && self.config.protocol == Protocol::Prepared {
@@ -376,6 +386,7 @@ impl Wire for MysqlWire {
 
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        self.statement = None;
         put_command(out, command::QUERY, sql.as_bytes());
         self.reader.begin(Expect::FirstRow);
         self.phase = Phase::Busy;
@@ -408,6 +419,7 @@ impl Wire for MysqlWire {
 
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        self.statement = None;
         let backslash = self.reader.backslash();
         let inserts = || Box::new(Inserts::new(table, columns, backslash));
         let refused = self.infile_refused;

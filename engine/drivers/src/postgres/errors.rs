@@ -22,6 +22,8 @@ pub(super) struct ErrorFields<'a> {
     message: &'a [u8],
     detail: &'a [u8],
     hint: &'a [u8],
+    /// Where the server was when it happened.
+    context: &'a [u8],
 }
 
 impl<'a> ErrorFields<'a> {
@@ -43,6 +45,7 @@ impl<'a> ErrorFields<'a> {
                 b'M' => fields.message = text,
                 b'D' => fields.detail = text,
                 b'H' => fields.hint = text,
+                b'W' => fields.context = text,
                 _ => {}
             }
         }
@@ -51,6 +54,15 @@ impl<'a> ErrorFields<'a> {
     /// Whether the server closes the connection after it.
     pub fn ends_connection(&self) -> bool {
         matches!(self.severity, b"FATAL" | b"PANIC")
+    }
+
+    /// Number (from 1) of the parameter that the server complains of, where it says so.
+    pub fn parameter(&self) -> Option<usize> {
+        [self.message, self.context].into_iter().find_map(|text| {
+            let at = text.windows(2).position(|w| w[0] == b'$' && w[1].is_ascii_digit())?;
+            let digits = text[at + 1..].iter().take_while(|byte| byte.is_ascii_digit());
+            std::str::from_utf8(&text[at + 1..at + 1 + digits.count()]).ok()?.parse().ok()
+        })
     }
 
     /// As a refusal of one statement. `rolled_back` is known only when the server is ready again.

@@ -109,13 +109,23 @@ impl Statements {
         self.prepared.len()
     }
 
-    /// Names the statement of the `number`-th `Parse`, for an error.
-    pub fn describe_prepared(&self, number: usize) -> String {
+    /// Names a statement of the group, and one of its parameters (from 1), for an error.
+    pub fn name(&self, statement: u16, parameter: Option<usize>) -> String {
+        self.sources.get(usize::from(statement)).map_or_else(String::new, |statement| {
+            format!("statement {}{}", statement.class, of_parameter(statement, parameter))
+        })
+    }
+
+    /// Names the statement of the `number`-th `Parse`, for an error that may be about one of its
+    /// parameters (from 1).
+    pub fn describe_prepared(&self, number: usize, parameter: Option<usize>) -> String {
         match self.prepared.get(number) {
             Some(&index) => {
-                let Statement { class, sql, .. } = &self.sources[index];
+                let statement = &self.sources[index];
+                let Statement { class, sql, .. } = statement;
+                let about = of_parameter(statement, parameter);
                 let sql = sql.with(|n, out| out.push_str(&format!("${}", n + 1)));
-                format!("to prepare statement `{class}` ({sql})")
+                format!("to prepare statement `{class}` ({sql}){about}")
             }
             None => "to prepare the statements".to_owned(),
         }
@@ -140,6 +150,13 @@ impl Statements {
             }
         }
         false
+    }
+}
+
+fn of_parameter(statement: &Statement, parameter: Option<usize>) -> String {
+    match parameter.and_then(|number| number.checked_sub(1)) {
+        Some(index) if index < statement.params.len() => format!(", {}", statement.name_of(index)),
+        _ => String::new(),
     }
 }
 
@@ -405,6 +422,83 @@ mod tests {
         let mut out = Vec::new();
         quoted(br"\'", true, &mut out);
         assert_eq!(out, br"'\\'''");
+    }
+
+    /// Every form, of unknown column.
+    fn all_forms() -> (Vec<ParamType>, Transaction) {
+        use dyno_core::workload::Form;
+        let forms = [Form::Int, Form::Decimal, Form::Double, Form::Bool, Form::Text, Form::Text];
+        let tx = one(|tx| {
+            tx.int(-5);
+            tx.value(Value::Decimal { unscaled: -105, scale: 2 });
+            tx.value(Value::Double(1.5e300));
+            tx.value(Value::Bool(true));
+            tx.text(|text| text.extend_from_slice(b"2024-02-29"));
+            tx.value(Value::Null);
+        });
+        (forms.map(ParamType::Inferred).to_vec(), tx)
+    }
+
+    #[test]
+    fn parameters_of_unknown_columns_have_no_type_in_both_protocols() {
+        let (params, tx) = all_forms();
+        let sql = "SELECT 1-?, ?, ?, ?, ?, ?";
+        let bytes = encode(sql, &params, Protocol::Text, &tx);
+        let expected = "SELECT 1-'-5', '-1.05', '1.5e300', 't', '2024-02-29', NULL";
+        assert_eq!(&bytes[5..bytes.len() - 1], expected.as_bytes());
+        let bytes = encode(sql, &params, Protocol::Prepared, &tx);
+        let mut expected = b"\0s0\0\0\0\0\x06".to_vec();
+        for text in ["-5", "-1.05", "1.5e300", "t", "2024-02-29"] {
+            expected.extend_from_slice(&(text.len() as u32).to_be_bytes());
+            expected.extend_from_slice(text.as_bytes());
+        }
+        expected.extend_from_slice(&[0xff; 4]);
+        assert_eq!(&bytes[5..5 + expected.len()], expected);
+        let statements = Statements::new(&[statement(sql, &params)], Protocol::Prepared).unwrap();
+        let types = [&[0, 6][..], &[0; 24], b"S\0\0\0\x04"].concat();
+        assert!(statements.prepare().ends_with(&types), "no types: the server infers them");
+    }
+
+    #[test]
+    fn typed_and_untyped_parameters_have_a_format_each() {
+        use dyno_core::workload::Form;
+        let tx = one(|tx| {
+            tx.int(1);
+            tx.int(2);
+        });
+        let params = [ParamType::Int, ParamType::Inferred(Form::Int)];
+        let bytes = encode("SELECT ?, ?", &params, Protocol::Prepared, &tx);
+        let expected = b"\0s0\0\0\x02\0\x01\0\0\0\x02\0\0\0\x04\0\0\0\x01\0\0\0\x012\0\0";
+        assert_eq!(&bytes[5..5 + expected.len()], expected);
+    }
+
+    #[test]
+    fn question_marks_of_the_server_s_own_stay() {
+        let tx = one(|tx| tx.int(7));
+        let sql = workload::Sql::new(vec!["SELECT d ? 'k' AND id = ".into(), String::new()]);
+        let params = vec![ParamType::BigInt];
+        let statement = Statement::new("s", workload::Kind::Read, sql, params);
+        let text = Statements::new(std::slice::from_ref(&statement), Protocol::Text).unwrap();
+        let mut out = Vec::new();
+        text.request(&tx.ops[0], &tx, false, &mut out);
+        assert_eq!(&out[5..], b"SELECT d ? 'k' AND id = 7\0");
+        let prepared = Statements::new(&[statement], Protocol::Prepared).unwrap();
+        let sql = b"SELECT d ? 'k' AND id = $1\0";
+        assert!(prepared.prepare().windows(sql.len()).any(|window| window == sql));
+    }
+
+    #[test]
+    fn an_error_names_the_parameter() {
+        let mut named = statement("SELECT ?, ?", &[ParamType::Int, ParamType::Text]);
+        named.names = vec!["id".into(), "city".into()];
+        let statements = Statements::new(&[named], Protocol::Prepared).unwrap();
+        assert_eq!(statements.name(0, Some(2)), "statement test, parameter 2 (:city)");
+        assert_eq!(statements.name(0, Some(3)), "statement test");
+        assert_eq!(statements.name(0, None), "statement test");
+        assert_eq!(
+            statements.describe_prepared(0, Some(1)),
+            "to prepare statement `test` (SELECT $1, $2), parameter 1 (:id)"
+        );
     }
 
     #[test]

@@ -307,7 +307,7 @@ fn errors_are_data_until_the_connection_ends() {
     point_select(&mut *wire);
     let error = reply(&mut *wire, &[DEADLOCK, (b'Z', b"E")]).error.unwrap();
     assert_eq!(error.code, "40P01");
-    assert_eq!(error.message, "deadlock detected (Process 1 waits)");
+    assert_eq!(error.message, "statement point_select: deadlock detected (Process 1 waits)");
     assert!(error.retryable && !error.rolled_back);
     point_select(&mut *wire);
     let unique = (b'E', &b"SFEHLER\0VERROR\0C23505\0Mduplicate\0\0"[..]);

@@ -27,6 +27,8 @@ pub(super) struct PostgresWire {
     backslashes: bool,
     /// Bytes of a skipped message that are still to come.
     skip: usize,
+    /// The operation in flight, or the last one: a statement of the group.
+    statement: u16,
     /// The reply in the making.
     reply: Reply,
     /// The server has said how the statement in flight ended.
@@ -84,6 +86,7 @@ impl PostgresWire {
             key: None,
             backslashes: false,
             skip: 0,
+            statement: 0,
             reply: Reply::default(),
             answered: false,
             truncated: None,
@@ -303,14 +306,20 @@ impl PostgresWire {
             Phase::Setup { done } => {
                 let what = match login.session_sql.get(done) {
                     Some(sql) => format!("session statement `{sql}`"),
-                    None => statements.describe_prepared(done - login.session_sql.len()),
+                    None => statements
+                        .describe_prepared(done - login.session_sql.len(), fields.parameter()),
                 };
                 Err(fields.setup_failed(login, &what))
             }
             Phase::Busy(_) if !fields.ends_connection() => {
                 self.answered = true;
                 if self.reply.error.is_none() {
-                    self.reply.error = Some(Box::new(fields.refusal()));
+                    let mut refusal = fields.refusal();
+                    if self.phase == Phase::Busy(Busy::Operation) {
+                        let named = statements.name(self.statement, fields.parameter());
+                        refusal.message = format!("{named}: {}", refusal.message);
+                    }
+                    self.reply.error = Some(Box::new(refusal));
                 }
                 Ok(())
             }
@@ -401,6 +410,7 @@ impl Wire for PostgresWire {
 
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+        self.statement = op.statement;
         let commit = self.shared.statements.request(op, tx, self.backslashes, out);
         self.begin(if commit { Busy::Commit } else { Busy::Operation });
     }

@@ -24,6 +24,8 @@ type RowStatement = rusqlite::Statement<'static>;
 pub struct SqliteSession {
     /// Borrow from `connection`: emptied before it is closed.
     statements: Vec<Prepared>,
+    /// What the workload calls each of them, for messages.
+    classes: Vec<String>,
     /// Leaked box, taken back in `drop`.
     connection: &'static Connection,
     owner: *mut Connection,
@@ -110,6 +112,7 @@ impl SqliteSession {
         let owner = Box::into_raw(Box::new(connection));
         let mut session = Self {
             statements: Vec::new(),
+            classes: driver.statements.iter().map(|statement| statement.class.clone()).collect(),
             // SAFETY: `owner` was just made from a box and lives until `drop`, where whatever
             // borrows from this reference is dropped first.
             connection: unsafe { &*owner },
@@ -301,7 +304,10 @@ impl Blocking for SqliteSession {
             let error = if Instant::now() >= end {
                 deadline(rolled_back)
             } else {
-                server_error(&error, rolled_back)
+                let mut error = server_error(&error, rolled_back);
+                let class = &self.classes[usize::from(op.statement)];
+                error.message = format!("statement {class}: {}", error.message);
+                error
             };
             break Reply { error: Some(error), ..Reply::default() };
         };

@@ -47,3 +47,24 @@ fn quote(text: &[u8], out: &mut Vec<u8>) {
     }
     out.push(b'\'');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_as_literals() {
+        let mut tx = Transaction::default();
+        tx.int(-5);
+        tx.value(Value::Decimal { unscaled: -105, scale: 2 });
+        tx.value(Value::Double(1.5e300));
+        tx.value(Value::Bool(true));
+        tx.text(|text| text.extend_from_slice(b"it's \\"));
+        tx.value(Value::Null);
+        tx.op(0);
+        let mut out = b"before".to_vec();
+        render(&"SELECT 1-?, ?, ?, ?, ?, ?".into(), &tx.ops[0], &tx, &mut out);
+        let sql = "SELECT 1-(-5), (-1.05), (1.5e300), 1, 'it''s \\', NULL";
+        assert_eq!(String::from_utf8_lossy(&out), sql);
+    }
+}
