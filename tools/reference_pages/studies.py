@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dbdyno import spec
 from dbdyno.cli import studies
+from dbdyno.imports import read_head
 from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -22,7 +23,18 @@ def page() -> str:
         "# Studies",
         "`dyno run NAME` runs one, `dyno run NAME --quick` tries it in under a minute. The files stand in `studies/`.",
         *(_study(name) for name in studies.names()),
+        "## On imported results",
+        "`dyno import --experiment NAME` makes a report of published measurements, whose table is beside the file in `studies/imported/`.",
+        table(
+            ("name", "question", "claims"),
+            ((code(path.stem), *_imported(path)) for path in studies.imported()),
+        ),
     )
+
+
+def _imported(path: Path) -> tuple[str, str]:
+    head = read_head(path).model
+    return cell(head.question), "; ".join(code(entry.claim) for entry in head.claims)
 
 
 def _study(name: str) -> str:

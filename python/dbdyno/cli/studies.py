@@ -47,13 +47,18 @@ def find(experiment: str) -> Path:
     )
 
 
+def imported() -> list[Path]:
+    """The shipped experiments on results that are imported."""
+    return sorted((directory() / "imported").glob("*.yaml"))
+
+
 def find_imported(experiment: str) -> Path:
     """The file that `dyno import --experiment EXPERIMENT` means: a path if there is one, else a
     shipped one whose results are imported."""
     path = Path(experiment)
     if path.is_file():
         return path
-    shipped = {one.stem: one for one in sorted((directory() / "imported").glob("*.yaml"))}
+    shipped = {one.stem: one for one in imported()}
     if experiment in shipped:
         return shipped[experiment]
     raise DynoError(
