@@ -1,6 +1,6 @@
 """The search for the highest rate that meets conditions: doubling, then bisection. Pure.
 
-From the start the rate doubles until a probe fails (or halves until one passes, if the first fails),
+From the start the rate doubles until a probe fails (or halves until one passes, if that one fails),
 then the bracket is halved on a logarithmic scale until it is narrower than `within`. What is found
 is the highest rate that passed: a rate that was seen to work, never one between probes.
 
@@ -83,7 +83,7 @@ class _Search:
         return Found(tuple(self.probes), self.passed, self.failed, self.find.within)
 
     def _bracket(self) -> None:
-        rate = self.find.start_per_s
+        rate = _rounded(self.find.start_per_s)
         least = max(self.floor_per_s, rate / 2**HALVINGS_MAX)
         while self._room() and least <= rate <= RATE_MAX_PER_S:
             passed = self._try(rate)

@@ -110,11 +110,21 @@ def _cells(table: tables.CellTable) -> Table:
     )
     for factor in table.factors:
         shown.add_column(Text(visible(factor)), overflow="fold")
-    for metric in table.metrics:
-        shown.add_column(Text(visible(metric.short)), justify="right")
+    kept = [i for i, metric in enumerate(table.metrics) if _fits(metric, table)]
+    for i in kept:
+        shown.add_column(Text(visible(table.metrics[i].short)), justify="right")
     for row in table.rows[:ROWS_MAX]:
-        shown.add_row(*(Text(visible(v)) for v in row.levels), *(Text(v.mean) for v in row.values))
+        values = (Text(row.values[i].mean) for i in kept)
+        shown.add_row(*(Text(visible(v)) for v in row.levels), *values)
     return shown
+
+
+def _fits(metric: names.Metric, table: tables.CellTable) -> bool:
+    """Whether a column is shown: beside response times only the main one of service times, since a
+    terminal is narrow."""
+    if not any(".response_ms_" in f".{other.name}" for other in table.metrics):
+        return True
+    return not metric.name.endswith(("_ms_p50", "service_ms_p99"))
 
 
 def _claims(views: list[claims.ClaimView]) -> Table:
