@@ -24,6 +24,17 @@ VALUES = (
     ("level", '`on`, `off`, `"on"`', "words, quoted or not: this is YAML 1.2"),
 )
 
+GROUP = "One workload with its own sessions."
+
+SETUP = """Paths are relative to the experiment's file; what they hold belongs to the data set, so a changed dump is loaded anew and a
+resumed run refuses it. Files of SQL go through the system's own client program (`mariadb`, `mysql`, `psql`; SQLite reads them itself) and may not leave
+the schema: `USE`, `CREATE DATABASE`, `\\connect`, grants and the client's own commands are refused with their line. What fails half-way is dropped whole."""
+
+THERE = """A URL is `mysql://`, `mariadb://`, `postgres://` or `postgresql://`, then `USER@HOST:PORT/SCHEMA`; instead of host and port a socket
+(`mysql://USER@/SCHEMA?socket=/PATH`, `postgres://%2FDIRECTORY/DATABASE`). At most one source of a password is named; without one `~/.my.cnf` or `~/.pgpass` is read.
+With a URL these are errors: `basedir`, `memory`, `durability`, `transport`, `instances`, `setup.template`, in PostgreSQL files of SQL, and `config` without
+`may.set_global`. [The guide](../guide/servers-that-are-there.md) has grants and examples."""
+
 FACTORS = """A factor has two or more levels; cells are all combinations. Three spellings:
 
 - `sessions: [1, 4, 16]`: the factor's name is a path, its values are laid there one by one.
@@ -32,7 +43,7 @@ FACTORS = """A factor has two or more levels; cells are all combinations. Three 
 
 A path starts with a target's name (`db.config`), a group's name (`readers.sessions`), or a top-level key (`duration`).
 With one group its name may be left out (`sessions`). A factor is *hard* if a level changes a target (but for `protocol`, `tls`,
-`transport`, `options`) or the loaded data: servers then start anew between its levels. Other factors are *easy*."""
+`transport`, `options`, `session`) or the loaded data: servers then start anew between its levels. Other factors are *easy*."""
 
 HOOKS = """A command is text, a mapping, or a list of these. It runs through `/bin/sh -c` where the run was begun, or on a host by
 your own `ssh`, which must need no password. It is given `DYNO_RUN`, and where it belongs to a trial `DYNO_TRIAL`, `DYNO_BLOCK`, `DYNO_CELL` and
@@ -61,8 +72,18 @@ def page() -> str:
         table(_HEADS, (_row(name, schema["properties"][name], schema) for name in TOP_KEYS)),
         "One of `workload` and `groups` must be there.",
         _part("targets.NAME", parts["TargetModel"], parts, ()),
-        _part("groups.NAME, workload", parts["GroupModel"], parts, tuple(_options())),
+        THERE,
+        _part("targets.NAME.nodes", parts["NodesModel"], parts, ()),
+        _part("targets.NAME.may", parts["MayModel"], parts, ()),
+        _part("targets.NAME.data", parts["DataModel"], parts, ()),
+        _part("groups.NAME, workload", parts["OltpGroup"], parts, tuple(_options()), GROUP),
         "Further keys are the workload's own: see [workloads](workloads.md).",
+        _part("setup, targets.NAME.setup", parts["DataSetup"], parts, ()),
+        SETUP,
+        _part("setup.tables.NAME", parts["Table"], parts, ()),
+        _part("setup.tables.NAME.columns.NAME", parts["ConstColumn"], parts, ("const", "nulls")),
+        "And a generator: see [generators](workloads.md#generators).",
+        _part("setup.tables.NAME.indexes", parts["Index"], parts, ()),
         *_arrivals(parts),
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
@@ -95,14 +116,20 @@ def _arrivals(parts: dict[str, Any]) -> list[str]:
 
 
 def _options() -> set[str]:
-    return {option.name for options in workloads.WORKLOADS.values() for option in options}
+    return {name for each in workloads.WORKLOADS.values() for name in each.model.model_fields}
 
 
-def _part(title: str, part: dict[str, Any], parts: dict[str, Any], without: tuple[str, ...]) -> str:
+def _part(
+    title: str,
+    part: dict[str, Any],
+    parts: dict[str, Any],
+    without: tuple[str, ...],
+    about: str = "",
+) -> str:
     rows = (
         _row(name, field, part) for name, field in part["properties"].items() if name not in without
     )
-    about = part.get("description", "")
+    about = about or part.get("description", "")
     return sections(f"## {title}", about, table(_HEADS, rows))
 
 

@@ -54,6 +54,10 @@ FILES = (
         f"trials/ID/{hooklog.LOGS}/NAME.log",
         "only where there are `before_trial` or `after_trial` commands: what each said",
     ),
+    (
+        "left-on-servers.json",
+        "settings and schemas on servers that are there, still to be put back; gone once they are",
+    ),
     ("trials/ID.void-N", "an attempt that did not meet `require:` or failed, with its record"),
     ("trials/ID.partial-N", "what an interrupted attempt left; never used"),
     (hooklog.RUNS, "only with commands of yours: each one that ended, when, how"),

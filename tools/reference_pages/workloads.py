@@ -1,10 +1,27 @@
-"""Every workload: options, limits, defaults, presets."""
+"""Every workload: options, limits, defaults, presets; and the generators of values."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from dbdyno import spec
 from dbdyno.spec import workloads
+from dbdyno.spec.generators import GENERATORS
+from dbdyno.spec.workloads.base import FLAG, Option, Workload
 from reference_pages.engine import listed
+from reference_pages.experiment import kind_of
 from reference_pages.markdown import code, sections, table
+
+MIX = """The class of a statement, under which reports show it, is its name; that of a step its `name`, or the transaction's name and the step's number.
+Statements and transactions are chosen by weight. A transaction's steps stand between begin and commit. An answer that is not as `expect` says counts as an
+error `check`, and its transaction is rolled back. Whether a group changes data (then each trial starts from restored data) follows from the first word of each statement; `reads:` overrules it.
+A text alone stands for `{sql: text}`. Paths of factors reach into it: `app.params.uid.theta`, `app.statements.find_user.weight`."""
+
+GENERATORS_ABOUT = """Parameters of `mix` and columns of declared tables say how their values are made: a mapping with exactly one of the keys below, and others
+beside it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.
+`column` (parameters only) chooses among the values of a column, all alike: looked up before the load through the control connection, at most 100,000 distinct ones, beyond that every n-th."""
+
+_OWN = {"type", "key", "null", "per", "nulls"}
 
 
 def page() -> str:
@@ -13,49 +30,105 @@ def page() -> str:
     return sections(
         "# Workloads",
         "Options stand beside `kind:` in a group. A level of a factor may patch any of them.",
-        *(_workload(name, abouts[name]) for name in workloads.WORKLOADS),
+        *(_workload(each, abouts[name]) for name, each in workloads.WORKLOADS.items()),
+        "## Generators",
+        GENERATORS_ABOUT,
+        table(("generator", "values", "beside it"), (_generator(name) for name in GENERATORS)),
+        "Beside all of them: `nulls`, the share of values that are NULL instead. A parameter also takes `per: statement`: each statement and each repetition "
+        "then has a value of its own, instead of one for the whole transaction. "
+        f"The engine also has {code(', '.join(workloads.LOAD_ONLY))} ({abouts['tables']}), which `setup:` of a target uses.",
     )
 
 
-def _workload(name: str, about: str) -> str:
+def _workload(workload: Workload, about: str) -> str:
+    head = sections(f"## {workload.name}", f"{about[0].upper()}{about[1:]}.")
+    if not workload.options:
+        return sections(head, MIX, *_nested())
     return sections(
-        f"## {name}",
-        f"{about[0].upper()}{about[1:]}.",
+        head,
         table(
             ("option", "values", "default", "meaning", "changes the data"),
-            (_row(option) for option in workloads.options_of(name)),
+            (_row(option) for option in workload.options),
         ),
         "### Presets",
-        "A preset gives counts to start from; what it does not name is 0. `skip_trx` leaves out begin and commit.",
+        _PRESETS[workload.name],
         table(
             ("preset", "a transaction"),
-            ((code(preset), _counts(preset)) for preset in workloads.PRESETS),
+            ((code(name), _counts(preset)) for name, preset in workload.presets.items()),
         ),
     )
 
 
-def _row(option: workloads.Option) -> tuple[str, ...]:
+_PRESETS = {
+    "oltp": "A preset gives counts to start from; what it does not name is 0. `skip_trx` leaves out begin and commit.",
+    "kv": "A preset gives proportions and the distribution to start from; what it does not name is 0.",
+}
+_PARTS = {
+    "groups.NAME": ("MixGroup", ("params", "statements", "transactions")),
+    "statements.NAME": ("Statement", ()),
+    "transactions.NAME": ("Transaction", ()),
+    "transactions.NAME.steps": ("Step", ()),
+    "expect": ("Expect", ()),
+}
+
+
+def _nested() -> list[str]:
+    """The keys of a mix, part by part, from the schema."""
+    parts = spec.json_schema()["$defs"]
+    found = []
+    for title, (name, only) in _PARTS.items():
+        fields: dict[str, Any] = parts[name]["properties"]
+        rows = (
+            (
+                code(key),
+                kind_of(field),
+                "required" if key in parts[name].get("required", ()) else _plain(field),
+                field.get("description", ""),
+            )
+            for key, field in fields.items()
+            if not only or key in only
+        )
+        heads = ("key", "type", "default", "meaning")
+        found.append(sections(f"### {title}", table(heads, rows)))
+    return found
+
+
+def _plain(field: dict[str, Any]) -> str:
+    default = field.get("default")
+    return "" if default in (None, {}) else code(default)
+
+
+def _generator(name: str) -> tuple[str, str, str]:
+    part = spec.json_schema()["$defs"][f"{GENERATORS[name].__name__}Param"]
+    beside = (
+        f"{code(key)} ({field['description']})"
+        for key, field in part["properties"].items()
+        if key != name and key not in _OWN
+    )
+    about = part["description"]
+    return code(name), about, ", ".join(beside)
+
+
+def _row(option: Option) -> tuple[str, ...]:
     about = option.about
     if option.of_distribution:
         about += f"; only with `distribution: {option.of_distribution}`"
     return code(option.name), _values(option), _default(option), about, "yes" if option.data else ""
 
 
-def _values(option: workloads.Option) -> str:
+def _values(option: Option) -> str:
     if option.words:
         return ", ".join(code(word) for word in option.words)
     if option.low is None or option.high is None:
-        return {workloads.FLAG: "`true`, `false`"}.get(option.type, option.type)
+        return {FLAG: "`true`, `false`"}.get(option.type, option.type)
     return f"{option.type}, {option.low:,} to {option.high:,}"
 
 
-def _default(option: workloads.Option) -> str:
+def _default(option: Option) -> str:
     if option.default is not None:
         return code(option.default) if option.default != "" else ""
-    counted = option.name in workloads.COUNTS or option.name == "skip_trx"
-    return "from the preset" if counted else ""
+    return "" if option.default == "" or option.name == "id_range" else "from the preset"
 
 
-def _counts(preset: str) -> str:
-    counts = workloads.PRESETS[preset]
-    return ", ".join(f"{code(name)} {str(value).lower()}" for name, value in counts.items())
+def _counts(preset: Any) -> str:
+    return ", ".join(f"{code(name)} {str(value).lower()}" for name, value in preset.items())

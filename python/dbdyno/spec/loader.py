@@ -55,7 +55,7 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
     checks.names(root)
     head = _head(root)
     setup = _setup_of(root)
-    _validated(setup)
+    _validated(paths.with_setup(setup))
     raw_factors = factors.read(root.mapping.get("factors"), paths.Paths.of(root))
     checks.overrides_matter({change.keys: change.path for change in changes}, raw_factors)
     cells = _cells(setup, raw_factors)
@@ -190,6 +190,7 @@ def _cells(setup: Node, raw_factors: tuple[factors.RawFactor, ...]) -> tuple[Cel
         patched = setup
         for level in chosen:
             patched = paths.patch(patched, level.patches)
+        patched = paths.with_setup(patched)
         validated = _validated(patched, label)
         try:
             cell = typed.cell(index, levels, validated, patched)

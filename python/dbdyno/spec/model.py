@@ -148,7 +148,7 @@ class SetupModel(Strict):
     targets: dict[Annotated[str, Field(pattern=WORD_PATTERN)], TargetModel] = Field(min_length=1)
     groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] = Field(min_length=1)
     setup: DataSetup | None = Field(
-        None, description="what is put into each target that does not say it itself"
+        None, description="what is put into each target, with what that says itself over it"
     )
     warmup: Pause = Field(10.0, description="load before measuring")
     duration: Duration = Field(30.0, description="measured time of a trial")

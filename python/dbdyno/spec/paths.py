@@ -188,6 +188,24 @@ def normal(root: Node) -> Node:
     return replace(root, value=entries)
 
 
+def with_setup(root: Node) -> Node:
+    """The file with the `setup` of all targets laid under that of each that can have one: not the
+    null driver, nor tables that are there already."""
+    if "setup" not in root.mapping or not root.mapping["setup"].mapping:
+        return root
+    default, targets = root.mapping["setup"], dict(root.mapping["targets"].mapping)
+    for name, target in targets.items():
+        kind, data = target.mapping.get("kind"), target.mapping.get("data")
+        is_null = kind is not None and kind.text == "null"
+        if not target.mapping or is_null or (data is not None and data.value is not None):
+            continue
+        own = target.mapping.get("setup")
+        merged = default if own is None or own.value is None else overlay(default, own)
+        targets[name] = replace(target, value={**target.mapping, "setup": merged})
+    entries = {**root.mapping, "targets": replace(root.mapping["targets"], value=targets)}
+    return replace(root, value=entries)
+
+
 def _spelt_out(group: Node) -> Node:
     kind = group.mapping.get("kind")
     written = model.GROUP_MODELS.get(kind.text) if kind is not None else None

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dbdyno.errors import DynoError
 from dbdyno.spec.document import Node
@@ -86,18 +86,19 @@ class DataSetup(Strict):
     )
     after: list[Statement] = Field([], description="statements once all rows are in")
 
-    @model_validator(mode="after")
-    def _check(self) -> DataSetup:
-        if self.schema_ is not None and self.template is None:
-            raise ValueError("has a `schema` but no `template` that it could be in")
-        return self
-
 
 def typed(model: DataSetup | None, node: Node, base: Path) -> Setup | None:
     """The setup with absolute paths and what they hold, or None if it says nothing. `node` is
     where it was written, `base` the experiment's directory. DynoError for what is not there."""
     if model is None:
         return None
+    if model.schema_ is not None and model.template is None:
+        raise DynoError(
+            "`setup` has a `schema` but no `template` that it could be in",
+            where=node.mapping["schema"].place,
+            cause="whatever else is set up goes into a schema of dbdyno's own",
+            fix="remove it, or give the `template`",
+        )
     tables = {name: each.model_dump(exclude_none=True) for name, each in model.tables.items()}
     for name, table in tables.items():
         _check_table(name, table, node.mapping["tables"].mapping[name])

@@ -17,7 +17,7 @@ INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/load/src/check.rs` ha
 
 def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -> Cell:
     """The cell that `setup` describes. `root` is where it was read from, for errors."""
-    targets = {name: _target(name, each, setup, root) for name, each in setup.targets.items()}
+    targets = {name: _target(name, each, root) for name, each in setup.targets.items()}
     duration = (setup.duration, _at(root, "duration").where)
     groups = tuple(
         _group(name, each, targets, duration, root) for name, each in setup.groups.items()
@@ -48,7 +48,7 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
     )
 
 
-def _target(name: str, model: TargetModel, setup: SetupModel, root: Node) -> Target:
+def _target(name: str, model: TargetModel, root: Node) -> Target:
     node = root.mapping["targets"].mapping[name]
     kind = there.kind_of(model, node)
     if kind is None:
@@ -69,7 +69,7 @@ def _target(name: str, model: TargetModel, setup: SetupModel, root: Node) -> Tar
         optional=model.optional,
         instances=_instances(name, model, node),
         session=tuple(model.session),
-        setup=_setup(name, kind, model, setup, root),
+        setup=_setup(name, kind, model, root),
         **there.fields(name, model, node, kind),
     )
 
@@ -84,23 +84,25 @@ def _instances(name: str, model: TargetModel, node: Node) -> int:
     return model.instances
 
 
-def _setup(name: str, kind: str, model: TargetModel, whole: SetupModel, root: Node) -> Setup | None:
-    """The target's own setup, else that of all targets. The null driver keeps nothing."""
-    file = root.where.file
-    base = file.parent if isinstance(file, Path) else Path()
-    node = root.mapping["targets"].mapping[name]
-    if model.setup is not None:
-        own = node.mapping["setup"]
-        if kind == "null":
-            raise DynoError(
-                f"target `{name}`: the null driver keeps nothing, so `setup` means nothing",
-                where=own.place,
-                fix="remove it",
-            )
-        return setups.typed(model.setup, own, base)
-    if whole.setup is None or kind == "null":
+def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None:
+    """The target's setup, in which what holds for all targets stands too by now."""
+    if model.setup is None:
         return None
-    return setups.typed(whole.setup, root.mapping["setup"], base)
+    node = root.mapping["targets"].mapping[name].mapping["setup"]
+    if kind == "null":
+        raise DynoError(
+            f"target `{name}`: the null driver keeps nothing, so `setup` means nothing",
+            where=node.place,
+            fix="remove it",
+        )
+    if model.setup.template is not None and (model.url or model.nodes):
+        raise DynoError(
+            f"target `{name}`: a template is for servers that dyno starts, not for one at a `url`",
+            where=node.mapping["template"].place,
+            fix="load a dump instead: `dump: FILE`",
+        )
+    file = root.where.file
+    return setups.typed(model.setup, node, file.parent if isinstance(file, Path) else Path())
 
 
 def _group(

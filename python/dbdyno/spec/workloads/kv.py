@@ -37,7 +37,7 @@ FIELD_BYTES = 2
 
 
 def _proportion(name: str, about: str) -> Option:
-    return Option(name, NUMBER, f"{about}, in proportion to the others", low=0, high=1e9)
+    return Option(name, NUMBER, f"{about}, in proportion to the others", low=0, high=1_000_000_000)
 
 
 KV: tuple[Option, ...] = (
