@@ -135,7 +135,9 @@ def _declared(texts: Texts, text: str, key: str) -> str:
     if key == "column" and "." in text:
         table, _, column = text.partition(".")
         return f"{texts.name('table', table)}.{texts.name('column', column)}"
-    if key in _NAMED and re.fullmatch(r"\w+", text) and text not in ("primary", "unique"):
+    if key == "key" and text in ("primary", "unique"):
+        return text
+    if key in _NAMED and re.fullmatch(r"\w+", text):
         return texts.name("column", text)
     return text if _harmless(text) else texts.whole("value", text)
 

@@ -95,6 +95,7 @@ class _Redaction:
             "experiment": plan.name,
             "sessions": [
                 {
+                    "pid": session.get("pid", 0),
                     "started_unix_s": session.get("started_unix_s", 0.0),
                     "dbdyno": session.get("dbdyno", ""),
                     "environment": self._environment(session.get("environment", {})),
