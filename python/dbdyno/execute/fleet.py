@@ -145,7 +145,7 @@ class Fleet:
                     raise DynoError(
                         f"group `{group.name}`, parameter `{name}`: {error.what}",
                         cause=error.cause,
-                        fix=error.fix,
+                        fix=f"correct `column: {column}`, or see that `setup:` fills it",
                     ) from None
                 found.setdefault(group.name, {})[name] = values
         return found

@@ -120,7 +120,7 @@ class Trial:
         reduced = Reduced({}, ())
         if outcome.end is None:
             error = error_of(outcome, f"trial {trial.id}")
-            if outcome.failed and outcome.failed.get("kind") in FATAL:
+            if outcome.failed and self._is_hopeless(outcome.failed.get("kind")):
                 raise error
             void_reason = str(error).replace("\n", "; ")
         elif outcome.interrupted:  # not by us: `measure` has asked
@@ -143,6 +143,13 @@ class Trial:
             targets={name: _facts(member) for name, member in self._fleet.members.items()},
             void_reason=void_reason,
         )
+
+    def _is_hopeless(self, kind: object) -> bool:
+        """Whether the next trial would fail alike. A statement that the server refuses before any
+        trial was complete is the user's mistake; later, something has happened to the server."""
+        if kind == "server":
+            return not any(record.status == "complete" for record in self._run.records())
+        return kind in FATAL
 
     def _explain(self, cell: Cell, statements: Mapping[str, str]) -> dict[str, str]:
         """The server's plan for each class of statement, once a cell, off the clock."""
