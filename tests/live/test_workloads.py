@@ -153,10 +153,9 @@ def test_a_value_that_does_not_fit_its_column_is_named(
     target = schema(there, f"misfit_{protocol}", protocol)
     loaded(tmp_path, target, "tables", {"tables": {"t": TABLES["copies"]}})
     misfit = {
-        "params": {"word": {"const": "word"}, "n": {"sequence": 1}},
+        "params": PARAMS | {"word": {"const": "word"}},
         "statements": {"misfit": COPY.replace("copies", "t").replace(":uid", ":word")},
     }
-    misfit["params"] |= {k: v for k, v in PARAMS.items() if k not in ("uid", "n")}
     said = job(tmp_path, target, "run", "mix", misfit)
     code = {"mariadb": "1366", "postgres": "22P02"}[kind]
     assert set(said.total["errors"]) == {code}, said.total["errors"]
