@@ -140,7 +140,9 @@ def test_a_trial_speaks_the_schemas(plan: Plan, tmp_path: Path) -> None:
         directory.mkdir()
         cell = plan.cells[trial.cell]
         targets = {target.name: null_target(tmp_path, target) for target in cell.targets}
-        job = request.run_request(cell, trial, targets, directory, (), plan.drain_s)
+        job = request.run_request(
+            cell, trial, targets, lambda group: (group.target,), directory, (), plan.drain_s
+        )
         validator("engine-plan").validate(job)
         events = drive(job)
         for event in events:

@@ -88,6 +88,8 @@ def page() -> str:
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
         _part("cpus", parts["CpusModel"], parts, ()),
+        _part("prices", parts["PricesModel"], parts, ()),
+        "Any other key is a factor's name, with the price of each of its levels.",
         _part("hooks", parts["HooksModel"], parts, ()),
         HOOKS,
         _part("hooks.POINT, spelt out", parts["HookModel"], parts, ()),

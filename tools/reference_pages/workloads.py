@@ -34,8 +34,8 @@ def page() -> str:
         "## Generators",
         GENERATORS_ABOUT,
         table(("generator", "values", "beside it"), (_generator(name) for name in GENERATORS)),
-        "Beside all of them: `nulls`, the share of values that are NULL instead. A parameter also takes `per: statement`: each statement and each repetition "
-        "then has a value of its own, instead of one for the whole transaction. "
+        "Beside all of them: `nulls`, the share of values that are NULL instead. A parameter also takes `per` (`transaction` or `statement`): with `statement` each statement and "
+        "each repetition has a value of its own, instead of one for the whole transaction. "
         f"The engine also has {code(', '.join(workloads.LOAD_ONLY))} ({abouts['tables']}), which `setup:` of a target uses.",
     )
 
