@@ -191,7 +191,12 @@ def test_a_template_of_postgres_needs_no_role_of_ours() -> None:
     account = account_for("postgres")
     with bench("postgres") as made, Scratch() as scratch:
         source = made.directory / "theirs"
-        init: list[str | Path] = [found.paths["init"], f"--pgdata={source}", "--username=boss", "--no-sync"]
+        init: list[str | Path] = [
+            found.paths["init"],
+            f"--pgdata={source}",
+            "--username=boss",
+            "--no-sync",
+        ]
         assert run_as(account, init, {"PATH": "/usr/bin:/bin"}, 60).returncode == 0
         work = scratch.path / "work"
         system.place_template(found, source, work, copy_tree)

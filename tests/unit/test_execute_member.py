@@ -1,0 +1,99 @@
+"""Several servers alike as one target: names, sums, values of columns."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbdyno import systems
+from dbdyno.errors import DynoError
+from dbdyno.execute import columns, request
+from dbdyno.execute.member import Member, Together
+from dbdyno.samplers.process import Process
+from dbdyno.systems.base import TargetPlan
+
+
+class Fake:
+    """A server that counts."""
+
+    def __init__(self, pid: int | None, count: float) -> None:
+        self.pid = pid
+        self.directory = Path("/nowhere")
+        self._count = count
+
+    def counters(self) -> dict[str, float]:
+        return {"commits": self._count, f"only_{self._count:g}": 1.0}
+
+    def gauges(self) -> frozenset[str]:
+        return frozenset({"g"})
+
+    def sessions_by_state(self) -> dict[str, int]:
+        return {"idle": 1, "running": int(self._count)}
+
+
+def together(*servers: Any) -> Together:
+    return Together(servers)
+
+
+def test_counters_and_sessions_are_sums() -> None:
+    both = together(Fake(1, 2.0), Fake(None, 3.0))
+    assert both.counters() == {"commits": 5.0, "only_2": 1.0, "only_3": 1.0}
+    assert both.sessions_by_state() == {"idle": 2, "running": 5}
+    assert (both.pid, both.gauges()) == ((1,), {"g"})
+    assert together(Fake(None, 1.0)).pid is None
+
+
+def test_the_engine_calls_instances_by_number_and_runs_session_statements_last() -> None:
+    target = TargetPlan("db", "null", instances=3, session=("SET x = 1",))
+    system = systems.load("null")
+    member = Member(target, system, system.find(None), system.resolve(target))
+    assert member.names() == ("db", "db.2", "db.3")
+    server = system.start(
+        member.binaries, Path("/nowhere"), member.resolved, cpus=[], transport="tcp"
+    )
+    member.servers += [server] * 3
+    found = member.engine_targets()
+    assert list(found) == ["db", "db.2", "db.3"]
+    assert all(each["session_sql"] == ["SET x = 1"] for each in found.values())
+    assert isinstance(member.sampled, Together)
+
+
+def test_processes_of_several_servers_are_one_source() -> None:
+    sampler = Process([os.getpid(), os.getppid()], "db")
+    alone = Process(os.getpid())
+    sampler.open()
+    alone.open()
+    assert sampler.source == "db.server"
+    assert sampler.sample(1.0)["rss_bytes"] > alone.sample(1.0)["rss_bytes"] > 0
+
+
+def test_values_become_what_json_has() -> None:
+    moment = datetime.datetime(2024, 1, 2, 3, 4, 5)
+    rows: list[list[Any]] = [
+        [1],
+        ["a"],
+        [decimal.Decimal("1.50")],
+        [datetime.date(2024, 1, 2)],
+        [moment],
+        [True],
+    ]
+    assert columns.plain(rows, "t.c") == [1, "a", "1.50", "2024-01-02", "2024-01-02 03:04:05", True]
+    with pytest.raises(DynoError, match=r"t\.c holds values that cannot be parameters"):
+        columns.plain([[b"\x00"]], "t.c")
+
+
+def test_values_go_to_the_engine_only() -> None:
+    params = {"who": {"column": "t.c", "nulls": 0.1}, "n": {"sequence": 1}}
+    stored = {"groups": [{"name": "a", "options": {"params": params}}, {"name": "b"}]}
+    given = request.with_values(stored, {"a": {"who": [1, 2]}})
+    assert given["groups"][0]["options"]["params"] == {
+        "who": {"nulls": 0.1, "values": [1, 2]},
+        "n": {"sequence": 1},
+    }
+    assert stored["groups"][0]["options"]["params"]["who"] == params["who"]  # type: ignore[index]
+    assert given["groups"][1] == {"name": "b"}
