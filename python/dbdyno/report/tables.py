@@ -85,11 +85,11 @@ def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
         tps, qps = f"{prefix}transactions_per_s", f"{prefix}operations_per_s"
         cells = [c.metrics for c in findings.cells if tps in c.metrics and qps in c.metrics]
         if cells and all(math.isclose(c[tps].mean, c[qps].mean, rel_tol=SAME) for c in cells):
-            found.add(tps if findings.headline_metric == qps else qps)
+            leads = findings.headline_metric in (qps, f"{COST}operations")
+            found.add(tps if leads else qps)
             if len(groups) <= 1:  # the cost of several groups is that of all together
-                of_tx, of_op = f"{COST}transactions", f"{COST}operations"
-                found.add(of_tx if findings.headline_metric == of_op else of_op)
-    return frozenset(found)
+                found.add(f"{COST}{'transactions' if leads else 'operations'}")
+    return frozenset(found) & {name for cell in findings.cells for name in cell.metrics}
 
 
 def _cell_table(
