@@ -197,7 +197,8 @@ pub struct Latency {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Generator {
-    /// CPU of each load thread as a share of the interval, 0 to 1; of many, the 64 busiest.
+    /// CPU of each load thread as a share of the interval, 0 to 1; of many, the 64 busiest. Without
+    /// what a thread with a CPU to itself spends looking for work shortly before an arrival is due.
     pub busy: Vec<f64>,
     /// How long a ready answer waited for its time stamp, 99th percentile; network drivers only.
     pub lag_p99_ns: Option<u64>,
@@ -267,9 +268,9 @@ pub struct OpenTotal {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratorTotal {
-    /// CPU of the load threads, user and system, over the measured time.
+    /// CPU of the load threads, user and system, over the measured time, all of it.
     pub cpu_s: f64,
-    /// Highest share of one second that a load thread was busy.
+    /// Highest share of one second that a load thread was busy, as in `busy`.
     pub busy_max: f64,
     /// Lag over all answers.
     pub lag: Option<Latency>,

@@ -281,6 +281,8 @@ pub struct Recorder {
     pub lag: LiveHistogram,
     /// Returns of the poll call.
     pub polls: Counter,
+    /// Time spent looking for sockets in vain shortly before an arrival was due, nanoseconds.
+    pub spun_ns: Counter,
     /// Calls that read from or wrote to a socket.
     pub syscalls: Counter,
     /// The thread's CPU clock, 0 until it runs.
@@ -296,6 +298,7 @@ impl Recorder {
             groups: classes.into_iter().map(GroupRecorder::new).collect(),
             lag: LiveHistogram::default(),
             polls: Counter::default(),
+            spun_ns: Counter::default(),
             syscalls: Counter::default(),
             cpu_clock: AtomicI32::new(0),
             in_process,

@@ -7,7 +7,7 @@ use crate::machine;
 use crate::notice::Notice;
 use crate::open::{Ending, OpenLoop};
 use crate::recorder::{CODES_MAX, OTHER, Recorder};
-use crate::totals::{Details, GroupTotals, Totals, committed, cpu_ns};
+use crate::totals::{Details, GroupTotals, Totals, committed, cpu_ns, spun_ns};
 use dyno_core::event::{Event, Generator, GeneratorTotal, GroupInterval, GroupTotal, Phase};
 use dyno_core::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,8 @@ pub struct Reporter<'a, W: Write> {
     ticks: Vec<(Vec<u32>, u64)>,
     /// By group.
     open: Vec<Option<OpenLoop<'a>>>,
-    busy_at: (u64, Vec<u64>),
+    /// When each thread's CPU time was looked at, and that with the part spent in vain.
+    busy_at: (u64, Vec<u64>, Vec<u64>),
     busy_max: f64,
     codes_seen: BTreeSet<(usize, String)>,
     outages: u64,
@@ -86,7 +87,7 @@ impl<'a, W: Write> Reporter<'a, W> {
             edge: classes.map(|(group, n)| Details::read(recorders, group, n)).collect(),
             base: None,
             open: names.iter().enumerate().map(open).collect(),
-            busy_at: (origin_ns, last.cpu_ns.clone()),
+            busy_at: (origin_ns, last.cpu_ns.clone(), last.spun_ns.clone()),
             last,
             busy_max: 0.0,
             codes_seen: BTreeSet::new(),
@@ -160,15 +161,18 @@ impl<'a, W: Write> Reporter<'a, W> {
             return;
         }
         let now = cpu_ns(self.recorders, &self.busy_at.1);
+        let spun = spun_ns(self.recorders);
         if self.base.is_some() {
             for (place, recorder) in self.recorders.iter().enumerate() {
                 if !recorder.in_process {
-                    let share = (now[place] - self.busy_at.1[place]) as f64 / elapsed_ns as f64;
+                    let in_vain_ns = spun[place] - self.busy_at.2[place];
+                    let worked_ns = (now[place] - self.busy_at.1[place]).saturating_sub(in_vain_ns);
+                    let share = worked_ns as f64 / elapsed_ns as f64;
                     self.busy_max = self.busy_max.max(share);
                 }
             }
         }
-        self.busy_at = (now_ns, now);
+        self.busy_at = (now_ns, now, spun);
     }
 
     /// An interval ends now, and with it so many ticks. `is_edge`: so does the warm-up, or the
@@ -203,7 +207,7 @@ impl<'a, W: Write> Reporter<'a, W> {
             self.log_failed(&error);
         }
         let generator = Generator {
-            busy: busy(&now.cpu_ns, &last.cpu_ns, length_s),
+            busy: busy(&now, &last, length_s),
             lag_p99_ns: now.lag.since(&last.lag).latency().and_then(|lag| lag.p99_ns),
         };
         (self.emit)(Event::Interval { t_s: self.t_s(now_ns), length_s, phase, groups, generator });
@@ -215,7 +219,8 @@ impl<'a, W: Write> Reporter<'a, W> {
     /// The measured phase begins where the last interval ended.
     pub fn begin_measuring(&mut self) {
         self.base = Some((self.last.clone(), self.edge.clone()));
-        self.busy_at = (self.last.at_ns, self.last.cpu_ns.clone());
+        let last = &self.last;
+        self.busy_at = (last.at_ns, last.cpu_ns.clone(), last.spun_ns.clone());
     }
 
     fn details(&self) -> Vec<Details> {
@@ -410,9 +415,13 @@ fn bounded(mut codes: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     codes
 }
 
-fn busy(now: &[u64], last: &[u64], length_s: f64) -> Vec<f64> {
-    let share = |(now, last): (&u64, &u64)| ((now - last) as f64 / 1e9 / length_s).min(1.0);
-    let mut busy: Vec<f64> = now.iter().zip(last).map(share).collect();
+fn busy(now: &Totals, last: &Totals, length_s: f64) -> Vec<f64> {
+    let share = |place: usize| {
+        let in_vain_ns = now.spun_ns[place] - last.spun_ns[place];
+        let worked_ns = (now.cpu_ns[place] - last.cpu_ns[place]).saturating_sub(in_vain_ns);
+        (worked_ns as f64 / 1e9 / length_s).min(1.0)
+    };
+    let mut busy: Vec<f64> = (0..now.cpu_ns.len()).map(share).collect();
     if busy.len() > BUSY_LISTED {
         busy.sort_by(|a, b| b.total_cmp(a));
         busy.truncate(BUSY_LISTED);
@@ -454,5 +463,24 @@ mod tests {
             let ticked = interval.ticks.iter().map(|&n| u64::from(n)).sum::<u64>();
             assert_eq!(ticked, interval.transactions);
         }
+    }
+
+    #[test]
+    fn a_late_reporter_shows_neither_a_stall_nor_a_burst() {
+        let recorders = [Recorder::new([0], false)];
+        let names = [Names { group: "g".to_owned(), classes: vec![], intake: None }];
+        let (_notices, told) = Notices::new();
+        let ticks = RefCell::new(Vec::new());
+        let emit = |event| {
+            if let Event::Interval { mut groups, .. } = event {
+                ticks.borrow_mut().push(groups.remove("g").unwrap().ticks);
+            }
+        };
+        let mut reporter = Reporter::<Vec<u8>>::new(&names, &recorders, &told, &emit, (0, 0));
+        (0..10).for_each(|_| recorders[0].groups[0].commit(1000, 1, 1));
+        reporter.tick(3 * TICK_NS + 5, 3);
+        (0..5).for_each(|_| recorders[0].groups[0].commit(1000, 1, 1));
+        reporter.interval(5 * TICK_NS, 2, false);
+        assert_eq!(*ticks.borrow(), [[3, 3, 4, 2, 3]]);
     }
 }

@@ -185,6 +185,8 @@ impl Trial<'_> {
     ) -> Result<Vec<std::thread::ScopedJoinHandle<'scope, Result<()>>>> {
         let mut handles = Vec::with_capacity(self.recorders.len());
         let (network, own) = self.recorders.split_at(parts.len());
+        // Otherwise what one thread wastes, another or the server itself may need.
+        let has_own_cpu = self.recorders.len() <= self.plan.cpus.len();
         for (number, (seats, recorder)) in parts.iter().zip(network).enumerate() {
             let connects_max = CONNECTS_MAX.div_ceil(parts.len());
             let work = move || {
@@ -204,6 +206,7 @@ impl Trial<'_> {
                     seats,
                     connects_max,
                 )
+                .spins(has_own_cpu)
                 .run()
                 // The others must not measure on without this thread's sessions.
                 .inspect_err(|error| {

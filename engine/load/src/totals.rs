@@ -21,6 +21,8 @@ pub struct Totals {
     pub syscalls: u64,
     /// CPU time of each load thread.
     pub cpu_ns: Vec<u64>,
+    /// Of that, spent in vain before arrivals were due.
+    pub spun_ns: Vec<u64>,
 }
 
 /// One group's part.
@@ -69,6 +71,7 @@ impl Totals {
             polls: recorders.iter().map(|recorder| recorder.polls.get()).sum(),
             syscalls: recorders.iter().map(|recorder| recorder.syscalls.get()).sum(),
             cpu_ns: cpu_ns(recorders, earlier),
+            spun_ns: spun_ns(recorders),
         }
     }
 }
@@ -130,6 +133,11 @@ pub fn cpu_ns(recorders: &[Recorder], earlier: &[u64]) -> Vec<u64> {
             machine::cpu_time_ns(clock).unwrap_or(before).max(before)
         })
         .collect()
+}
+
+/// What each load thread spent in vain before arrivals were due.
+pub fn spun_ns(recorders: &[Recorder]) -> Vec<u64> {
+    recorders.iter().map(|recorder| recorder.spun_ns.get()).collect()
 }
 
 fn histogram<'a>(

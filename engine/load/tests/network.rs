@@ -150,6 +150,7 @@ impl Lines {
 struct Server {
     port: u16,
     cancels: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
     /// Once true, the next connection closes the listener.
     closing: Arc<AtomicBool>,
 }
@@ -159,12 +160,15 @@ fn serve(behaviour: Behaviour) -> Server {
     let port = listener.local_addr().unwrap().port();
     let (cancels, closing) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let (counted, closed) = (Arc::clone(&cancels), Arc::clone(&closing));
+    let connections = Arc::new(AtomicUsize::new(0));
+    let accepted = Arc::clone(&connections);
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             if closed.load(Ordering::Relaxed) {
                 return;
             }
             let Ok(stream) = stream else { continue };
+            accepted.fetch_add(1, Ordering::Relaxed);
             stream.set_nodelay(true).unwrap();
             let cancels = Arc::clone(&counted);
             std::thread::spawn(move || {
@@ -174,7 +178,7 @@ fn serve(behaviour: Behaviour) -> Server {
             });
         }
     });
-    Server { port, cancels, closing }
+    Server { port, cancels, connections, closing }
 }
 
 struct Trial {
@@ -204,17 +208,28 @@ fn run(
     patch: serde_json::Value,
     while_running: impl FnOnce(&AtomicBool) + Send,
 ) -> Trial {
+    run_plan(port, patch, serde_json::json!({}), while_running)
+}
+
+/// Runs a plan of one group; `patch` changes the group, `plan` the rest.
+fn run_plan(
+    port: u16,
+    patch: serde_json::Value,
+    plan: serde_json::Value,
+    while_running: impl FnOnce(&AtomicBool) + Send,
+) -> Trial {
     let directory = tempfile::tempdir().unwrap();
     let mut group = serde_json::json!(
         {"name": "g", "target": "t", "workload": "one", "sessions": 3, "deadline_s": 10.0}
     );
     group.as_object_mut().unwrap().extend(patch.as_object().unwrap().clone());
-    let plan: Plan = serde_json::from_value(serde_json::json!({
+    let mut whole = serde_json::json!({
         "schema_version": 1, "job": "run", "trial": "test", "directory": directory.path(), "seed": 1,
         "targets": {"t": {"driver": "toy", "address": {"tcp": {"host": "127.0.0.1", "port": port}}}},
         "warmup_s": 0.2, "duration_s": 1.0, "interval_s": 0.5, "workers": 2, "groups": [group]
-    }))
-    .unwrap();
+    });
+    whole.as_object_mut().unwrap().extend(plan.as_object().unwrap().clone());
+    let plan: Plan = serde_json::from_value(whole).unwrap();
     let (events, interrupted) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     let emit = |event: Event| events.lock().unwrap().push(event);
     let result = std::thread::scope(|scope| {
@@ -288,9 +303,14 @@ fn a_server_that_talks_rubbish_costs_outages_that_say_so() {
 }
 
 fn uniform(rate_per_s: f64) -> serde_json::Value {
-    serde_json::json!({"process": "uniform", "steps": [
-        {"for_s": null, "from_per_s": rate_per_s, "to_per_s": rate_per_s},
-    ]})
+    steps(&[(None, rate_per_s, rate_per_s)])
+}
+
+/// Uniform arrivals: length, rate at the beginning, rate at the end of each step.
+fn steps(steps: &[(Option<f64>, f64, f64)]) -> serde_json::Value {
+    let step = |&(for_s, from_per_s, to_per_s): &(Option<f64>, f64, f64)| serde_json::json!({"for_s": for_s, "from_per_s": from_per_s, "to_per_s": to_per_s});
+    let steps: Vec<_> = steps.iter().map(step).collect();
+    serde_json::json!({"process": "uniform", "steps": steps})
 }
 
 #[test]
@@ -449,6 +469,20 @@ fn a_plan_that_cannot_be_carried_out_is_refused_by_name() {
         (serde_json::json!({"workload": "tpcx"}), "tpcx"),
         (serde_json::json!({"sessions": 0}), "sessions"),
         (serde_json::json!({"arrivals": uniform(-1.0)}), "arrivals"),
+        (serde_json::json!({"arrivals": steps(&[])}), "steps"),
+        (serde_json::json!({"arrivals": steps(&[(None, 1.0, 1.0), (None, 1.0, 1.0)])}), "steps[0]"),
+        (serde_json::json!({"arrivals": steps(&[(None, 1.0, 2.0)])}), "without for_s"),
+        (serde_json::json!({"arrivals": steps(&[(Some(0.0), 1.0, 2.0)])}), "for_s"),
+        (serde_json::json!({"arrivals": steps(&[(None, 0.0, 0.0)])}), "all rates"),
+        (serde_json::json!({"arrivals": uniform(1e8)}), "arrivals.steps[0]"),
+        (serde_json::json!({"think": {"mean_s": 0.0, "distribution": "constant"}}), "think"),
+        (
+            serde_json::json!({
+                "arrivals": uniform(1.0), "think": {"mean_s": 1.0, "distribution": "constant"}
+            }),
+            "both arrivals and think",
+        ),
+        (serde_json::json!({"also_targets": ["elsewhere"]}), "elsewhere"),
         (serde_json::json!({"deadline_s": 0.0}), "deadline_s"),
         (serde_json::json!({"name": "a b"}), "a b"),
     ] {
@@ -456,4 +490,92 @@ fn a_plan_that_cannot_be_carried_out_is_refused_by_name() {
         assert_eq!(error.kind, ErrorKind::Plan);
         assert!(error.what.contains(word), "{error}");
     }
+}
+
+/// What a trial says of its open loop.
+fn open(total: &GroupTotal) -> &dyno_core::event::OpenTotal {
+    total.open.as_ref().expect("an open loop")
+}
+
+#[test]
+fn an_open_loop_at_a_rate_that_the_server_holds_begins_all_that_is_due() {
+    let server = serve(|_, lines| {
+        lines.say("hi\n")?;
+        lines.answer(usize::MAX)
+    });
+    let trial = run(server.port, serde_json::json!({"arrivals": uniform(200.0)}), quietly);
+    assert_eq!(trial.result, Ok(false));
+    let total = trial.total();
+    let open = open(total);
+    assert_eq!((open.due, open.left, open.failed), (200, 0, 0));
+    assert_eq!(open.response.as_ref().unwrap().count, 200);
+    assert_eq!(open.response_at_least_ns, None);
+    assert!(trial.hlog.contains("Tag=g/!response,") && trial.hlog.contains("Tag=g/!dispatch,"));
+    let due: u64 = trial.events.iter().filter_map(interval_due).sum();
+    assert!((due as i64 - 200).abs() <= 20, "intervals tell of {due} arrivals");
+}
+
+fn interval_due(event: &Event) -> Option<u64> {
+    match event {
+        Event::Interval { phase: Phase::Measure, groups, .. } => {
+            Some(groups["g"].open.as_ref()?.due)
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn an_open_loop_that_no_server_holds_ends_on_time_with_its_backlog_counted() {
+    let server = serve(|_, lines| {
+        lines.say("hi\n")?;
+        lines.answer(usize::MAX)
+    });
+    let patch = serde_json::json!({"arrivals": {"process": "poisson", "steps": [
+        {"for_s": null, "from_per_s": 1e7, "to_per_s": 1e7},
+    ]}});
+    let begun = std::time::Instant::now();
+    let trial = run_plan(server.port, patch, serde_json::json!({"drain_s": 0.3}), quietly);
+    assert_eq!(trial.result, Ok(false));
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    let total = trial.total();
+    let open = open(total);
+    assert!(open.due > 9_900_000 && open.due < 10_100_000, "{}", open.due);
+    assert!(open.backlog_end + open.begun >= open.due);
+    assert!(open.left > 0 && open.drain_s >= 0.3);
+    assert_eq!(open.response.as_ref().unwrap().count + open.failed, open.due);
+    let least_ns = open.response_at_least_ns.unwrap();
+    assert!(least_ns as f64 >= open.drain_s * 1e9 * 0.99, "{least_ns}");
+}
+
+#[test]
+fn sessions_are_dealt_over_the_targets_of_their_group() {
+    let count: Behaviour = |_, lines| {
+        lines.say("hi\n")?;
+        lines.answer(usize::MAX)
+    };
+    let servers = [serve(count), serve(count)];
+    let target = |server: &Server| {
+        serde_json::json!({
+            "driver": "toy", "address": {"tcp": {"host": "127.0.0.1", "port": server.port}}
+        })
+    };
+    let plan = serde_json::json!({"targets": {"t": target(&servers[0]), "u": target(&servers[1])}});
+    let group = serde_json::json!({"sessions": 5, "also_targets": ["u"]});
+    let trial = run_plan(servers[0].port, group, plan, quietly);
+    assert_eq!(trial.result, Ok(false));
+    let connections = servers.map(|server| server.connections.load(Ordering::Relaxed));
+    assert_eq!(connections, [3, 2]);
+}
+
+#[test]
+fn a_group_speaks_one_protocol_and_a_drain_has_a_length() {
+    let other = serde_json::json!({"driver": "other", "address": "none"});
+    let toy = serde_json::json!({"driver": "toy", "address": "none"});
+    let plan = serde_json::json!({"targets": {"t": toy, "u": other}});
+    let group = serde_json::json!({"also_targets": ["u"]});
+    let error = run_plan(1, group, plan, quietly).result.unwrap_err();
+    assert!(error.what.contains("also_targets") && error.what.contains("other"), "{error}");
+    let plan = serde_json::json!({"drain_s": -1.0});
+    let error = run_plan(1, serde_json::json!({}), plan, quietly).result.unwrap_err();
+    assert!(error.what.contains("drain_s"), "{error}");
 }
