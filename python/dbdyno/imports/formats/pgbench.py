@@ -81,13 +81,13 @@ def _next(report: _Report, line: str) -> bool:
 
 def _take(text: Text, report: _Report, at: int, line: str) -> None:
     if found := _PROGRESS.match(line):
-        end_s, tps = number(found[1]), number(found[2])
+        end_s, tps = (_number(text, at, value) for value in found.group(1, 2))
         before = report.progress[-1].t_s if report.progress else 0.0
         if end_s <= before:
             text.refuse(at, f"time runs backwards: {end_s:g} s after {before:g} s")
         if len(report.progress) == INTERVALS_MAX:
             text.refuse(at, f"more than {INTERVALS_MAX} progress lines")
-        latency = {} if found[3] == "NaN" else {"mean": number(found[3]) * 1e6}
+        latency = {} if found[3] == "NaN" else {"mean": _number(text, at, found[3]) * 1e6}
         failed = float((found[4] or "0")[:15]) / (end_s - before)
         report.progress.append(Interval(end_s, end_s - before, tps, tps, failed, latency))
     elif line.startswith("tps = "):
