@@ -1,4 +1,4 @@
-"""`make bench`: our engine against sysbench 1.0.20, both sides in one run.
+"""`make bench`: our engine against sysbench 1.0.20 (and pgbench), both sides in one run.
 
 Prints Markdown tables: medians of both sides, the median of the pairwise ratios, and their spread.
 `--only WORD` runs the parts whose name contains it, `--pairs N` sets the number of pairs,
@@ -20,9 +20,19 @@ from functools import partial
 from pathlib import Path
 
 from mixes import MIXES
+from open_loop import frozen_server, open_null, open_postgres
 from pairs import alternate
 from servers import server
-from sides import null_server, ours, plan, run, sysbench, sysbench_statements
+from sides import (
+    null_options,
+    null_server,
+    null_target,
+    ours,
+    plan,
+    run,
+    sysbench,
+    sysbench_statements,
+)
 
 from dbdyno.execute import engine
 
@@ -31,26 +41,6 @@ HEADER = "| what | dbdyno | sysbench 1.0.20 | ratio, median (range) | bar |\n|--
 
 Row = str
 Options = argparse.Namespace
-
-
-def null_target(port: int) -> dict[str, object]:
-    """The engine's target for a null server."""
-    address = {"tcp": {"host": "127.0.0.1", "port": port}}
-    return {"driver": "mysql", "address": address, "user": "x", "database": "sbtest", "tls": "off"}
-
-
-def null_options(port: int) -> dict[str, object]:
-    """sysbench's options for a null server."""
-    return {
-        "db-driver": "mysql",
-        "mysql-host": "127.0.0.1",
-        "mysql-port": port,
-        "mysql-user": "x",
-        "mysql-db": "sbtest",
-        "tables": 1,
-        "table-size": 10000,
-        "rand-type": "uniform",
-    }
 
 
 def cpu_null(options: Options) -> list[Row]:
@@ -190,16 +180,22 @@ def recording(_: Options) -> list[Row]:
 
 
 def many_sessions(options: Options) -> list[Row]:
-    """5,000 sessions from one process."""
-    with null_server() as null:
-        done, end = ours(plan(null_target(null.port), 5000, options.seconds, "point_select"))
-    rate = end["groups"]["bench"]["operations"] / end["measured_s"]
-    mib = done.rss_max_bytes / 2**20
-    row = (
-        f"| 5,000 sessions from one process: resident memory | {mib:.0f} MiB at {rate:,.0f}/s "
-        "| - | - | < 300 MB |"
-    )
-    return [row]
+    """5,000 and 10,000 sessions from one process."""
+    rows = []
+    for sessions, bar in ((5_000, "< 300 MB"), (10_000, "works")):
+        with null_server() as null:
+            done, end = ours(
+                plan(null_target(null.port), sessions, options.seconds, "point_select")
+            )
+        group = end["groups"]["bench"]
+        rate = group["operations"] / end["measured_s"]
+        mib = done.rss_max_bytes / 2**20
+        errors = sum(group["errors"].values())
+        rows.append(
+            f"| {sessions:,} sessions from one process: resident memory | "
+            f"{mib:.0f} MiB at {rate:,.0f}/s, {errors} errors | - | - | {bar} |"
+        )
+    return rows
 
 
 def loading(options: Options) -> list[Row]:
@@ -258,6 +254,9 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "cpu-mariadb": cpu_mariadb,
     "recording": recording,
     "sessions": many_sessions,
+    "open-null": open_null,
+    "open-postgres": open_postgres,
+    "open-frozen": frozen_server,
     "loading": loading,
 }
 

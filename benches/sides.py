@@ -90,8 +90,10 @@ def plan(
     rate_per_s: float | None = None,
     workers: int = 1,
     tables: int = 1,
+    cpus: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """A one-group plan without warm-up, so that the whole process is what is measured."""
+    """A one-group plan without warm-up, so that the whole process is what is measured. With a
+    rate: an open loop of evenly spaced arrivals."""
     options = {"preset": preset, "tables": tables, "rows": rows, "distribution": "uniform"}
     group = {
         "name": "bench",
@@ -115,6 +117,7 @@ def plan(
         "warmup_s": 0,
         "duration_s": duration_s,
         "workers": workers,
+        "cpus": list(cpus),
         "groups": [group],
     }
 
@@ -146,11 +149,32 @@ def sysbench_statements(text: str) -> int:
 # ---- the null server
 
 
+def null_target(port: int) -> dict[str, object]:
+    """The engine's target for a null server."""
+    address = {"tcp": {"host": "127.0.0.1", "port": port}}
+    return {"driver": "mysql", "address": address, "user": "x", "database": "sbtest", "tls": "off"}
+
+
+def null_options(port: int) -> dict[str, object]:
+    """sysbench's options for a null server."""
+    return {
+        "db-driver": "mysql",
+        "mysql-host": "127.0.0.1",
+        "mysql-port": port,
+        "mysql-user": "x",
+        "mysql-db": "sbtest",
+        "tables": 1,
+        "table-size": 10000,
+        "rand-type": "uniform",
+    }
+
+
 @dataclass
 class NullServer:
     """A running null server; `busy` is set once it has ended."""
 
     port: int
+    pid: int
     busy: float = 0.0
 
 
@@ -163,7 +187,7 @@ def null_server(cpu: int | None = None) -> Iterator[NullServer]:
         argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_many_files
     )
     assert process.stdout is not None
-    server = NullServer(json.loads(process.stdout.readline())["port"])
+    server = NullServer(json.loads(process.stdout.readline())["port"], process.pid)
     try:
         yield server
     finally:
