@@ -6,13 +6,12 @@ import contextlib
 import json
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbdyno import spec, systems
+from dbdyno import spec
 from dbdyno.cli import studies
 from dbdyno.cli.check import check as check_file
 from dbdyno.cli.check import placed
@@ -30,7 +29,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.share import listen
 from dbdyno.store.hooklog import HookLog
 from dbdyno.store.run import INTERRUPTED, RUNNING, Run
-from dbdyno.systems import reach
+from dbdyno.systems import reach, versions
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.scratch import scratch_root
 
@@ -207,7 +206,7 @@ def _missing(target: TargetPlan) -> str | None:
     asked now: the others are an error of their own, with more to say."""
     try:
         if target.url is None:
-            systems.load(target.kind).find(target.basedir)
+            versions.find(target)
         elif target.optional:
             reach.connect(target, target.url).stop()
     except DynoError as error:
@@ -221,9 +220,10 @@ def _versions(plan: Plan) -> dict[str, str]:
     for target in _targets(plan):
         if target.url is not None:
             continue
-        name = f"{target.kind} in {target.basedir}" if target.basedir else target.kind
+        name = f"{target.kind} {target.version}" if target.version else target.kind
+        name += f" in {target.basedir}" if target.basedir else ""
         if name not in found:
-            found[name] = systems.load(target.kind).find(target.basedir).version
+            found[name] = versions.find(target).version
     return found
 
 
@@ -239,16 +239,16 @@ def _described(plan: Plan, scratch: Path) -> dict[str, Any]:
     versions = _versions(plan) | {name: each.version for name, each in servers.items()}
     facts = environment.describe(plan, Machine.read(), versions, scratch)
     if servers:
-        facts["servers"] = {name: asdict(each) for name, each in servers.items()}
+        facts["servers"] = {name: str(each) for name, each in servers.items()}
     return facts
 
 
 def _targets(plan: Plan) -> list[TargetPlan]:
     """Every target of any cell, one for each place that it is found at."""
-    found: dict[tuple[str, ...], TargetPlan] = {}
+    found: dict[tuple[str | None, ...], TargetPlan] = {}
     for cell in plan.cells:
         for target in cell.targets:
-            key = (target.name, target.kind, str(target.basedir), str(target.url))
+            key = (target.name, target.kind, target.version, target.basedir, target.url)
             found.setdefault((*key, *target.read_urls), target)
     return list(found.values())
 

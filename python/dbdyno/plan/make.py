@@ -41,7 +41,8 @@ def make(
 
     `available` says why a target cannot be had here, or None if it can; `data_settings` which
     settings its files depend on; `write_to` names schemas that are there already and that groups
-    may change. DynoError if a system that is not optional is missing, or refuses what is asked of it, if CPUs or budget do not suffice, or if no cell is left.
+    may change. DynoError if a system that is not optional is missing, or refuses what is asked of
+    it, if CPUs or budget do not suffice, or if no cell is left.
     """
     there.check(spec, write_to)
     return _Maker(spec, machine, quick, available, data_settings).plan()
@@ -139,11 +140,11 @@ class _Maker:
         self, cells: Sequence[spec_types.Cell]
     ) -> tuple[list[spec_types.Cell], dict[int, tuple[spec_types.Target, str]]]:
         """The cells whose systems are here, and by index why the others are not."""
-        reasons: dict[tuple[str, str | None, str | None], str | None] = {}
+        reasons: dict[tuple[str | None, ...], str | None] = {}
         present, missing = [], {}
         for cell in cells:
             for target in cell.targets:
-                key = (target.kind, target.basedir, target.url)
+                key = (target.kind, target.version, target.basedir, target.url)
                 if key not in reasons:
                     reasons[key] = self.available(target)
                 reason = reasons[key]
@@ -382,7 +383,7 @@ def _skip(what: str, target: spec_types.Target, reason: str) -> Skipped:
     return Skipped(
         what=what or f"target {target.name}",
         why=reason,
-        fix=f"install {target.kind}, or give `basedir:` of target `{target.name}`"
+        fix=f"install {target.kind}{f' {target.version}' if target.version else ''}, or give `basedir:` of target `{target.name}`"
         if target.url is None
         else f"look at the URL of target `{target.name}`",
     )

@@ -49,6 +49,9 @@ class RemoteSystem:
     def find(self, basedir: str | None) -> Binaries:
         return Binaries(version="as found", paths={})
 
+    def installations(self) -> Sequence[str]:
+        return ()
+
     def resolve(self, target: TargetPlan) -> Resolved:
         words.check_words(target)
         config = words.settings_of(target.config, target.kind, ())
@@ -94,6 +97,10 @@ class Surveyed:
     kind: str
     version: str
     started_unix_s: float
+
+    def __str__(self) -> str:
+        started = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(self.started_unix_s))
+        return f"{self.kind} {self.version}, up since {started}"
 
 
 def survey(target: TargetPlan, text: str) -> Surveyed:
