@@ -76,6 +76,9 @@ def machine(environment: Mapping[str, Any]) -> str:
 
 def split(plan: Plan) -> str:
     """How CPUs were divided between load generator and servers."""
+    targets = [target for cell in plan.cells for target in cell.targets]
+    if targets and all(target.url is not None for target in targets):
+        return "The servers were there already; this is the load generator's machine."
     if not plan.generator_cpus and not plan.server_cpus:
         return "Load generator and servers shared all CPUs; each takes from the other what it uses."
     return (
