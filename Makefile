@@ -36,7 +36,7 @@ fmt: setup ## Format everything
 bench: setup ## Hold the engine against its peers, both in one run
 	$(PY) benches/bench.py
 
-servers: ## Install the servers that tests need (as root: Debian packages; MySQL in a private prefix)
+servers: ## Install the servers that tests need (as root: Debian packages; MySQL 9 and MariaDB 11.8 in a private prefix)
 	tools/servers
 
 reference: setup ## Write docs/reference/ from the programs themselves

@@ -235,6 +235,7 @@ SHARED = {  # of `systems/`: what members share, and is none itself
     "starting",
     "templates",
     "verify",
+    "versions",
     "words",
 }
 

@@ -51,6 +51,7 @@ targets = st.builds(
     isolation=st.none() | text,
     memory_bytes=st.none() | whole,
     basedir=st.none() | text,
+    version=st.none() | text,
     options=st.dictionaries(text, anything, max_size=2),
 )
 groups = st.builds(

@@ -99,6 +99,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
         ("{kind: sqlite, url: mysql://h/x}", "is not reached by a URL"),
         ("{url: mysql://h/x, memory: 1Gi}", "`memory` cannot be asked"),
         ("{url: mysql://h/x, basedir: /opt}", "`basedir` cannot be asked"),
+        ('{url: mysql://h/x, version: "8.0"}', "`version` cannot be asked"),
         ("{url: mysql://h/x, durability: full}", "`durability` cannot be asked"),
         ("{url: mysql://h/x, instances: 2}", "`instances` cannot be asked"),
         ("{url: mysql://h/x, config: {a: 1}}", "not dbdyno's to change"),

@@ -32,7 +32,7 @@ the schema: `USE`, `CREATE DATABASE`, `\\connect`, grants and the client's own c
 
 THERE = """A URL is `mysql://`, `mariadb://`, `postgres://` or `postgresql://`, then `USER@HOST:PORT/SCHEMA`; instead of host and port a socket
 (`mysql://USER@/SCHEMA?socket=/PATH`, `postgres://%2FDIRECTORY/DATABASE`). At most one source of a password is named; without one `~/.my.cnf` or `~/.pgpass` is read.
-With a URL these are errors: `basedir`, `memory`, `durability`, `transport`, `instances`, `setup.template`, in PostgreSQL files of SQL, and `config` without
+With a URL these are errors: `basedir`, `version`, `memory`, `durability`, `transport`, `instances`, `setup.template`, in PostgreSQL files of SQL, and `config` without
 `may.set_global`. [The guide](../guide/servers-that-are-there.md) has grants and examples."""
 
 FACTORS = """A factor has two or more levels; cells are all combinations. Three spellings:

@@ -21,8 +21,8 @@ IDENTITY = ("kernel", "boot_id", "cpu_set", "storage", "systems", "dbdyno")
 def describe(
     plan: Plan, machine: Machine, systems: Mapping[str, str], scratch: Path
 ) -> dict[str, Any]:
-    """Facts of this machine and moment. `systems` maps kind (and basedir) to version, `scratch` is
-    where the servers keep their files."""
+    """Facts of this machine and moment. `systems` maps kind (with the version and basedir
+    that are asked for) to version, `scratch` is where the servers keep their files."""
     return {
         "dbdyno": __version__,
         "python": platform.python_version(),

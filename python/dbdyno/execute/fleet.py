@@ -25,7 +25,7 @@ from dbdyno.execute.snapshots import Snapshots
 from dbdyno.plan.data import data_sets
 from dbdyno.plan.types import Cell, GroupPlan
 from dbdyno.store.run import Run
-from dbdyno.systems import reach
+from dbdyno.systems import reach, versions
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.scratch import Scratch
 
@@ -83,7 +83,7 @@ class Fleet:
                 self._reach(target, cell)
                 continue
             system = systems.load(target.kind)
-            member = Member(target, system, system.find(target.basedir), system.resolve(target))
+            member = Member(target, system, versions.find(target), system.resolve(target))
             self._begin(member, cell)
         if cell.state.cache == "cold":
             self._drop_caches(cell)

@@ -77,6 +77,7 @@ def target_key(target: TargetPlan, groups: Sequence[GroupPlan], settings: DataSe
     facts = {
         "kind": target.kind,
         "basedir": target.basedir,
+        "version": target.version,
         "url": target.url,
         "existing": target.existing,
         "settings": dict(settings(target)),

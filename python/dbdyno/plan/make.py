@@ -380,10 +380,11 @@ def _group(group: spec_types.Group) -> GroupPlan:
 
 
 def _skip(what: str, target: spec_types.Target, reason: str) -> Skipped:
+    system = f"{target.kind} {target.version}" if target.version else target.kind
     return Skipped(
         what=what or f"target {target.name}",
         why=reason,
-        fix=f"install {target.kind}{f' {target.version}' if target.version else ''}, or give `basedir:` of target `{target.name}`"
+        fix=f"install {system}, or give `basedir:` of target `{target.name}`"
         if target.url is None
         else f"look at the URL of target `{target.name}`",
     )

@@ -15,7 +15,7 @@ from dbdyno.spec import workloads
 from dbdyno.spec.arrivals import Schedule, Search, ThinkTime
 from dbdyno.spec.hooks import HooksModel
 from dbdyno.spec.host import checked as checked_host
-from dbdyno.spec.scalars import Duration, Fraction, Pause, Price, Size, Strict, Whole
+from dbdyno.spec.scalars import Duration, Fraction, Pause, Price, Size, Strict, Version, Whole
 from dbdyno.spec.setups import DataSetup
 from dbdyno.spec.there import DataModel, MayModel, NodesModel
 from dbdyno.spec.types import Scalar
@@ -49,6 +49,9 @@ class TargetModel(Strict):
     ) = Field(None, description="isolation of the load's transactions")
     memory: Size | None = Field(None, description="what it may use for caching, such as 1Gi")
     basedir: str | None = Field(None, description="where its programs are")
+    version: Version | None = Field(
+        None, description='which of the versions installed, by its leading numbers: `"11.8"`'
+    )
     protocol: Literal["prepared", "text"] = Field("prepared", description="how statements go")
     tls: str | None = Field(
         None,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
 from dbdyno.spec import units
 
+VERSION_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,9}){0,3}$"
 LENGTH_MAX_S = 30 * 86_400  # the engine's limit too
 
 
@@ -31,6 +33,14 @@ def positive_s(value: object) -> float:
     return seconds
 
 
+def _version(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError('must be text in quotes, such as "11.8": 10.10 is the number 10.1 to YAML')
+    if not re.fullmatch(VERSION_PATTERN, value):
+        raise ValueError('must be the leading numbers of a version, such as "11.8"')
+    return value
+
+
 Size = Annotated[
     int, BeforeValidator(units.size_bytes), _text(units.SIZE_PATTERN, "1Gi", number="integer")
 ]
@@ -47,6 +57,9 @@ Fraction = Annotated[
 ]
 Price = Annotated[
     float, BeforeValidator(units.price_per_month), _text(units.PRICE_PATTERN, "2035.49/month")
+]
+Version = Annotated[
+    str, BeforeValidator(_version), WithJsonSchema({"type": "string", "pattern": VERSION_PATTERN})
 ]
 Whole = Annotated[int, BeforeValidator(units.whole)]
 

@@ -28,6 +28,7 @@ PASSWORD_KEYS = ("password_env", "password_file", "password_command", "defaults_
 KEYS = ("url", "nodes", *PASSWORD_KEYS, "may", "data", "host")
 OURS_ONLY = {
     "basedir": "it names programs to start",
+    "version": "it is of the version that it is",
     "memory": "it would have to be restarted with it",
     "durability": "it keeps its own",
     "transport": "its URL says how it is reached",

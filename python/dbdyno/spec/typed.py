@@ -63,6 +63,7 @@ def _target(name: str, model: TargetModel, root: Node) -> Target:
         isolation=model.isolation,
         memory_bytes=model.memory,
         basedir=model.basedir,
+        version=model.version,
         protocol=model.protocol,
         transport=model.transport,
         options=dict(model.options),

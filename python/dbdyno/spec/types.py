@@ -65,6 +65,7 @@ class Target:
     isolation: str | None = None  # one of ISOLATION
     memory_bytes: int | None = None  # what the system may use for caching
     basedir: str | None = None  # where its binaries are, if not where Debian puts them
+    version: str | None = None  # its leading numbers, `11.8`; None: the first that is found
     protocol: str = "prepared"  # prepared | text
     tls: str = "prefer"  # verify | require | prefer | off | ca:FILE
     transport: str = "tcp"  # tcp | socket

@@ -63,6 +63,9 @@ class System(Protocol):
     def find(self, basedir: str | None) -> Binaries:
         """Finds the programs or raises DynoError with the command that installs them."""
 
+    def installations(self) -> Sequence[str]:
+        """Prefixes, each good for `find`, where other versions than the first found may be."""
+
     def resolve(self, target: TargetPlan) -> Resolved:
         """Maps words and config to settings, or refuses (DynoError) what it cannot honour. Pure."""
 

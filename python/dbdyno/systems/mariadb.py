@@ -17,7 +17,7 @@ from dbdyno.systems import logtail, mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan
 from dbdyno.systems.mysqlserver import USER, Family
-from dbdyno.systems.places import program
+from dbdyno.systems.places import in_prefixes, program
 from dbdyno.systems.process import run_guarded
 
 INSTALL_TIMEOUT_S = 120.0
@@ -47,6 +47,9 @@ class Mariadb:
                 fix="run `make servers`, or `apt-get install mariadb-server`, or set `basedir:`",
             )
         return Binaries(version=mysqlfamily_version(server), paths={"server": server, "init": init})
+
+    def installations(self) -> Sequence[str]:
+        return [str(path / "usr") for path in in_prefixes(self.kind)]
 
     def resolve(self, target: TargetPlan) -> Resolved:
         return mysqlfamily.resolve(target, memory)
@@ -143,7 +146,14 @@ def own_settings(binaries: Binaries) -> dict[str, str]:
     if base == Path("/usr"):
         return {}
     own = {"basedir": str(base)}
-    for name, tail in (("lc_messages_dir", "share/mysql"), ("plugin_dir", "lib/mysql/plugin")):
+    # Debian's folder of messages was renamed in version 11.
+    for name, tail in (
+        ("lc_messages_dir", "share/mysql"),
+        ("lc_messages_dir", "share/mariadb"),
+        ("character_sets_dir", "share/mysql/charsets"),
+        ("character_sets_dir", "share/mariadb/charsets"),
+        ("plugin_dir", "lib/mysql/plugin"),
+    ):
         if (base / tail).is_dir():
             own[name] = str(base / tail)
     return own

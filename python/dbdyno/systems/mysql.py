@@ -16,7 +16,7 @@ from dbdyno.systems import logtail, mysqlfamily, words
 from dbdyno.systems.account import account_for, check_reachable, run_as
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.mysqlserver import USER, Family
-from dbdyno.systems.places import program
+from dbdyno.systems.places import in_prefixes, prefixes, program
 from dbdyno.systems.process import run_guarded
 
 INITIALIZE_TIMEOUT_S = 180.0
@@ -53,6 +53,9 @@ class Mysql:
             cause="`basedir:` is not its prefix" if basedir else "Debian does not package it",
             fix="run `make servers`, or set `basedir:` or DYNO_MYSQL_BASEDIR to its prefix",
         )
+
+    def installations(self) -> Sequence[str]:
+        return [str(path) for path in in_prefixes(self.kind)]
 
     def resolve(self, target: TargetPlan) -> Resolved:
         return mysqlfamily.resolve(target, memory, [NO_BINARY_LOG])
@@ -109,17 +112,11 @@ class Mysql:
 
 
 def default_bases() -> list[Path]:
-    """Prefixes to look at: the environment's, the repository's, the machine's, the user's."""
+    """Prefixes to look at first: the environment's alone, else those of `make servers`."""
     asked = os.environ.get("DYNO_MYSQL_BASEDIR")
     if asked:
         return [Path(asked)]
-    roots = [
-        *([Path(os.environ["DYNO_PREFIX"])] if os.environ.get("DYNO_PREFIX") else []),
-        Path(__file__).resolve().parents[3] / ".prefix",  # a checkout, installed editable
-        Path("/var/lib/dbdyno/prefix"),
-        Path.home() / ".cache/dbdyno/prefix",
-    ]
-    return [root / "mysql" for root in roots]
+    return [root / "mysql" for root in prefixes()]
 
 
 def _version(server: Path) -> str:

@@ -26,6 +26,9 @@ class Null:
     def find(self, basedir: str | None) -> Binaries:
         return Binaries(version=f"null {__version__}", paths={})
 
+    def installations(self) -> Sequence[str]:
+        return ()
+
     def resolve(self, target: TargetPlan) -> Resolved:
         words.check_words(target)
         if target.config:

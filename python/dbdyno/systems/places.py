@@ -27,6 +27,24 @@ def program(name: str, directories: Iterable[Path]) -> Path | None:
     return Path(found) if found else None
 
 
+def prefixes() -> list[Path]:
+    """Where `make servers` may have put servers: the environment's folder, the checkout's, the
+    machine's, the user's."""
+    asked = os.environ.get("DYNO_PREFIX")
+    return [
+        *([Path(asked)] if asked else []),
+        Path(__file__).resolve().parents[3] / ".prefix",  # a checkout, installed editable
+        Path("/var/lib/dbdyno/prefix"),
+        Path.home() / ".cache/dbdyno/prefix",
+    ]
+
+
+def in_prefixes(kind: str) -> list[Path]:
+    """Folders KIND and KIND-VERSION of all prefixes, as far as there are any."""
+    names = (f"{kind}", f"{kind}-*")
+    return [path for root in prefixes() for name in names for path in sorted(root.glob(name))]
+
+
 def socket_directory(account: Account) -> Path:
     """A short path, not there yet, for a private directory that holds sockets, pid files and what
     is needed at start-up. A guardian makes it, so that it is never left behind."""

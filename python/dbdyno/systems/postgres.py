@@ -27,7 +27,7 @@ from dbdyno.systems.account import (
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.logtail import LogTail
-from dbdyno.systems.places import LOOPBACK, program, socket_directory
+from dbdyno.systems.places import LOOPBACK, in_prefixes, program, socket_directory
 from dbdyno.systems.postgresserver import USER, PostgresServer
 from dbdyno.systems.process import Guarded, run_guarded
 
@@ -86,8 +86,7 @@ class Postgres:
         if basedir:
             places = [Path(basedir) / "bin", Path(basedir)]
         else:
-            versions = [p for p in DEBIAN.glob("*") if p.name.isdigit()] if DEBIAN.is_dir() else []
-            places = [p / "bin" for p in sorted(versions, key=lambda p: int(p.name), reverse=True)]
+            places = [path / "bin" for path in _of_debian()]
         server, init = program("postgres", places), program("initdb", places)
         if basedir and server and Path(basedir) not in server.parents:
             server = None
@@ -106,6 +105,10 @@ class Postgres:
                 fix="run `make servers`, or set `basedir:`",
             )
         return Binaries(f"PostgreSQL {found[1]}", {"server": server, "init": init})
+
+    def installations(self) -> Sequence[str]:
+        private = [major for path in in_prefixes(self.kind) for major in _of_debian(path)]
+        return [str(path) for path in (*_of_debian(), *private)]
 
     def resolve(self, target: TargetPlan) -> Resolved:
         words.check_words(target)
@@ -220,6 +223,12 @@ class Postgres:
             return _launch(binaries, directory, resolved, cpus, account, port)
 
         return starting.start(launch, resolved, asked)
+
+
+def _of_debian(root: Path = Path("/")) -> list[Path]:
+    """Debian's folder of each major version, the newest first."""
+    found = [p for p in (root / DEBIAN.relative_to("/")).glob("*") if p.name.isdigit()]
+    return sorted(found, key=lambda path: int(path.name), reverse=True)
 
 
 def _check_template(template: Path, version: str) -> None:

@@ -55,6 +55,9 @@ class Sqlite:
         # The load goes through the engine's own copy, not through Python's.
         return Binaries(version=installed.library(self.driver), paths={})
 
+    def installations(self) -> Sequence[str]:
+        return ()
+
     def resolve(self, target: TargetPlan) -> Resolved:
         words.check_words(target)
         if target.transport == "socket":

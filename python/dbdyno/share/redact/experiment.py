@@ -17,6 +17,7 @@ from ruamel.yaml.error import YAMLError
 from dbdyno.share.redact import vocabulary
 from dbdyno.share.redact.claims import claim
 from dbdyno.share.redact.texts import LEFT_OUT, Texts
+from dbdyno.spec.scalars import VERSION_PATTERN
 
 _SQL = frozenset({"sql", "steps", "session", "after", "session_sql", "init"})
 _PATHS = frozenset({"dump", "template", "basedir", "password_file", "file", "defaults_file"})
@@ -113,6 +114,8 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
         return texts.path(text)
     if last in _SCHEMAS:
         return texts.name("schema", text)
+    if last == "version" and re.fullmatch(VERSION_PATTERN, text):
+        return text
     if last in _PROSE:
         return texts.prose(text)
     if last in _CLAIMS:

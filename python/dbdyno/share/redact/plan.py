@@ -72,6 +72,7 @@ RULES: Mapping[str, Rule] = {
     "Target.durability": _keep,
     "Target.isolation": _keep,
     "Target.basedir": Texts.path,
+    "Target.version": _keep,
     "Target.protocol": _keep,
     "Target.tls": Texts.prose,
     "Target.transport": _keep,
