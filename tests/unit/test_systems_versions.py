@@ -74,7 +74,7 @@ def test_the_first_that_matches_is_taken(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_basedir_and_a_version_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find(TWO, monkeypatch, version="11", basedir="/c") == "11.8.2-MariaDB"
-    with pytest.raises(DynoError, match="no mariadb 10.11 found under /c: there is 11.8.2"):
+    with pytest.raises(DynoError, match=r"no mariadb 10\.11 found under /c: there is 11\.8\.2"):
         find(TWO, monkeypatch, version="10.11", basedir="/c")
     with pytest.raises(DynoError, match="nothing in /a"):
         find(TWO, monkeypatch, version="10.11", basedir="/a")
