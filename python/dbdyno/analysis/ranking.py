@@ -2,7 +2,8 @@
 
 One list for the combination of other levels that the answer leads with, and what becomes of it at
 the others. Two neighbours stand with a comma between them where the 95 % interval of their ratio
-within blocks excludes 1, else with `≈`: a list alone would make a ranking out of noise.
+within blocks excludes 1, `≈` where it does not and `?` where there is no interval: a list alone
+would make a ranking out of noise.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from dbdyno.analysis import describe
 from dbdyno.analysis.lead import Lead, clear
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.ratios import pairs, plain_ratio
+from dbdyno.analysis.types import Ratio
 from dbdyno.plan.types import Cell, Factor
 from dbdyno.spec import metrics as names
 
 LEVELS_MIN = 3  # two levels are a ratio, which the first sentence has said
+ALIKE, UNJUDGED = "≈", "?"
+MARKS = {ALIKE: "cannot be told apart", UNJUDGED: "not judged, there is no interval"}
 LISTS_MAX = 2  # combinations whose order is spelt out
 
 
@@ -31,16 +35,16 @@ def ranking(measured: Measured, lead: Lead) -> str:
     if own not in tables:
         return ""
     order = [own, *(key for key in tables if key != own)]
-    unclear = False
     said = []
     for key in order[:LISTS_MAX]:
         text = _listed(measured, lead.metric, factor, tables[key])
-        unclear = unclear or "≈" in text
         at = describe.levels(measured.plan, dict(key))
         said.append(f"at {at}, {text}" if at else text)
-    note = " (≈: cannot be told apart)" if unclear else ""
+    spelt = "; ".join(said)
+    notes = [f"{mark}: {meaning}" for mark, meaning in MARKS.items() if f" {mark} " in spelt]
+    note = f" ({'; '.join(notes)})" if notes else ""
     rest = _rest(factor, tables, order)
-    return f"From best to worst: {'; '.join(said)}{note}{rest}."
+    return f"From best to worst: {spelt}{note}{rest}."
 
 
 def _ranked(measured: Measured, lead: Lead) -> Factor | None:
@@ -79,10 +83,17 @@ def _listed(measured: Measured, metric: str, factor: Factor, rows: list[Row]) ->
     for mean, cell in rows:
         if before is not None:
             ratio = plain_ratio(pairs(measured, (before.index, metric), (cell.index, metric)))
-            text += ", " if ratio is not None and clear(ratio) else " ≈ "
+            text += _between(ratio)
         text += f"{cell.levels[factor.name]} ({describe.number(mean)})"
         before = cell
     return text
+
+
+def _between(ratio: Ratio | None) -> str:
+    """What stands between two neighbours."""
+    if ratio is None or ratio.ci_low is None or ratio.ci_high is None:
+        return f" {UNJUDGED} "
+    return ", " if clear(ratio) else f" {ALIKE} "
 
 
 def _rest(
