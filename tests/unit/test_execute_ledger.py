@@ -94,6 +94,15 @@ def test_a_kill_between_writing_down_and_setting_is_undone(tmp_path: Path) -> No
     assert put_back(server, ledger) == [] and server.settings == {"a": 1}
 
 
+def test_a_kill_between_writing_down_and_setting_again_is_undone(tmp_path: Path) -> None:
+    server, ledger, said = Fake(a=3), Ledger(tmp_path, "r"), list[str]()
+    ledger.will_set(URL, "a", 1)
+    ledger.has_set(URL, "a", 2)
+    ledger.will_set(URL, "a", 2)  # for another combination; it was set to 3, and then the kill
+    assert put_back(server, Ledger(tmp_path, "r"), said) == [] and not said
+    assert server.settings == {"a": 1}
+
+
 def test_what_cannot_be_put_back_stays_written_down_and_stops_nothing_else(tmp_path: Path) -> None:
     server, ledger = Fake(a=2, b=2, c={"value": "2"}), Ledger(tmp_path, "r")
     server.deny = {"a"}

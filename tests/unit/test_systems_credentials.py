@@ -65,7 +65,11 @@ def test_a_command_of_which_the_first_line_counts(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert login(command=f"echo '{SECRET}'; echo more").password == SECRET
-    for command, message in (("exit 3", "status 3"), ("true", "printed nothing")):
+    for command, message in (
+        ("exit 3", "status 3"),
+        ("true", "printed nothing"),
+        ("yes", "prints without end"),
+    ):
         with pytest.raises(DynoError, match=message):
             login(command=command)
     monkeypatch.setattr(credentials, "COMMAND_TIMEOUT_S", 0.2)

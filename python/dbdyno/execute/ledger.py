@@ -55,8 +55,9 @@ class Ledger:
         return list(self._servers.get(url, {}).get("schemas", []))
 
     def will_set(self, url: str, name: str, old: Any) -> None:
-        """Before a setting is changed for the first time."""
-        self._entry(url)["settings"].setdefault(name, {"old": old})
+        """Before a setting is changed. What an earlier change made of it no longer tells ours from
+        somebody else's; the first old value stays."""
+        self._entry(url)["settings"].setdefault(name, {"old": old}).pop("new", None)
         self._write()
 
     def has_set(self, url: str, name: str, new: Any) -> None:

@@ -177,6 +177,7 @@ class Remotes:
                 cause="a privilege was revoked, or the server has changed",
                 fix=f"put it back by hand; {FILE} in the run directory lists old values",
             )
+        changed = []
         for name, value in resolved.settings.items():
             if not again and _in_force(server, name, value):
                 continue
@@ -189,9 +190,12 @@ class Remotes:
                 if first and server.current_setting(name) == before:  # refused: nothing to undo
                     self._ledger.is_restored(url, name)
                 raise
-            self._ledger.has_set(url, name, server.current_setting(name))
+            changed.append(name)
         if resolved.settings:
             self._wait_for(server, dict(resolved.settings))
+        # Only now: a buffer pool that is still being resized tells neither its old size nor ours.
+        for name in changed:
+            self._ledger.has_set(url, name, server.current_setting(name))
 
     def _wait_for(self, server: RemoteServer, settings: dict[str, str]) -> None:
         deadline = time.monotonic() + SETTING_TIMEOUT_S

@@ -84,7 +84,8 @@ class _Search:
 
     def _bracket(self) -> None:
         rate = _rounded(self.find.start_per_s)
-        least = max(self.floor_per_s, rate / 2**HALVINGS_MAX)
+        # Rounding may have brought the start itself below the floor.
+        least = min(rate, max(self.floor_per_s, rate / 2**HALVINGS_MAX))
         while self._room() and least <= rate <= RATE_MAX_PER_S:
             passed = self._try(rate)
             if self.passed and self.failed:

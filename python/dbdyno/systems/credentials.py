@@ -13,10 +13,12 @@ import functools
 import getpass
 import os
 import re
+import selectors
 import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -151,19 +153,7 @@ def _from_command(command: str) -> tuple[str, str]:
         stdout=subprocess.PIPE,
         process_group=0,  # whatever it has started ends with it
     )
-    try:
-        output, _ = process.communicate(timeout=COMMAND_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise DynoError(
-            f"`password_command` did not end within {COMMAND_TIMEOUT_S:.0f} s",
-            cause="it waits for something, such as an answer or a network",
-            fix="run it by hand",
-        ) from None
-    finally:
-        if process.stdout is not None:
-            process.stdout.close()
+    output = _said(process)
     if process.returncode != 0:
         raise DynoError(
             f"`password_command` ended with status {process.returncode}",
@@ -176,6 +166,40 @@ def _from_command(command: str) -> tuple[str, str]:
             "`password_command` printed nothing in its first line", fix="run it by hand"
         )
     return _plausible(lines[0], "password_command")
+
+
+def _said(process: subprocess.Popen[bytes]) -> bytes:
+    """What it prints until its end. Killed with all it has started if that takes too long, is far
+    too much, or the user wants to stop."""
+    assert process.stdout is not None
+    said, deadline = b"", time.monotonic() + COMMAND_TIMEOUT_S
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while selector.select(max(0.0, deadline - time.monotonic())):
+                part = os.read(process.stdout.fileno(), 1 << 16)
+                if not part:
+                    process.wait(max(0.0, deadline - time.monotonic()))
+                    return said
+                said += part
+                if len(said) > FILE_BYTES_MAX:
+                    raise DynoError(
+                        "`password_command` prints without end",
+                        cause="it is not a command that prints a password",
+                        fix="run it by hand",
+                    )
+        raise subprocess.TimeoutExpired("password_command", COMMAND_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise DynoError(
+            f"`password_command` did not end within {COMMAND_TIMEOUT_S:.0f} s",
+            cause="it waits for something, such as an answer or a network",
+            fix="run it by hand",
+        ) from None
+    finally:
+        process.stdout.close()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _plausible(password: str, source: str) -> tuple[str, str]:

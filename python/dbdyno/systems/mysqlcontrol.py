@@ -134,7 +134,7 @@ class MysqlControl:
         with closing(self._connect(database, SETTLE_TIMEOUT_S)) as connection:
             for (table,) in tables:
                 with connection.cursor() as cursor:
-                    cursor.execute(f"ANALYZE TABLE {identifier(str(table))}")
+                    cursor.execute(f"ANALYZE TABLE {quoted_name(str(table))}")
 
     @answered(ERRORS)
     def settings(self) -> dict[str, str]:
@@ -241,6 +241,11 @@ def identifier(name: str) -> str:
             f"{name!r} cannot be a schema's name", fix="use letters, digits and underscores"
         )
     return f"`{name}`"
+
+
+def quoted_name(name: str) -> str:
+    """A name of the user's, which may hold anything."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def text(value: Any) -> str:

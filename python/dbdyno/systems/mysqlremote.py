@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login
 from dbdyno.systems.encryption import context, default_authorities, engine_tls
 from dbdyno.systems.lost import answered
-from dbdyno.systems.mysqlcontrol import ERRORS, MysqlControl, identifier
+from dbdyno.systems.mysqlcontrol import ERRORS, MysqlControl, identifier, quoted_name
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
-from dbdyno.systems.starting import CONTROL_TIMEOUT_S
+from dbdyno.systems.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
 
 PORT = 3306
 _REFUSED = (1045, 1698, 1251, 2059)  # wrong password, wrong plug-in
@@ -192,7 +193,9 @@ class MysqlRemote(MysqlControl):
         found = self.marked().get(schema)
         if found is None or found.run != run:
             raise _not_ours(self.kind, schema)
-        self.rows(f"DROP DATABASE {identifier(schema)}")
+        # Large tables take their time, more than the control connection is given.
+        with closing(self._connect(None, SETTLE_TIMEOUT_S)) as connection:
+            connection.query(f"DROP DATABASE {identifier(schema)}")
 
     @answered(ERRORS)
     def put_token(self, schema: str, token: str) -> None:
@@ -234,7 +237,7 @@ class MysqlRemote(MysqlControl):
     # ---- data that is there
 
     def highest_id(self, schema: str, table: str) -> int:
-        name = f"{_quoted(schema)}.{_quoted(table)}"
+        name = f"{quoted_name(schema)}.{quoted_name(table)}"
         try:
             self.rows(f"SELECT id, k, c, pad FROM {name} LIMIT 0")
             highest = self.rows(f"SELECT MAX(id) FROM {name}")[0][0]
@@ -305,10 +308,6 @@ def quoted(value: str) -> str:
 
 def _plain(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _encryption(word: str) -> dict[str, Any]:
