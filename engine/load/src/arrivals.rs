@@ -1,7 +1,7 @@
 //! When the arrivals of an open loop fall due: a pure function of (seed, group, arrival number).
 //!
 //! Uniform arrivals have whole positions (see [`Schedule`]), the first of the measured phase exactly
-//! at its start. Poisson arrivals come in blocks of [`BLOCK`]: a block's length is drawn from the
+//! at its start. Poisson arrivals come in blocks of 256: a block's length is drawn from the
 //! Erlang distribution, the places inside it are those of independent exponential gaps scaled to
 //! that length. Length and proportions of such gaps are independent (Lukacs, "A characterization of
 //! the gamma distribution", 1955), so this *is* a Poisson process; and whole blocks can be passed by
@@ -186,7 +186,7 @@ impl Stream {
 
     /// Passes all arrivals that fall due before `until_ns` and counts each into `ages` with its age
     /// at `now_ns`. A block whose ages share a bucket is counted whole, with the mean of its first
-    /// and last age: at most [`BLOCK`] arrivals a bucket are looked at one by one. Returns when the
+    /// and last age: at most 256 arrivals a bucket are looked at one by one. Returns when the
     /// last one fell due.
     pub fn pass_into(&mut self, until_ns: i64, now_ns: i64, ages: &mut Histogram) -> Option<i64> {
         let mut last_ns = None;

@@ -54,7 +54,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
                 books.recorder.lost.sub(1);
                 self.tell_outage(start_ns, Some(up_ns), cause);
             }
-            let step = session.begin(up_ns, &self.lane.shape);
+            let step = session.begin(up_ns, books, &self.lane.shape);
             if let Err(error) = self.work(&mut *connection, &mut session, step, books) {
                 let now_ns = self.clock.now_ns();
                 session.lost(now_ns, &error.to_string(), books, &self.lane.shape);
@@ -160,7 +160,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     let until_ns =
                         if let Step::Wait(until_ns) = step { until_ns } else { u64::MAX };
                     if self.waits_in_vain(until_ns, session) {
-                        session.reconsider(self.clock.now_ns(), shape)
+                        session.reconsider(self.clock.now_ns(), books, shape)
                     } else if self.control.is_stopped() {
                         return Ok(());
                     } else {

@@ -1,7 +1,7 @@
 //! Whether a plan can be carried out, before anything is opened.
 
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Arrivals, Group, Job, Plan, SCHEMA_VERSION, Think};
+use dyno_core::plan::{Arrivals, Group, Job, Plan, SCHEMA_VERSION, Think, ThinkPer};
 use std::collections::BTreeSet;
 
 /// Groups in a plan.
@@ -142,7 +142,7 @@ fn check_arrivals(name: &str, arrivals: &Arrivals) -> Result<()> {
 }
 
 fn check_think(name: &str, think: &Think, is_open: bool) -> Result<()> {
-    if is_open {
+    if is_open && think.per == ThinkPer::Transaction {
         let what = format!("groups.{name} has both arrivals and think");
         return refuse(what, "an open loop is paced by its arrivals: leave think out");
     }

@@ -2,7 +2,8 @@
 //! no clock. Workers tell it what happened and when, and carry out the [`Step`] it answers.
 //!
 //! Counting rules: only committed transactions enter throughput and latency, from the first
-//! attempt's start to the answer to the last operation. A failed attempt is counted under its code.
+//! attempt's start to the answer to the last operation; pauses before operations are part of it, and
+//! of no operation's own time. A failed attempt is counted under its code.
 //! In an open loop a transaction also has a response time, from the moment it was due.
 
 use crate::expect;
@@ -31,7 +32,7 @@ pub struct Shape<'a> {
     pub group: usize,
     /// Open loop: where transactions come from; none: as fast as answers come.
     pub intake: Option<&'a Intake>,
-    /// Closed loop: the pause after each transaction.
+    /// Its pauses.
     pub think: Option<Think>,
     /// Oldest age of a transaction.
     pub deadline_ns: u64,
@@ -83,6 +84,8 @@ enum State {
     Pacing,
     /// Pausing before the next transaction.
     Thinking,
+    /// Pausing before an operation, within a transaction.
+    Preparing,
     /// All arrivals are taken.
     Resting,
     /// An operation is at the server.
@@ -101,6 +104,10 @@ pub struct Session {
     op: u32,
     /// Transactions composed so far: the number of the next one.
     composed: u64,
+    /// Which draws the transaction under way was composed from: of this session, with this number.
+    drawn: (u32, u64),
+    /// Whether the attempt's clock runs.
+    has_begun: bool,
     /// The arrival under way or waited for.
     arrival: Option<Arrival>,
     /// Whether the session was free when the arrival fell due.
@@ -125,6 +132,8 @@ impl Session {
             attempt: 0,
             op: 0,
             composed: 0,
+            drawn: (0, 0),
+            has_begun: false,
             arrival: None,
             was_awaited: false,
             wake_ns: 0,
@@ -157,31 +166,33 @@ impl Session {
     pub fn under_way_since_ns(&self) -> Option<u64> {
         match self.state {
             State::Idle | State::Pacing | State::Thinking | State::Resting => None,
-            State::InFlight | State::BackingOff => Some(self.first_ns),
+            State::InFlight | State::BackingOff | State::Preparing => Some(self.first_ns),
             // The transaction is over when it will not be tried again; its ROLLBACK counts anew.
             State::RollingBack { again } => Some(if again { self.first_ns } else { self.op_ns }),
         }
     }
 
     /// The load begins with the session connected, or it is connected again.
-    pub fn begin(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+    pub fn begin(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         match shape.intake {
-            Some(intake) => self.next_arrival(now_ns, intake, shape),
-            None => self.compose_next(shape),
+            Some(intake) => self.next_arrival(now_ns, intake, books, shape),
+            None => self.compose_next(now_ns, books, shape),
         }
     }
 
     /// A transaction has ended: the next one, now or later.
     #[inline]
-    fn next(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+    fn next(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         if let Some(intake) = shape.intake {
-            return self.next_arrival(now_ns, intake, shape);
+            return self.next_arrival(now_ns, intake, books, shape);
         }
-        if let Some(think) = &shape.think {
+        if let Some(think) = &shape.think
+            && let Some(pause_ns) = think.before_transaction_ns(self.id(shape), self.composed)
+        {
             self.state = State::Thinking;
-            return self.wait(now_ns + think.pause_ns(self.id(shape), self.composed));
+            return self.wait(now_ns + pause_ns);
         }
-        self.compose_next(shape)
+        self.compose_next(now_ns, books, shape)
     }
 
     /// The session among those of all groups: each group draws its own numbers, also from the same
@@ -191,11 +202,11 @@ impl Session {
     }
 
     #[inline]
-    fn compose_next(&mut self, shape: &Shape<'_>) -> Step {
+    fn compose_next(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         let index = self.composed;
         self.composed += 1;
         self.compose(self.id(shape), index, shape);
-        self.begin_attempt()
+        self.begin_attempt(now_ns, books, shape)
     }
 
     #[inline]
@@ -204,18 +215,25 @@ impl Session {
         shape.workload.fill(session, index, &mut self.transaction);
         assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
         self.attempt = 0;
+        self.drawn = (session, index);
     }
 
-    fn next_arrival(&mut self, now_ns: u64, intake: &Intake, shape: &Shape<'_>) -> Step {
+    fn next_arrival(
+        &mut self,
+        now_ns: u64,
+        intake: &Intake,
+        books: Books<'_>,
+        shape: &Shape<'_>,
+    ) -> Step {
         let Some(arrival) = intake.claim() else {
             self.state = State::Resting;
             return Step::Rest;
         };
-        self.take(now_ns, arrival, shape)
+        self.take(now_ns, arrival, books, shape)
     }
 
     /// The arrival is this session's. What it sends depends on the arrival, not on the session.
-    fn take(&mut self, now_ns: u64, arrival: Arrival, shape: &Shape<'_>) -> Step {
+    fn take(&mut self, now_ns: u64, arrival: Arrival, books: Books<'_>, shape: &Shape<'_>) -> Step {
         self.compose((shape.group as u32) << 24, arrival.number, shape);
         self.arrival = Some(arrival);
         self.was_awaited = arrival.due_ns > now_ns;
@@ -223,7 +241,7 @@ impl Session {
             self.state = State::Pacing;
             return self.wait(arrival.due_ns);
         }
-        self.begin_attempt()
+        self.begin_attempt(now_ns, books, shape)
     }
 
     fn wait(&mut self, until_ns: u64) -> Step {
@@ -235,8 +253,11 @@ impl Session {
     /// one ([`reconsider`](Self::reconsider)): the later wake-up then finds nothing to do.
     #[inline]
     pub fn is_due(&self, now_ns: u64) -> bool {
-        matches!(self.state, State::Pacing | State::Thinking | State::BackingOff)
-            && self.wake_ns <= now_ns
+        let waits = matches!(
+            self.state,
+            State::Pacing | State::Thinking | State::Preparing | State::BackingOff
+        );
+        waits && self.wake_ns <= now_ns
     }
 
     /// Number of the arrival that it waits for; `u64::MAX` when it rests. None: it does not wait for
@@ -250,10 +271,10 @@ impl Session {
     }
 
     /// An earlier arrival than the one it [`awaits`](Self::awaits) was given back: takes that one.
-    pub fn reconsider(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+    pub fn reconsider(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         match (shape.intake, self.arrival.take()) {
-            (Some(intake), Some(held)) => self.take(now_ns, intake.exchange(held), shape),
-            (Some(intake), None) => self.next_arrival(now_ns, intake, shape),
+            (Some(intake), Some(held)) => self.take(now_ns, intake.exchange(held), books, shape),
+            (Some(intake), None) => self.next_arrival(now_ns, intake, books, shape),
             (None, _) => unreachable!("a closed loop waits for no arrival"),
         }
     }
@@ -266,10 +287,24 @@ impl Session {
     }
 
     #[inline]
-    fn begin_attempt(&mut self) -> Step {
+    fn begin_attempt(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         self.op = 0;
         self.rows = 0;
+        self.has_begun = false;
         self.answered_ns.clear();
+        self.operate(now_ns, books, shape)
+    }
+
+    /// The next operation: now, or after the pause that comes before it.
+    #[inline]
+    fn operate(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
+        let (session, index) = self.drawn;
+        let pause = |think: &Think| think.before_operation_ns(session, index, self.op);
+        if let Some(pause_ns) = shape.think.as_ref().and_then(pause) {
+            self.start_clock(now_ns, &books.recorder.open);
+            self.state = State::Preparing;
+            return self.wait_in_transaction(now_ns, pause_ns, shape);
+        }
         self.state = State::InFlight;
         Step::Send
     }
@@ -278,13 +313,23 @@ impl Session {
     #[inline]
     pub fn sent(&mut self, now_ns: u64, open: &OpenRecorder) {
         self.op_ns = now_ns;
-        if self.op == 0 && self.state == State::InFlight {
-            self.attempt_ns = now_ns;
-            if self.attempt == 0 {
-                self.first_ns = now_ns;
-                if let Some(arrival) = self.arrival {
-                    open.begin(arrival, now_ns, self.was_awaited);
-                }
+        if self.state == State::InFlight {
+            self.start_clock(now_ns, open);
+        }
+    }
+
+    /// The attempt begins now, unless it has begun: with the first byte, or with a pause before it.
+    #[inline]
+    fn start_clock(&mut self, now_ns: u64, open: &OpenRecorder) {
+        if self.has_begun {
+            return;
+        }
+        self.has_begun = true;
+        self.attempt_ns = now_ns;
+        if self.attempt == 0 {
+            self.first_ns = now_ns;
+            if let Some(arrival) = self.arrival {
+                open.begin(arrival, now_ns, self.was_awaited);
             }
         }
     }
@@ -292,15 +337,24 @@ impl Session {
     /// The time that [`Step::Wait`] named has come.
     pub fn woken(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         match self.state {
-            State::Pacing => self.begin_attempt(),
-            State::Thinking => self.compose_next(shape),
-            State::BackingOff if now_ns >= self.first_ns + shape.deadline_ns => {
+            State::Pacing => self.begin_attempt(now_ns, books, shape),
+            State::Thinking => self.compose_next(now_ns, books, shape),
+            State::BackingOff | State::Preparing if now_ns >= self.first_ns + shape.deadline_ns => {
+                let is_open = self.state == State::Preparing && self.op > 0;
                 self.give_up_late(now_ns, books);
-                self.next(now_ns, shape)
+                if is_open && self.has_begin(shape) {
+                    self.state = State::RollingBack { again: false };
+                    return Step::Rollback;
+                }
+                self.next(now_ns, books, shape)
+            }
+            State::Preparing => {
+                self.state = State::InFlight;
+                Step::Send
             }
             State::BackingOff => {
                 books.recorder.retries.add(1);
-                self.begin_attempt()
+                self.begin_attempt(now_ns, books, shape)
             }
             State::Idle | State::Resting | State::InFlight | State::RollingBack { .. } => {
                 unreachable!("woken without having asked for it")
@@ -333,7 +387,7 @@ impl Session {
         self.answered_ns.push(now_ns.saturating_sub(self.op_ns));
         self.op += 1;
         if (self.op as usize) < operations {
-            return Step::Send;
+            return self.operate(now_ns, books, shape);
         }
         for (op, &service_ns) in self.transaction.ops.iter().zip(&self.answered_ns) {
             let class = shape.class_of[usize::from(op.statement)];
@@ -344,7 +398,7 @@ impl Session {
         if let Some(arrival) = self.arrival.take() {
             books.recorder.open.commit(arrival, now_ns);
         }
-        self.next(now_ns, shape)
+        self.next(now_ns, books, shape)
     }
 
     fn statement<'a>(&self, shape: &Shape<'a>) -> &'a Statement {
@@ -366,7 +420,7 @@ impl Session {
             self.state = State::Idle;
             return Step::Reconnect(format!("ROLLBACK refused: {} {}", error.code, error.message));
         }
-        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, shape) }
+        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, books, shape) }
     }
 
     /// The server refused an operation: this attempt failed.
@@ -390,7 +444,7 @@ impl Session {
             self.state = State::RollingBack { again };
             return Step::Rollback;
         }
-        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, shape) }
+        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, books, shape) }
     }
 
     fn has_begin(&self, shape: &Shape<'_>) -> bool {
@@ -409,9 +463,14 @@ impl Session {
         let mut rng = Rng::for_transaction(shape.seed ^ JITTER, self.id(shape), index);
         let jitter_ns = rng.below(full_ns / 2);
         self.state = State::BackingOff;
-        // Never sleeps past the deadline: it is noticed when it comes.
+        self.wait_in_transaction(now_ns, full_ns - jitter_ns, shape)
+    }
+
+    /// Never sleeps past the deadline: it is noticed when it comes.
+    #[inline]
+    fn wait_in_transaction(&mut self, now_ns: u64, length_ns: u64, shape: &Shape<'_>) -> Step {
         let deadline_ns = self.first_ns + shape.deadline_ns;
-        self.wait((now_ns + full_ns - jitter_ns).min(deadline_ns.max(now_ns)))
+        self.wait((now_ns + length_ns).min(deadline_ns.max(now_ns)))
     }
 
     /// Whether the transaction's deadline has passed while the server owes an answer: the worker
@@ -452,7 +511,10 @@ impl Session {
     pub fn lost(&mut self, now_ns: u64, cause: &str, books: Books<'_>, shape: &Shape<'_>) {
         if matches!(
             self.state,
-            State::InFlight | State::BackingOff | State::RollingBack { again: true }
+            State::InFlight
+                | State::Preparing
+                | State::BackingOff
+                | State::RollingBack { again: true }
         ) {
             let age_ns = now_ns.saturating_sub(self.attempt_ns);
             self.count_failure(now_ns, CODE_LOST, cause, age_ns, books);

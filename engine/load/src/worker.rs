@@ -126,7 +126,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// It has a CPU to itself, and may use the moments before an arrival is due up: up to [`SPIN_NS`]
+    /// It has a CPU to itself, and may use the moments before an arrival is due up: up to 50 us
     /// each, which do not count as busy. Without open loops nothing changes.
     #[must_use]
     pub fn spins(mut self, has_own_cpu: bool) -> Self {
@@ -170,9 +170,10 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             return;
         }
         let now_ns = self.clock.now_ns();
+        let books = self.books(self.seats[index as usize].group);
         let seat = &mut self.seats[index as usize];
         seat.has_begun = true;
-        let step = seat.session.begin(now_ns, &self.lanes[seat.group].shape);
+        let step = seat.session.begin(now_ns, books, &self.lanes[seat.group].shape);
         self.perform(index, step);
     }
 
@@ -196,7 +197,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 && intake.has_before(held)
             {
                 let now_ns = self.clock.now_ns();
-                let step = self.seats[index as usize].session.reconsider(now_ns, shape);
+                let books = self.books(group);
+                let step = self.seats[index as usize].session.reconsider(now_ns, books, shape);
                 self.perform(index, step);
             }
         }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::session::BACKOFF_MAX_NS;
-use dyno_core::plan::ThinkDistribution;
+use dyno_core::histogram::{bucket_of, range_of};
+use dyno_core::plan::{ThinkDistribution, ThinkPer};
 use dyno_core::workload::Expect;
 
 #[test]
@@ -135,9 +136,13 @@ fn the_same_seed_repeats_every_moment() {
     assert_eq!(run(), run());
 }
 
+fn pause(mean_s: f64, per: ThinkPer) -> ThinkPlan {
+    ThinkPlan { mean_s, distribution: ThinkDistribution::Constant, per }
+}
+
 #[test]
 fn a_session_thinks_after_each_transaction() {
-    let think = ThinkPlan { mean_s: 0.005, distribution: ThinkDistribution::Constant };
+    let think = pause(0.005, ThinkPer::Transaction);
     let setup = Setup { think: Some(think), ..Setup::default() };
     // The third one fails: it is thought about as well.
     let outcome = simulate(&setup, &One, |call| {
@@ -152,7 +157,7 @@ fn a_session_thinks_after_each_transaction() {
 
 #[test]
 fn a_session_that_thinks_and_loses_its_connection_goes_on_with_the_next_transaction() {
-    let think = ThinkPlan { mean_s: 0.09, distribution: ThinkDistribution::Constant };
+    let think = pause(0.09, ThinkPer::Transaction);
     let setup = Setup { think: Some(think), lost: Some((50 * MS, 0..1)), ..Setup::default() };
     let outcome = simulate(&setup, &One, |_| (10 * MS, None));
     assert_eq!(outcome.group().failed.get(), 0);
@@ -160,6 +165,61 @@ fn a_session_that_thinks_and_loses_its_connection_goes_on_with_the_next_transact
     assert!(indexes.iter().enumerate().all(|(n, &index)| *index == Value::Int(n as i64)));
     let second_ns = outcome.log[1].at_ns as u64;
     assert!((50 * MS..=60 * MS).contains(&second_ns), "{second_ns}");
+}
+
+#[test]
+fn a_slow_client_pauses_before_each_operation_within_its_transaction() {
+    let setup = Setup { think: Some(pause(0.005, ThinkPer::Operation)), ..Setup::default() };
+    let outcome = simulate(&setup, &Three, |_| (10 * MS, None));
+    // The first pause begins with the load: 5 ms, then 10 ms at the server, and so on.
+    let sent = outcome.sent();
+    assert_eq!(sent.len(), 67);
+    let expected = |n: u64| ((5 + 15 * n) * MS, (n % 3) as u16);
+    assert!(sent.iter().enumerate().all(|(n, &request)| request == expected(n as u64)));
+    // 45 ms a transaction; its statements take what the server takes.
+    assert_eq!(outcome.group().committed(), 22);
+    assert_eq!(outcome.latency().mean_ns(), 45.0 * MS as f64);
+    let mut write = Histogram::default();
+    outcome.group().classes[1].add_to(&mut write);
+    assert_eq!((write.count(), write.mean_ns()), (22, 10.0 * MS as f64));
+}
+
+#[test]
+fn an_attempt_that_is_repeated_pauses_again() {
+    let setup = Setup { think: Some(pause(0.005, ThinkPer::Operation)), ..Setup::default() };
+    let outcome = simulate(&setup, &Three, |call| {
+        (MS, if call.number == 1 { refusal("1213", true, true) } else { None })
+    });
+    assert_eq!(outcome.group().retries.get(), 1);
+    // BEGIN at 5 ms and the write at 11 ms; it fails at 12 ms, backs off at most 1 ms, pauses.
+    let sent: Vec<u64> = outcome.sent().iter().map(|request| request.0).collect();
+    assert_eq!(sent[..2], [5 * MS, 11 * MS]);
+    assert!((17 * MS..18 * MS).contains(&(sent[2] - MS / 2)), "{}", sent[2]);
+    // The first attempt's clock has run since 0 ms, and BEGIN leaves at `sent[2]`.
+    assert_eq!(outcome.latency().max_ns(), range_of(bucket_of(sent[2] + 13 * MS)).1);
+}
+
+#[test]
+fn a_deadline_that_comes_in_a_pause_rolls_back_what_is_open() {
+    let think = Some(pause(0.04, ThinkPer::Operation));
+    let setup = Setup { think, deadline_ns: 100 * MS, ..Setup::default() };
+    // Pause to 40 ms, BEGIN to 50 ms, pause to 90 ms, write to 100 ms: too late for the COMMIT.
+    let outcome = simulate(&setup, &Three, |_| (10 * MS, None));
+    let group = outcome.group();
+    assert_eq!(group.committed(), 0);
+    assert_eq!(outcome.codes, BTreeMap::from([("deadline".to_owned(), 9)]));
+    // No connection is given up for it, and the next transaction begins at once.
+    assert_eq!(outcome.sent()[..3], [(40 * MS, 0), (90 * MS, 1), (140 * MS, 0)]);
+    assert_eq!(group.lost.get(), 0);
+}
+
+#[test]
+fn a_connection_lost_in_a_pause_fails_its_transaction() {
+    let think = Some(pause(0.04, ThinkPer::Operation));
+    let setup = Setup { think, lost: Some((60 * MS, 0..1)), ..Setup::default() };
+    let outcome = simulate(&setup, &Three, |_| (10 * MS, None));
+    assert_eq!(outcome.codes, BTreeMap::from([("lost".to_owned(), 1)]));
+    assert_eq!(outcome.group().failed.get(), 1);
 }
 
 /// BEGIN, a read of which two rows are expected, COMMIT.
