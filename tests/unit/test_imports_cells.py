@@ -341,3 +341,23 @@ def test_the_command_refuses_what_it_cannot_mean(tmp_path: Path) -> None:
         assert isinstance(done.exception, DynoError), arguments
         assert says in str(done.exception)
     assert not os.path.exists(out)
+
+
+# -- export --------------------------------------------------------------------------------------
+
+
+def test_intervals_are_exported_at_times_before_the_file_was_last_written(tmp_path: Path) -> None:
+    cli, run = CliRunner(), str(tmp_path / "run")
+    pattern = "ro-{threads}-{rep}.txt"
+    done = cli.invoke(dyno, ["import", str(SYSBENCH), "--pattern", pattern, "--dir", run])
+    assert done.exit_code == 0, done.output
+    text = cli.invoke(dyno, ["export", run, "--openmetrics", "-"]).stdout
+    rates = [
+        line
+        for line in text.splitlines()
+        if line.startswith("dbdyno_transactions_per_second{") and 'level_threads="16"' in line
+    ]
+    written = max(path.stat().st_mtime for path in SYSBENCH.iterdir())
+    assert len(rates) >= 3 and "dbdyno_sessions_lost" not in text
+    assert all(0 < float(line.split()[-1]) <= written + 1 for line in rates)
+    assert all(float(line.split()[-2]) > 0 for line in rates)

@@ -192,9 +192,10 @@ def _record(
         prefix = f"{name}." if len(groups) > 1 else ""
         metrics |= {prefix + metric: value for metric, value in part.metrics.items()}
     try:
-        written_unix_s = found.file.stat().st_mtime
+        # Tools seldom say when they ran; a file was last written when its run ended.
+        began_unix_s = found.file.stat().st_mtime - found.duration_s
     except OSError:
-        written_unix_s = 0.0
+        began_unix_s = 0.0
     said = {} if found.row else {k: v for k, v in found.said.items() if k not in factors}
     settings = {**found.settings, **said}
     facts = {"kind": found.tool, "version": found.version, "settings": settings, "words": []}
@@ -203,8 +204,7 @@ def _record(
         block=planned.block,
         cell=planned.cell,
         status=COMPLETE,
-        # Tools seldom say when they ran; a file was last written when its run ended.
-        started_unix_s=found.started_unix_s or written_unix_s,
+        started_unix_s=found.started_unix_s or began_unix_s,
         metrics=metrics,
         warnings=found.warnings,
         targets={found.tool: facts},

@@ -96,29 +96,32 @@ class Counts:
         self._sums: dict[tuple[str, str], int] = {}
 
     def points(self, event: Mapping[str, Any], sessions: Mapping[str, int]) -> Iterator[Point]:
-        """What an `interval` event says, as labelled values."""
+        """What an `interval` event says, as labelled values. One of an imported run says what its
+        tool did and no more: what is not there gives no point."""
         length_s = event["length_s"]
         for name, group in event["groups"].items():
             labels = {"group": name, "phase": str(event["phase"])}
             whole = {"group": name}
-            for key, family in PER_S.items():
+            told = [key for key in TOTALS if key in group]
+            for key in told:
                 if length_s > 0:
-                    yield family, labels, group[key] / length_s
-            for key, family in TOTALS.items():
+                    yield PER_S[key], labels, group[key] / length_s
+            for key in told:
                 total = self._sums.get((name, key), 0) + group[key]
                 self._sums[name, key] = total
-                yield family, whole, total
+                yield TOTALS[key], whole, total
             if name in sessions:
                 yield SESSIONS, whole, sessions[name]
-            yield LOST, whole, group["lost"]
+            if "lost" in group:
+                yield LOST, whole, group["lost"]
             yield from _latency(SERVICE, SERVICE_MEAN, labels, group.get("latency"))
             if open_ := group.get("open"):
                 if length_s > 0:
                     yield DUE, labels, open_["due"] / length_s
                 yield BACKLOG, whole, open_["backlog"]
                 yield from _latency(RESPONSE, RESPONSE_MEAN, labels, open_.get("response"))
-        generator = event["generator"]
-        if generator["busy"]:
+        generator = event.get("generator", {})
+        if generator.get("busy"):
             yield BUSY, {}, max(generator["busy"])
         if (lag_ns := generator.get("lag_p99_ns")) is not None:
             yield LAG, {}, lag_ns / 1e9
@@ -132,4 +135,5 @@ def _latency(
     for short, percentile in PERCENTILES:
         if (value_ns := latency.get(f"{short}_ns")) is not None:
             yield family, {**labels, "percentile": percentile}, value_ns / 1e9
-    yield mean, labels, latency["mean_ns"] / 1e9
+    if (mean_ns := latency.get("mean_ns")) is not None:
+        yield mean, labels, mean_ns / 1e9

@@ -42,10 +42,13 @@ def write(source: Source, out: TextIO) -> int:
 
 
 def _of_trial(source: Source, record: TrialRecord) -> Iterator[tuple[Family, Sample]]:
-    """Nothing for a trial whose engine never said when measuring began."""
+    """Nothing for a trial whose engine never said when measuring began. Imported ones began when
+    their tool says, or as long before their file was last written as they took."""
     events = source.events(record.id)
     zero = next((e["measure_unix_s"] for e in events if e.get("event") == "ready"), None)
-    if zero is None:
+    if zero is None and source.plan.imported is not None:
+        zero = record.started_unix_s
+    if not zero:
         return
     cell = source.plan.cells[record.cell]
     base = {
@@ -54,7 +57,7 @@ def _of_trial(source: Source, record: TrialRecord) -> Iterator[tuple[Family, Sam
         "status": record.status,
         **level_labels(cell.levels),
     }
-    sessions = {group.name: group.sessions for group in cell.groups}
+    sessions = {group.name: group.sessions for group in cell.groups if group.sessions}  # 0: unknown
     counts = families.Counts()
     for event in events:
         if event.get("event") == "interval":
