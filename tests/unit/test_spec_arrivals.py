@@ -62,6 +62,17 @@ def test_a_pause_is_constant_unless_said() -> None:
     assert only("think: 10ms").think == Think(0.01)
     text = "think: {mean: 1s, distribution: exponential}"
     assert only(text).think == Think(1.0, "exponential")
+    assert only("think: {mean: 200us, per: operation}").think == Think(2e-4, per="operation")
+
+
+def test_pauses_before_operations_go_with_any_loop() -> None:
+    slow = "think: {mean: 1ms, per: operation}\n"
+    at_a_rate = only(f"{slow}rate: 5/s")
+    assert at_a_rate.arrivals is not None
+    assert at_a_rate.think == Think(0.001, per="operation")
+    searched = only(f"{slow}find: {{rate: max, while: response_ms_p50 < 20}}")
+    assert searched.find is not None
+    assert searched.think == Think(0.001, per="operation")
 
 
 def test_a_search_names_its_groups_metrics() -> None:

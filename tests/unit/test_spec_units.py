@@ -27,7 +27,15 @@ def test_what_is_no_size(written: object) -> None:
 
 @pytest.mark.parametrize(
     ("written", "seconds"),
-    [("10s", 10), ("500ms", 0.5), ("1h", 3600), ("1h30m", 5400), ("5 min", 300), ("1d", 86400)],
+    [
+        ("10s", 10),
+        ("500ms", 0.5),
+        ("200us", 2e-4),
+        ("1h", 3600),
+        ("1h30m", 5400),
+        ("5 min", 300),
+        ("1d", 86400),
+    ],
 )
 def test_durations(written: str, seconds: float) -> None:
     assert units.duration_s(written) == seconds

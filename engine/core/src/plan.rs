@@ -197,7 +197,7 @@ pub struct Group {
     /// Open loop: when transactions are due. None: closed, as fast as answers come.
     #[serde(default)]
     pub arrivals: Option<Arrivals>,
-    /// Closed loop: a pause of the session after each transaction.
+    /// Pauses of each session. Those between transactions are for closed loops only.
     #[serde(default)]
     pub think: Option<Think>,
     /// A transaction older than this is cancelled and counts as an error.
@@ -241,7 +241,7 @@ pub struct RateStep {
     pub to_per_s: f64,
 }
 
-/// A pause after each transaction.
+/// A pause of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Think {
@@ -249,6 +249,21 @@ pub struct Think {
     pub mean_s: f64,
     /// How lengths are distributed.
     pub distribution: ThinkDistribution,
+    /// What they come with.
+    #[serde(default)]
+    pub per: ThinkPer,
+}
+
+/// Where a session pauses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkPer {
+    /// After each transaction, as a user does: between transactions, and part of none.
+    #[default]
+    Transaction,
+    /// Before each operation, as a slow client program does: the transaction, which begins with the
+    /// first pause, lasts so much longer, and the statements do not.
+    Operation,
 }
 
 /// How think times are distributed.

@@ -44,6 +44,20 @@ class SearchView:
 
 def loop(group: GroupPlan) -> str:
     """`open loop at 5000/s, poisson`, `closed loop`: when transactions are sent."""
+    return _begun(group) + _pauses(group)
+
+
+def _pauses(group: GroupPlan) -> str:
+    if group.think is None:
+        return ""
+    how = "" if group.think.distribution == "constant" else f", {group.think.distribution}"
+    length = f"{group.think.mean_s * 1e3:g} ms{how}"
+    if group.think.per == "operation":
+        return f" with {length} of the client's before each operation"
+    return f" with pauses of {length}"
+
+
+def _begun(group: GroupPlan) -> str:
     if group.find:
         held = " and ".join(group.find.conditions)
         return (
@@ -53,9 +67,6 @@ def loop(group: GroupPlan) -> str:
         )
     if group.arrivals:
         return f"open loop {_schedule(group.arrivals)}, {group.arrivals.process}"
-    if group.think:
-        how = "" if group.think.distribution == "constant" else f", {group.think.distribution}"
-        return f"closed loop with pauses of {group.think.mean_s * 1e3:g} ms{how}"
     return "closed loop"
 
 

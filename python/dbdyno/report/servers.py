@@ -17,7 +17,7 @@ _VOLATILE = re.compile(
     r"(^|_)(pid|socket|port|datadir|hostname|basedir|tmpdir|uuid|server_id|timestamp|log_error|"
     r"pseudo_thread_id|rand_seed\d*|last_insert_id|data_directory|config_file|hba_file|ident_file|"
     r"external_pid_file|unix_socket_directories|report_port|gtid\w*|general_log_file|"
-    r"slow_query_log_file|log_bin\w*|relay_log\w*|secure_file_priv|load_tmpdir|pid_file)($|_)"
+    r"lc_messages_dir|plugin_dir|character_sets_dir|slow_query_log_file|log_bin\w*|relay_log\w*|secure_file_priv|load_tmpdir|pid_file)($|_)"
 )
 DIFFERENT_MAX = 60  # rows of settings that differ
 _NUMBERS = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")

@@ -1,6 +1,7 @@
 """When transactions are due: `rate`, `arrivals`, `find` and `think` of a group.
 
 Closed loop: each session sends its next transaction when the last is answered (after `think`).
+A `think` per operation is part of the transaction, and thus goes with either loop.
 Open loop: transactions are due on a schedule, whether or not earlier ones are answered; only there
 does response time (from when it was due) differ from service time. The models stand at the file's
 edge; `read` and `think` turn them into `types.Arrivals`, `Find` and `Think`.
@@ -60,6 +61,10 @@ class ThinkModel(Strict):
     mean: Duration
     distribution: Literal["constant", "exponential"] = Field(
         "constant", description="exponential: as pauses of independent users are"
+    )
+    per: Literal["transaction", "operation"] = Field(
+        "transaction",
+        description="operation: before each, within the transaction's time, in any loop",
     )
 
 
@@ -129,12 +134,14 @@ def read(
     duration: tuple[float, Where],
     node: Node,
 ) -> tuple[Arrivals | None, Find | None, Think | None]:
-    """The loop of group `name`, at most one of the three. `duration` of the cell in seconds, with
+    """The loop of group `name`: at most one of the first two, and of an open loop no pauses between
+    transactions. `duration` of the cell in seconds, with
     its place; `node` is the group. DynoError for what contradicts itself."""
     _refuse_both(name, "rate", rate, "find", find, "the search chooses the rate", node)
-    for key, other in (("rate", rate), ("find", find)):
-        cause = "a schedule alone says when an open loop's transactions are due"
-        _refuse_both(name, "think", pause, key, other, cause, node)
+    if pause is not None and pause.per == "transaction":
+        for key, other in (("rate", rate), ("find", find)):
+            cause = "a schedule alone says when an open loop's transactions are due"
+            _refuse_both(name, "think", pause, key, other, cause, node)
     if process is not None and rate is None and find is None:
         raise DynoError(
             f"group `{name}`: `arrivals` without `rate` or `find` says nothing",
@@ -143,11 +150,12 @@ def read(
             fix="add `rate: 1000/s`, or remove `arrivals`",
         )
     process = process or POISSON
+    think = _think(name, pause, node)
     if rate is not None:
-        return Arrivals(process, _steps(name, rate, duration, node)), None, None
+        return Arrivals(process, _steps(name, rate, duration, node)), None, think
     if find is not None:
-        return None, _find(name, find, process, duration[0], node), None
-    return None, None, _think(name, pause, node)
+        return None, _find(name, find, process, duration[0], node), think
+    return None, None, think
 
 
 def _think(name: str, pause: ThinkModel | None, node: Node) -> Think | None:
@@ -159,7 +167,7 @@ def _think(name: str, pause: ThinkModel | None, node: Node) -> Think | None:
             where=_value(node, "think"),
             fix="write a shorter pause",
         )
-    return Think(pause.mean, pause.distribution)
+    return Think(pause.mean, pause.distribution, pause.per)
 
 
 def _steps(

@@ -107,7 +107,9 @@ class GroupBase(Strict):
         None, description="open loop at the highest rate that meets conditions, searched for"
     )
     think: ThinkTime | None = Field(
-        None, description="closed loop: a pause of the session after each transaction"
+        None,
+        description="pauses of a session: after each transaction (closed loop), or before each"
+        " operation",
     )
     node: Literal["write", "read"] = Field(
         "write", description="which servers of a target with `nodes`"

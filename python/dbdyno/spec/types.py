@@ -116,16 +116,18 @@ class Find:
 
 @dataclass(frozen=True)
 class Think:
-    """A pause of a session after each transaction (closed loop)."""
+    """A pause of a session: after each transaction (closed loop), as a user makes it, or before
+    each operation and within the transaction's time (any loop), as a slow client program does."""
 
     mean_s: float
     distribution: str = "constant"  # constant | exponential
+    per: str = "transaction"  # transaction | operation
 
 
 @dataclass(frozen=True)
 class Group:
     """One workload with its own sessions. `options` are those written, presets not expanded.
-    At most one of `arrivals`, `find`, `think` is set."""
+    At most one of `arrivals`, `find` and a `think` between transactions is set."""
 
     name: str
     kind: str

@@ -9,17 +9,30 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from decimal import Decimal
 
 _AMOUNT = r"([0-9][0-9_]*(?:\.[0-9]+)?)"
 _SIZE = re.compile(_AMOUNT + r"\s*([kKMGT]i?)?B?")
-_DURATION = re.compile(rf"(?:{_AMOUNT}\s*(ms|s|min|m|h|d))")
+_DURATION = re.compile(rf"(?:{_AMOUNT}\s*(us|ms|s|min|m|h|d))")
 _RATE = re.compile(_AMOUNT + r"\s*/\s*(s|sec|min|m|h)")
 _PRICE = re.compile(_AMOUNT + r"\s*/\s*(month|day|h|hour|year)")
 _PERCENT = re.compile(_AMOUNT + r"\s*%")
 
 _SIZE_FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE_FACTORS |= {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+# Decimal, so that 200us is the number that 0.0002 is.
+_SECONDS = {
+    unit: Decimal(seconds)
+    for unit, seconds in (
+        ("us", "1e-6"),
+        ("ms", "1e-3"),
+        ("s", 1),
+        ("m", 60),
+        ("min", 60),
+        ("h", 3600),
+        ("d", 86400),
+    )
+}
 _PER_SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 MONTH_S = 2_592_000.0  # 30 days: what a price per month is counted in
@@ -28,7 +41,7 @@ _HOURS = {"h": 1.0, "hour": 1.0, "day": 24.0, "month": MONTH_S / 3600.0, "year":
 RATE_MAX_PER_S = 1e9  # the engine's limit: one arrival a nanosecond
 
 SIZE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*([kKMGT]i?)?B?$"
-DURATION_PATTERN = r"^([0-9][0-9_]*(\.[0-9]+)?\s*(ms|s|min|m|h|d)\s*)+$"
+DURATION_PATTERN = r"^([0-9][0-9_]*(\.[0-9]+)?\s*(us|ms|s|min|m|h|d)\s*)+$"
 RATE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*/\s*(s|sec|min|m|h)$"
 PRICE_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*/\s*(month|day|h|hour|year)$"
 PERCENT_PATTERN = r"^[0-9][0-9_]*(\.[0-9]+)?\s*%$"
@@ -58,8 +71,9 @@ def duration_s(value: object) -> float:
     if not parts or re.sub(r"\s", "", text) != "".join(
         re.sub(r"\s", "", part.group()) for part in parts
     ):
-        raise ValueError("must be a duration such as 500ms, 10s, 5m or 1h")
-    return math.fsum(float(p.group(1).replace("_", "")) * _SECONDS[p.group(2)] for p in parts)
+        raise ValueError("must be a duration such as 200us, 500ms, 10s, 5m or 1h")
+    lengths = (Decimal(p.group(1).replace("_", "")) * _SECONDS[p.group(2)] for p in parts)
+    return float(sum(lengths, start=Decimal(0)))
 
 
 def rate_per_s(value: object) -> float:

@@ -67,6 +67,7 @@ RULES: Mapping[str, Rule] = {
     "Find.conditions": claim,
     "Find.process": _keep,
     "Think.distribution": _keep,
+    "Think.per": _keep,
     "Target.name": Texts.label,
     "Target.kind": _keep,
     "Target.durability": _keep,
