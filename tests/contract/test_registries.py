@@ -217,6 +217,7 @@ SHARED = {  # of `systems/`: what members share, and is none itself
     "mysqlfamily",
     "mysqlimport",
     "mysqlserver",
+    "mysqlconfined",
     "mysqlcontrol",
     "mysqlremote",
     "credentials",

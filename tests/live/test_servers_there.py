@@ -278,3 +278,65 @@ def test_a_setting_that_is_fixed_names_the_way(here: Place, server: There) -> No
     assert done.returncode == 2 and f"`{fixed}` cannot be set" in done.stderr, done.stderr
     assert "hooks" in done.stderr and "Traceback" not in done.stderr
     assert server.schemas() == before
+
+
+SETUP = """
+experiment: set-up
+targets:
+  db:
+    url: "{url}"
+    password_env: APP_PASSWORD
+    setup:
+      tables:
+        users:
+          rows: 500
+          columns:
+            id: {{type: bigint, sequence: 1, key: primary}}
+            city: {{type: int, uniform: [1, 9]}}
+      after: ["UPDATE users SET city = 3 WHERE id = 1"]
+{files}
+groups:
+  app:
+    kind: mix
+    sessions: 2
+    params:
+      id: {{uniform: [1, 500]}}
+      city: {{column: users.city}}
+    statements:
+      find: {{sql: "SELECT id FROM users WHERE id = :id", weight: 9, expect: {{rows: 1}}}}
+      move: "UPDATE users SET city = :city WHERE id = :id"
+blocks: 1
+warmup: 0s
+duration: 400ms
+interval: 200ms
+"""
+
+
+def set_up(here: Place, server: There, sql: str = "") -> Path:
+    """An experiment that declares tables; with `sql`, which it takes from a file, too."""
+    server.grant(*server.own_schema())
+    (here.path / "more.sql").write_text(sql)
+    files = "      sql: [more.sql]" if sql else ""
+    return here.experiment(SETUP.format(url=server.url, files=files))
+
+
+def test_declared_tables_are_loaded_into_a_schema_of_ours(here: Place, server: There) -> None:
+    file, before = set_up(here, server), server.schemas()
+    done = here.dyno("run", file, "--dir", "r", "--json")
+    assert done.returncode == 0, done.stderr
+    (record,) = records(here.path / "r")
+    assert record["metrics"]["errors_per_s"] == 0 < record["metrics"]["transactions_per_s"]
+    assert server.schemas() == before
+
+
+def test_files_of_sql_stay_in_a_schema_of_ours(here: Place, server: There) -> None:
+    if server.kind == "postgres":
+        pytest.skip("it takes none")
+    before = server.schemas()
+    good = "CREATE TABLE `odd-name` (id INT PRIMARY KEY); INSERT INTO `odd-name` VALUES (1);\n"
+    done = here.dyno("run", set_up(here, server, good), "--dir", "r")
+    assert done.returncode == 0, done.stderr
+    bad = good + "INSERT INTO `odd-name` VALUES (2); DROP TABLE shop.sbtest1;\n"
+    done = here.dyno("run", set_up(here, server, bad), "--dir", "bad")
+    assert done.returncode != 0 and "more.sql:2" in done.stderr, done.stderr
+    assert "only ours may be touched" in done.stderr and server.schemas() == before

@@ -16,10 +16,11 @@ import pymysql.cursors
 
 from dbdyno.errors import DynoError
 from dbdyno.spec.server_url import ServerUrl
-from dbdyno.systems import credentials, words
+from dbdyno.systems import credentials, mysqlconfined, words
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login
 from dbdyno.systems.encryption import context, default_authorities, engine_tls
+from dbdyno.systems.importing import Importer
 from dbdyno.systems.lost import answered
 from dbdyno.systems.mysqlcontrol import ERRORS, MysqlControl, identifier, quoted_name
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
@@ -87,6 +88,9 @@ class MysqlRemote(MysqlControl):
             "password": login.password,
             **_client_encryption(self._tls),
         }
+
+    def importer(self, database: str) -> Importer:
+        return mysqlconfined.OneSchema(super().importer(database))
 
     def unanswered(self, error: Exception) -> DynoError:
         return DynoError(
