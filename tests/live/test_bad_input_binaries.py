@@ -49,6 +49,20 @@ def test_a_missing_program_is_an_error_with_the_command_that_installs_it(
     assert not (there.path / "out").exists()
 
 
+@pytest.mark.parametrize("kind", ["mariadb", "postgres", "mysql", "sqlite"])
+def test_a_version_that_is_missing_is_an_error_with_those_that_are_there(
+    there: Place, kind: str
+) -> None:
+    here = binaries(kind).version
+    file = there.experiment(with_target(f'{{kind: {kind}, version: "99.1"}}'))
+    refused(
+        there.dyno("run", file, "--dry-run"),
+        f"{file}:3:3: target `db` ({kind}) cannot be had here: no {kind} 99.1 found: there is",
+        here,
+        "optional: true",
+    )
+
+
 def test_a_missing_optional_system_is_left_out_visibly(there: Place) -> None:
     text = with_target("{kind: sqlite}").replace(
         "blocks: 1",

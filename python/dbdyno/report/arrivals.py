@@ -53,7 +53,8 @@ def _pauses(group: GroupPlan) -> str:
     how = "" if group.think.distribution == "constant" else f", {group.think.distribution}"
     length = f"{group.think.mean_s * 1e3:g} ms{how}"
     if group.think.per == "operation":
-        return f" with {length} of the client's before each operation"
+        comma = "" if group.arrivals is None and group.find is None else ","
+        return f"{comma} with {length} of the client's before each operation"
     return f" with pauses of {length}"
 
 

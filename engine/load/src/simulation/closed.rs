@@ -5,6 +5,7 @@ use crate::session::BACKOFF_MAX_NS;
 use dyno_core::histogram::{bucket_of, range_of};
 use dyno_core::plan::{ThinkDistribution, ThinkPer};
 use dyno_core::workload::Expect;
+use std::cell::Cell;
 
 #[test]
 fn a_closed_loop_sends_the_next_transaction_at_once() {
@@ -182,6 +183,32 @@ fn a_slow_client_pauses_before_each_operation_within_its_transaction() {
     let mut write = Histogram::default();
     outcome.group().classes[1].add_to(&mut write);
     assert_eq!((write.count(), write.mean_ns()), (22, 10.0 * MS as f64));
+}
+
+thread_local! {
+    /// When the server of `one_at_a_time` will have answered all that was sent.
+    static FREE_NS: Cell<i64> = const { Cell::new(0) };
+}
+
+/// A server that answers one request after the other, 1 ms each.
+fn one_at_a_time(call: Call<'_>) -> (u64, Option<ServerError>) {
+    let answer_ns = FREE_NS.get().max(call.at_ns) + MS as i64;
+    FREE_NS.set(answer_ns);
+    ((answer_ns - call.at_ns) as u64, None)
+}
+
+#[test]
+fn a_slow_client_costs_throughput_alone_and_nothing_once_the_server_is_saturated() {
+    let committed = |sessions, pause_s| {
+        FREE_NS.set(0);
+        let think = Some(pause(pause_s, ThinkPer::Operation));
+        let outcome = simulate(&Setup { sessions, think, ..Setup::default() }, &One, one_at_a_time);
+        outcome.group().committed()
+    };
+    // Alone: 1 ms or 4 ms of the client's and 1 ms of the server's, in turn.
+    assert_eq!([committed(1, 0.001), committed(1, 0.004)], [499, 199]);
+    // Many: an answer each millisecond but for the first pause, before which there is nothing to do.
+    assert_eq!([committed(16, 0.001), committed(16, 0.004)], [998, 995]);
 }
 
 #[test]
