@@ -15,6 +15,7 @@ from private_servers import bench, binaries, running
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.execute import columns
+from dbdyno.execute.control import Control
 from dbdyno.execute.copying import copy_tree
 from dbdyno.execute.importing import import_file
 from dbdyno.spec import generators
@@ -42,7 +43,7 @@ def kind_of(server: Server) -> str:
 
 def read(server: Server, path: Path) -> list[str]:
     said: list[str] = []
-    import_file(path, server, "ours", said.append, lambda: None)
+    import_file(path, server, "ours", said.append, Control(said.append))
     return said
 
 

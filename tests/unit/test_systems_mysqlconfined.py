@@ -44,6 +44,9 @@ class Kept:
     def abort(self) -> None:
         self.ended = "aborted"
 
+    def stop(self) -> None:
+        self.ended = "stopped"
+
 
 def fed(text: bytes) -> Kept:
     kept = Kept()

@@ -10,8 +10,14 @@ import contextlib
 import signal
 from collections.abc import Callable
 from types import FrameType
+from typing import Protocol
 
-from dbdyno.execute.engine import Job
+
+class Stoppable(Protocol):
+    """What is waited for, such as a job of the engine."""
+
+    def stop(self) -> None:
+        """Asks it to end now. Called from a signal's handler, perhaps more than once."""
 
 
 class Interrupted(Exception):
@@ -25,7 +31,7 @@ class Control:
         self._say = say
         self._asked = 0
         self._in_trial = False
-        self._job: Job | None = None
+        self._job: Stoppable | None = None
         self._saved: dict[int, object] = {}
 
     @property
@@ -61,7 +67,7 @@ class Control:
             self._in_trial = False
 
     @contextlib.contextmanager
-    def watching(self, job: Job):  # type: ignore[no-untyped-def]
+    def watching(self, job: Stoppable):  # type: ignore[no-untyped-def]
         """While inside, a second Ctrl-C reaches this job."""
         self._job = job
         try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from dbdyno.errors import DynoError, Where
+from dbdyno.execute.control import Control
 from dbdyno.systems.base import Server
 from dbdyno.systems.importing import Importer, Rejected
 
@@ -55,12 +56,24 @@ def import_file(
     server: Server,
     database: str,
     say: Callable[[str], None],
-    check: Callable[[], None],
+    control: Control,
 ) -> None:
-    """Sends a file of SQL into a schema. `check` raises when the user wants to stop. DynoError
-    with file and line for whatever is refused."""
+    """Sends a file of SQL into a schema. DynoError with file and line for whatever is refused,
+    Interrupted when the user wants to stop."""
     say(f"reading {path.name}")
     importer = server.importer(database)
+    try:
+        # One statement may take hours, in which no line is read and no signal looked at.
+        with control.watching(importer):
+            _send(path, importer, say, control.check)
+    except DynoError:
+        control.check()  # then the importer was stopped, and the file is not to blame
+        raise
+
+
+def _send(
+    path: Path, importer: Importer, say: Callable[[str], None], check: Callable[[], None]
+) -> None:
     number = 0
     try:
         with _opened(path) as (lines, position):
@@ -75,23 +88,19 @@ def import_file(
                     say(_progress(path, position(), told - begun))
         importer.finish()
     except Rejected as rejected:
-        _abort(importer)
+        importer.abort()
         raise _refused(path, rejected) from None
     except _UNPACKING as error:
-        _abort(importer)
+        importer.abort()
         raise _cut_short(path, number, str(error)) from None
     except OSError as error:
-        _abort(importer)
+        importer.abort()
         raise DynoError(
             f"{path} cannot be read: {error.strerror or error}", fix="look at the file and its disk"
         ) from None
     except BaseException:
-        _abort(importer)
+        importer.abort()
         raise
-
-
-def _abort(importer: Importer) -> None:
-    importer.abort()
 
 
 @contextmanager

@@ -95,7 +95,7 @@ class Snapshots:
         unchanged(setup)
         for path in (setup.dump, *setup.sql):
             if path is not None:
-                import_file(Path(path), server, database, self._say, self._control.check)
+                import_file(Path(path), server, database, self._say, self._control)
         if sets:
             self._load(member, server, resolved, database, sets)
         if setup.after:

@@ -48,6 +48,10 @@ class Importer(Protocol):
     def abort(self) -> None:
         """Nobody wants the rest."""
 
+    def stop(self) -> None:
+        """The same from a signal's handler, while another call waits: that one ends soon, perhaps
+        by raising Rejected."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -110,6 +114,9 @@ class ClientImporter:
     def abort(self) -> None:
         self._process.kill()
         self._close()
+
+    def stop(self) -> None:
+        self._process.kill()
 
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
@@ -178,6 +185,9 @@ class Confined:
 
     def abort(self) -> None:
         self._inner.abort()
+
+    def stop(self) -> None:
+        self._inner.stop()
 
 
 def rule(pattern: str, why: str, fix: str) -> Rule:

@@ -94,6 +94,10 @@ class OneSchema:
         """As the inner one."""
         self._inner.abort()
 
+    def stop(self) -> None:
+        """As the inner one."""
+        self._inner.stop()
+
     def _read(self, line: bytes) -> None:
         at = self._closed(line) if self._inside else 0
         while at < len(line):

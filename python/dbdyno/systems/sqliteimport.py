@@ -50,6 +50,9 @@ class SqliteImporter:
     def abort(self) -> None:
         self._stack.close()
 
+    def stop(self) -> None:
+        self._connection.interrupt()
+
     def _run(self, text: str) -> None:
         self._held, self._held_bytes = [], 0
         try:
