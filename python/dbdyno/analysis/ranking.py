@@ -107,6 +107,7 @@ def _rest(
         return ""
     first = tables[order[0]][0][1].levels[factor.name]
     same = sum(tables[key][0][1].levels[factor.name] == first for key in others)
-    return (
-        f"; {first} is first at {same} of the other {describe.counted(len(others), 'combination')}"
-    )
+    if len(others) == 1:
+        where = "first at the remaining combination"
+        return f"; {first} is {where}, too" if same else f"; {first} is not {where}"
+    return f"; {first} is first at {same} of the other {len(others)} combinations"

@@ -170,8 +170,9 @@ def _foot(claim: ClaimResult) -> str:
         said = [f"{percent(levels.pop())} intervals"]
     elif levels:
         # Holm's steps: each comparison of a run has its own level.
-        low, high = percent(min(levels)).rstrip(" %"), percent(max(levels))
-        said = [f"intervals at {low} to {high}, adjusted for the number of comparisons"]
+        low, high = percent(min(levels)), percent(max(levels))
+        at = high if low == high else f"{low.rstrip(' %')} to {high}"
+        said = [f"intervals at {at}, adjusted for the number of comparisons"]
     said += [f"against {held.pop()}"] if len(held) == 1 else []
     return ", ".join(said)
 
