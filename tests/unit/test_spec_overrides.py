@@ -118,3 +118,28 @@ def test_a_wrong_value_points_at_the_option() -> None:
     with pytest.raises(DynoError) as caught:
         spec.load(TEXT, ["blocks=0"])
     assert str(caught.value).startswith("--set blocks=0:1:1: ")
+
+
+PRICED = TEXT + "prices: {base: 1/month, 16: {true: 2/month, false: 3/month}}\n"
+
+
+def test_prices_change_for_a_run() -> None:
+    changes = ["prices.16.true=5/month", "prices.base=0/month", "prices.under=[p95 ms < 9]"]
+    s = spec.load(PRICED, changes)
+    assert s.prices is not None
+    assert s.prices.levels == {"16": {"true": 5.0, "false": 3.0}}
+    assert (s.prices.base_per_month, s.prices.under) == (0.0, ("service_ms_p95 < 9",))
+    assert spec.load(s.text).prices == s.prices
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("prices.17.true=5/month", "`prices.17.true` leads nowhere"),
+        ("prices.16.maybe=5/month", "factor `16` has no level `maybe`"),
+        ("prices.16.true=5", "a price with its time"),
+    ],
+)
+def test_a_price_of_nothing_is_refused(change: str, says: str) -> None:
+    with pytest.raises(DynoError, match=says):
+        spec.load(PRICED, [change])

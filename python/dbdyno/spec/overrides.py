@@ -92,6 +92,8 @@ def _resolve(path: str, root: Node, where: Where) -> Keys:
         return paths.resolve(path, where)
     if first == "factors":
         return _in_factors(rest, root, where)
+    if first == "prices" and rest:
+        return _in_prices(rest, root, where)
     if first in model.HEAD_KEYS:
         known = _NESTED.get(first, ())
         if not rest:
@@ -131,6 +133,21 @@ def _in_factors(rest: str, root: Node, where: Where) -> Keys:
         )
     raise DynoError(
         f"there is no factor `{rest}`", where=where, fix=did_you_mean(rest, list(factors))
+    )
+
+
+def _in_prices(rest: str, root: Node, where: Where) -> Keys:
+    """A key of `prices` itself, or a factor's name and perhaps one of its levels."""
+    own, factors = list(model.PricesModel.model_fields), _factors(root)
+    if rest in own or rest in factors:
+        return ("prices", rest)
+    for name in sorted(factors, key=len, reverse=True):
+        if rest.startswith(f"{name}."):
+            return ("prices", name, rest[len(name) + 1 :])
+    raise DynoError(
+        f"`prices.{rest}` leads nowhere",
+        where=where,
+        fix=did_you_mean(rest, [*own, *factors]),
     )
 
 
