@@ -24,12 +24,12 @@ from dbdyno.store.run import Run
 
 @pytest.fixture
 def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Run, Findings]:
-    path = studies.find_imported("cost")
+    path = studies.find_imported("cost-published")
     head = read_head(path)
     monkeypatch.chdir(path.parent)
-    collected = collect([Path("cost.csv")], {})
+    collected = collect([Path("cost-published.csv")], {})
     cells = arrange(collected.results, [])
-    plan = plan_of(cells, collected, Told("cost", head.model.question, head))
+    plan = plan_of(cells, collected, Told("cost-published", head.model.question, head))
     run = write_run(tmp_path / "RUN", plan, cells, collected, ["dyno", "import"])
     return run, analyse(run.plan, run.records())
 

@@ -267,11 +267,11 @@ def test_claims_and_prices_are_held_against_the_cells(tmp_path: Path) -> None:
 @pytest.fixture
 def cost(tmp_path: Path) -> Run:
     """The shipped experiment on an article's table."""
-    path = studies.find_imported("cost")
+    path = studies.find_imported("cost-published")
     head = read_head(path)
     collected = collect([path.with_suffix(".csv")], {})
     cells = arrange(collected.results, [])
-    plan = plan_of(cells, collected, Told("cost", head.model.question, head))
+    plan = plan_of(cells, collected, Told("cost-published", head.model.question, head))
     return write(tmp_path / "cost", plan, cells, collected, ["dyno", "import"])
 
 

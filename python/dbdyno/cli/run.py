@@ -23,6 +23,7 @@ from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
 from dbdyno.execute.listener import Listener, Several
 from dbdyno.execute.local import LocalExecution
+from dbdyno.imports import read_head
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
@@ -283,14 +284,26 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
 
 
 def _list(as_json: bool) -> int:
-    entries: list[dict[str, Any]] = []
-    for name in studies.names():
-        entries.append({"name": name, "question": spec.load(studies.find(name)).question})
+    """Prints the shipped studies: those that run, then those on results that are there already."""
+    runs = [
+        _listed(name, spec.load(studies.find(name)).question, "run") for name in studies.names()
+    ]
+    imports = [
+        _listed(path.stem, read_head(path).model.question, "import --experiment")
+        for path in studies.imported()
+    ]
     if as_json:
-        json.dump(entries, sys.stdout, indent=1)
+        json.dump([*runs, *imports], sys.stdout, indent=1)
         click.echo()
-    else:
-        width = max(len(entry["name"]) for entry in entries)
-        for entry in entries:
-            click.echo(f"{entry['name']:<{width}}  {entry['question']}")
+        return 0
+    width = max(len(entry["name"]) for entry in (*runs, *imports))
+    for entry in runs:
+        click.echo(f"{entry['name']:<{width}}  {entry['question']}")
+    click.echo("\nOn published results, by `dyno import --experiment NAME`:")
+    for entry in imports:
+        click.echo(f"{entry['name']:<{width}}  {entry['question']}")
     return 0
+
+
+def _listed(name: str, question: str, command: str) -> dict[str, str]:
+    return {"name": name, "question": question.strip(), "command": f"dyno {command} {name}"}

@@ -39,6 +39,11 @@ def find(experiment: str) -> Path:
     study = directory() / f"{experiment}.yaml"
     if study.is_file() and study.parent == directory():
         return study
+    if experiment in {one.stem for one in imported()}:
+        raise DynoError(
+            f"{experiment} is about results that are there already: it is imported, not run",
+            fix=f"`dyno import --experiment {experiment}`",
+        )
     close = difflib.get_close_matches(experiment, names(), n=1)
     raise DynoError(
         f"{experiment}: no such file, and no study of that name",
@@ -61,7 +66,8 @@ def find_imported(experiment: str) -> Path:
     shipped = {one.stem: one for one in imported()}
     if experiment in shipped:
         return shipped[experiment]
+    runs = f"`dyno run {experiment}` runs the study of that name; " if experiment in names() else ""
     raise DynoError(
         f"{experiment}: no such file, and no shipped experiment on imported results of that name",
-        fix=f"give the path of an experiment, or one of: {', '.join(shipped)}",
+        fix=f"{runs}give the path of an experiment, or one of: {', '.join(shipped)}",
     )
