@@ -146,11 +146,13 @@ def test_one_bad_file_refuses_all_unless_it_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_bytes(b"\0\0")
     (tmp_path / ".hidden").write_text("not looked at")
     with pytest.raises(
-        DynoError, match=r"b\.txt:1:1: .* \(1 more file cannot be imported: .*c\.txt"
+        DynoError,
+        match=r"b\.txt:1:1: .* \(1 more file cannot be imported: .*c\.txt.*--skip-bad",
     ):
         raise_text([tmp_path])
     collected = collect([tmp_path], {}, skip_bad=True)
     assert [path.name for path, _ in collected.skipped] == ["b.txt", "c.txt"]
+    assert not any("txt" in why for _, why in collected.skipped)  # the name stands beside it
     assert len(collected.results) == 1
     (source,) = collected.sources
     assert source.sha256 == hashlib.sha256(good.read_bytes()).hexdigest()

@@ -59,11 +59,13 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
     lines += [f"note: {note}" for note in plan.notes]
     lines += _commands(plan)
     lines.append("order (block: trials):")
+    starts = cost.restarts > 0  # of servers that are there none is started
     for block in range(1, plan.blocks + 1):
         order = [t for t in plan.trials if t.block == block]
-        shown = ["*" * t.fresh_servers + _levels(plan, t.cell) for t in order]
+        shown = ["*" * (starts and t.fresh_servers) + _levels(plan, t.cell) for t in order]
         lines.append(f"  {block}: {', '.join(shown)}")
-    lines.append("(* servers started afresh)")
+    if starts:
+        lines.append("(* servers started afresh)")
     return lines
 
 

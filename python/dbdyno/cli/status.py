@@ -32,11 +32,10 @@ def status(run: Path, as_json: bool) -> int:
     by = f" (pid {facts['pid']})" if facts["pid"] else ""
     click.echo(f"{facts['experiment']}: {facts['status']}{by}")
     void = f", {facts['trials_void']} void" if facts["trials_void"] else ""
-    click.echo(
-        f"{facts['trials_done']} of {facts['trials']} trials done"
-        f"{void}"
-        f"; the rest takes at least {duration(facts['left_s_min'])}"
-    )
+    rest = ""
+    if facts["trials_done"] < facts["trials"]:
+        rest = f"; the rest takes at least {duration(facts['left_s_min'])}"
+    click.echo(f"{facts['trials_done']} of {facts['trials']} trials done{void}{rest}")
     if facts["current"]:
         current = facts["current"]
         levels = " ".join(f"{name}={level}" for name, level in current["levels"].items())

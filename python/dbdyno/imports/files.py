@@ -57,8 +57,13 @@ def collect(
             raise DynoError(f"more than {RESULTS_MAX} results", fix="import them in several runs")
     if errors and (not skip_bad or not results):
         raise _refused(errors, bool(results))
-    skipped = tuple((path, str(error).partition("\n")[0]) for path, error in errors)
+    skipped = tuple((path, _why(error)) for path, error in errors)
     return Collected(tuple(results), tuple(sources), skipped)
+
+
+def _why(error: DynoError) -> str:
+    """What is said beside a file's name, so without it."""
+    return f"line {error.where.line}: {error.what}" if error.where else error.what
 
 
 def _refused(errors: Sequence[tuple[Path, DynoError]], some: bool) -> DynoError:
@@ -68,7 +73,10 @@ def _refused(errors: Sequence[tuple[Path, DynoError]], some: bool) -> DynoError:
     if more:
         named = ", ".join(more[:5]) + (", ..." if len(more) > 5 else "")
         what += f" ({len(more)} more file{'s' * (len(more) > 1)} cannot be imported: {named})"
-    return DynoError(what, where=first.where, cause=first.cause, fix=first.fix)
+    fix = first.fix
+    if some:  # else nothing would be left
+        fix += "; " * bool(fix) + "`--skip-bad` leaves such files out and lists them"
+    return DynoError(what, where=first.where, cause=first.cause, fix=fix)
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:

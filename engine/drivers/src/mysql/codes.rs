@@ -75,6 +75,9 @@ impl Refusal {
                 Kind::Connection,
                 "the server takes no more connections: raise max_connections (or the user's limit), or use fewer sessions",
             ),
+            1044 => {
+                (Kind::Authentication, "this user has no privilege on that schema: see its grants")
+            }
             1049 => (
                 Kind::Authentication,
                 "the schema does not exist: create it or load the data first",
@@ -106,10 +109,13 @@ impl Refusal {
     pub fn into_fatal(self, what: &str) -> Error {
         let hint = match self.code {
             1146 | 1049 => "load the data first",
+            1142 | 1143 => "grant this user the privilege that the statement needs",
             1461 => "raise max_prepared_stmt_count, use fewer sessions, or protocol: text",
             1295 => "this statement cannot be prepared: use protocol: text",
             1193 | 1064 | 1231 => "this server's version may not know it",
-            1054 => "a table of that name was made for something else: use a schema of its own",
+            1054 => {
+                "correct the column's name; or the table was made for something else: use another schema"
+            }
             _ => "see the server's error log and its manual on this code",
         };
         Error::new(Kind::Server, format!("{what}: {} {}", self.code, self.message)).hint(hint)

@@ -117,7 +117,7 @@ impl<'a> ErrorFields<'a> {
             ([], b"42P01" | b"3F000") => "load the data first, into this database".to_owned(),
             ([], b"42501") => "grant this user the right to do it".to_owned(),
             ([], b"42703") => {
-                "a table of that name was made for something else: use a database of its own"
+                "correct the column's name; or the table was made for something else: use another database"
                     .to_owned()
             }
             ([], _) => "see the server's log".to_owned(),
