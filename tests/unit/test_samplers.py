@@ -80,6 +80,41 @@ def test_counters_become_rates_and_levels_stay() -> None:
     assert changed == {"Questions": 100.0, "Threads_running": 7.0}
 
 
+class SlowServer:
+    """Counts a hundred questions a second, and is asked for them half-way through each answer."""
+
+    pid = None
+    directory = None
+
+    def __init__(self, answers_s: list[float]) -> None:
+        self.now_s = 0.0
+        self._answers_s = iter(answers_s)
+
+    def gauges(self) -> frozenset[str]:
+        return frozenset()
+
+    def sessions_by_state(self) -> dict[str, int]:
+        return {}
+
+    def counters(self) -> dict[str, float]:
+        half_s = next(self._answers_s) / 2
+        self.now_s += half_s
+        questions = 100.0 * self.now_s
+        self.now_s += half_s
+        return {"Questions": questions}
+
+
+def test_slow_answers_do_not_change_rates() -> None:
+    server = SlowServer([0.6, 0.9, 0.0, 0.8])
+    sampler = counters.Counters(server, clock=lambda: server.now_s)
+    sampler.open()
+    dated_s = server.now_s
+    for tick_s in (1.0, 2.0, 3.0):
+        server.now_s = begun_s = max(tick_s, server.now_s)
+        assert sampler.sample(begun_s - dated_s) == pytest.approx({"Questions": 100.0})
+        dated_s = begun_s
+
+
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.integers(0, 100), max_size=200))
 def test_sessions_are_bounded_and_none_is_lost(states: dict[str, int]) -> None:
     kept = sessions.bounded(states)
