@@ -66,7 +66,7 @@ def shares(
         "steal": share["steal"],
         "steal_percent": 100.0 * share["steal"],
         "idle": share["idle"],
-        "busy": 1.0 - share["idle"] - share["iowait"] - share["steal"],
+        "busy": max(0.0, 1.0 - share["idle"] - share["iowait"] - share["steal"]),  # rounding
     }
     if "ctxt" in now and "ctxt" in last:
         values["context_switches_per_s"] = max(0, now["ctxt"] - last["ctxt"]) / elapsed_s
