@@ -117,3 +117,9 @@ def test_every_decision_is_listed() -> None:
     index = (DOCS / "decisions" / "README.md").read_text()
     for path in (DOCS / "decisions").glob("*.md"):
         assert path.name == "README.md" or f"({path.name})" in index, path.name
+
+
+def test_the_guide_has_an_index_of_every_page() -> None:
+    guide = DOCS / "guide"
+    linked = set(LINK.findall((guide / "README.md").read_text()))
+    assert linked == {page.name for page in guide.glob("*.md")} - {"README.md"}

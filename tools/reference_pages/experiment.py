@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno import spec
-from dbdyno.spec import arrivals, workloads
-from dbdyno.spec.model import TOP_KEYS
+from dbdyno.spec import arrivals
+from dbdyno.spec.model import TOP_KEYS, GroupBase
 from reference_pages.markdown import code, sections, table
 
 INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put
@@ -76,7 +76,7 @@ def page() -> str:
         _part("targets.NAME.nodes", parts["NodesModel"], parts, ()),
         _part("targets.NAME.may", parts["MayModel"], parts, ()),
         _part("targets.NAME.data", parts["DataModel"], parts, ()),
-        _part("groups.NAME, workload", parts["OltpGroup"], parts, tuple(_options()), GROUP),
+        _part("groups.NAME, workload", GroupBase.model_json_schema(), parts, (), GROUP),
         "Further keys are the workload's own: see [workloads](workloads.md).",
         _part("setup, targets.NAME.setup", parts["DataSetup"], parts, ()),
         SETUP,
@@ -117,10 +117,6 @@ def _arrivals(parts: dict[str, Any]) -> list[str]:
     return [_part(title, model.model_json_schema(), parts, ()) for title, model in models]
 
 
-def _options() -> set[str]:
-    return {name for each in workloads.WORKLOADS.values() for name in each.model.model_fields}
-
-
 def _part(
     title: str,
     part: dict[str, Any],
@@ -157,10 +153,15 @@ def _default(field: dict[str, Any]) -> str:
     if value in (None, "", {}, []):
         return ""
     if isinstance(value, bool):
-        return code(str(value).lower())
+        return code(_written(value))
     # Lengths of time are seconds once read, but a file gives their unit.
     unit = "s" if "duration" in kind_of(field) else ""
     return code(f"{value:g}{unit}" if isinstance(value, float) else value)
+
+
+def _written(value: Any) -> Any:
+    """A value as a file has it."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def kind_of(field: dict[str, Any]) -> str:
@@ -168,7 +169,7 @@ def kind_of(field: dict[str, Any]) -> str:
     if "$ref" in field:
         return "mapping"
     if "enum" in field:
-        return ", ".join(code(value) for value in field["enum"])
+        return ", ".join(code(_written(value)) for value in field["enum"])
     if "const" in field:
         return code(field["const"])
     if "anyOf" in field:
