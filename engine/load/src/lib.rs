@@ -32,6 +32,7 @@ pub mod session;
 #[cfg(test)]
 mod simulation;
 pub mod think;
+pub mod ticks;
 pub mod timers;
 pub mod tls;
 pub mod totals;

@@ -14,8 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::mpsc::Receiver;
 
-/// Length of a tick, in which commits are counted to find stalls.
-pub const TICK_NS: u64 = 100_000_000;
 /// Load threads listed in an interval: the busiest.
 const BUSY_LISTED: usize = 64;
 /// Outages listed in a trial; a flapping server with thousands of sessions must not fill the disk.
@@ -119,6 +117,11 @@ impl<'a, W: Write> Reporter<'a, W> {
         }
     }
 
+    /// When the last interval was read: the next one begins there.
+    pub fn read_ns(&self) -> u64 {
+        self.last.at_ns
+    }
+
     fn t_s(&self, at_ns: u64) -> f64 {
         (at_ns as f64 - self.measure_ns as f64) / 1e9
     }
@@ -142,6 +145,9 @@ impl<'a, W: Write> Reporter<'a, W> {
     }
 
     fn push_ticks(&mut self, group: usize, committed: u64, passed: u64) {
+        if passed == 0 {
+            return;
+        }
         let (ticks, ticked) = &mut self.ticks[group];
         // An interval is told from the histogram, which a thread that is interrupted amid a commit
         // has ahead of its count for as long as that lasts.
@@ -433,6 +439,7 @@ fn busy(now: &Totals, last: &Totals, length_s: f64) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::notice::Notices;
+    use crate::ticks::TICK_NS;
     use std::cell::RefCell;
 
     #[test]

@@ -9,7 +9,8 @@ use crate::notice::Notices;
 use crate::open::Ending;
 use crate::poller::Epoll;
 use crate::recorder::Recorder;
-use crate::report::{Names, Reporter, TICK_NS};
+use crate::report::{Names, Reporter};
+use crate::ticks::Phase;
 use crate::worker::Worker;
 use crate::{cancel, check, machine};
 use dyno_core::clock::{Clock, MonotonicClock};
@@ -136,11 +137,13 @@ impl Trial<'_> {
             let interval_ns = (self.plan.interval_s * 1e9) as u64;
             let mut finished = true;
             if measure_ns > origin_ns {
-                finished = self.report(&mut reporter, origin_ns, measure_ns, interval_ns);
+                let warmup = Phase { start_ns: origin_ns, end_ns: measure_ns, interval_ns };
+                finished = self.report(&mut reporter, warmup);
             }
             if finished {
                 reporter.begin_measuring();
-                finished = self.report(&mut reporter, measure_ns, end_ns, interval_ns);
+                let measured = Phase { start_ns: measure_ns, end_ns, interval_ns };
+                finished = self.report(&mut reporter, measured);
             }
             let closing = reporter.close();
             if finished {
@@ -265,8 +268,7 @@ impl Trial<'_> {
                     Error::new(Kind::Connection, "no session could connect in time")
                         .hint("the server hangs: look into its error log")
                 });
-                let what =
-                    format!("trial {}: group {}: {}", self.plan.trial, group.name, error.what);
+                let what = format!("group {}: {}", group.name, error.what);
                 return Err(Error { what, ..error });
             }
         }
@@ -288,45 +290,24 @@ impl Trial<'_> {
     }
 
     /// Ticks and intervals of one phase; false when interrupted, after a last, shorter interval.
-    fn report<W: std::io::Write>(
-        &self,
-        reporter: &mut Reporter<'_, W>,
-        start_ns: u64,
-        end_ns: u64,
-        interval_ns: u64,
-    ) -> bool {
+    fn report<W: std::io::Write>(&self, reporter: &mut Reporter<'_, W>, phase: Phase) -> bool {
         let clock = MonotonicClock;
-        let mut interval_start_ns = start_ns;
-        while interval_start_ns < end_ns {
-            // A rest shorter than half a tick belongs to the last interval.
-            let mut interval_end_ns = interval_start_ns + interval_ns;
-            if interval_end_ns + TICK_NS / 2 > end_ns {
-                interval_end_ns = end_ns;
-            }
-            // Ticks of the interval; a rest shorter than half a tick belongs to the last one.
-            let length_ns = interval_end_ns - interval_start_ns;
-            let ticks = ((length_ns + TICK_NS / 2) / TICK_NS).max(1);
-            let mut told = 0;
-            while told + 1 < ticks {
-                let finished = self.sleep_until(interval_start_ns + (told + 1) * TICK_NS);
+        loop {
+            let mut interval = phase.interval(reporter.read_ns());
+            let (now_ns, finished) = loop {
+                let finished = self.sleep_until(interval.tick_end_ns());
                 let now_ns = clock.now_ns();
-                let passed = (now_ns.saturating_sub(interval_start_ns) / TICK_NS).min(ticks - 1);
-                if !finished {
-                    reporter.interval(now_ns, passed.saturating_sub(told) + 1, true);
-                    return false;
+                match if finished { interval.pass(now_ns) } else { None } {
+                    Some(ticks) => reporter.tick(now_ns, ticks),
+                    None => break (now_ns, finished),
                 }
-                reporter.tick(now_ns, passed - told);
-                told = passed;
+            };
+            let is_last = !finished || interval.end_ns() == phase.end_ns;
+            reporter.interval(now_ns, interval.rest(now_ns), is_last);
+            if is_last {
+                return finished;
             }
-            let finished = self.sleep_until(interval_end_ns);
-            let is_edge = !finished || interval_end_ns == end_ns;
-            reporter.interval(clock.now_ns(), ticks - told, is_edge);
-            if !finished {
-                return false;
-            }
-            interval_start_ns = interval_end_ns;
         }
-        true
     }
 
     /// Lets the load threads work off the backlogs of open loops: until nothing is left, until
