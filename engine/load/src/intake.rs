@@ -17,7 +17,7 @@ use dyno_core::histogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A transaction that is to begin at a moment.
@@ -110,7 +110,8 @@ impl Intake {
         let mut state = self.state();
         state.back.push(Reverse(arrival));
         self.tell(&state);
-        self.given_back.fetch_add(1, Relaxed);
+        // Whoever sees this also sees which one.
+        self.given_back.fetch_add(1, Release);
     }
 
     /// How many arrivals were ever given back. When it changes, whoever has sessions that wait looks
@@ -118,7 +119,7 @@ impl Intake {
     /// back a later arrival than any that sessions looked through hold.
     #[inline]
     pub fn given_back(&self) -> u64 {
-        self.given_back.load(Relaxed)
+        self.given_back.load(Acquire)
     }
 
     /// Whether an arrival before number `held` was given back.

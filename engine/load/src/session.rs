@@ -459,7 +459,7 @@ impl Session {
     fn back_off(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
         let doublings = (self.attempt - 1).min(16);
         let full_ns = (BACKOFF_FIRST_NS << doublings).min(BACKOFF_MAX_NS);
-        let index = self.composed << 8 | u64::from(self.attempt & 255);
+        let index = self.drawn.1 << 8 | u64::from(self.attempt & 255);
         let mut rng = Rng::for_transaction(shape.seed ^ JITTER, self.id(shape), index);
         let jitter_ns = rng.below(full_ns / 2);
         self.state = State::BackingOff;
