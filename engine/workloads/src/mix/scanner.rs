@@ -156,7 +156,9 @@ impl<'a> Scanner<'a> {
 
     fn comment(&mut self) -> Result<Token<'a>, String> {
         if self.byte(0) != Some(b'/') {
-            self.while_(1, |byte| byte != b'\n');
+            // A lone carriage return ends it too in PostgreSQL, and only there.
+            let returns = self.is_postgres();
+            self.while_(1, |byte| byte != b'\n' && !(returns && byte == b'\r'));
             return Ok(Token::Blank);
         }
         let mut depth = 0;
@@ -311,7 +313,7 @@ pub fn cut(tokens: &[(Token<'_>, Range<usize>)], sql: &str) -> Cut {
 }
 
 /// First words of statements that change nothing.
-const READING: [&str; 14] = [
+const READING: [&str; 13] = [
     "SELECT",
     "VALUES",
     "TABLE",
@@ -321,7 +323,6 @@ const READING: [&str; 14] = [
     "DESC",
     "SET",
     "USE",
-    "DO",
     "HELP",
     "PRAGMA",
     "SAVEPOINT",
@@ -346,8 +347,10 @@ pub fn reads(tokens: &[(Token<'_>, Range<usize>)]) -> bool {
         "WITH" | "EXPLAIN" => !(first..solid.len()).any(|at| {
             let locks = at > 0 && ["FOR", "KEY"].contains(&word(at - 1).as_str());
             let call = solid.get(at + 1) == Some(&Token::Other("("));
-            WRITING.contains(&word(at).as_str()) && !locks && !call
+            word(at) == "INTO" || WRITING.contains(&word(at).as_str()) && !locks && !call
         }),
+        // `SELECT ... INTO` makes a table or a file.
+        "SELECT" | "TABLE" => !(first..solid.len()).any(|at| word(at) == "INTO"),
         word => READING.contains(&word),
     }
 }
@@ -437,6 +440,8 @@ mod tests {
         p("SELECT a$b$c, :d", &["d"]);
         p("SELECT U&'\\00e4 :a', B'1', :b", &["b"]);
         p("SELECT 1 # 2, :a", &["a"]);
+        p("SELECT 1 -- :a\r, :b", &["b"]);
+        only(Dialect::Mysql, "SELECT 1 -- :a\r, :b", &[]);
     }
 
     #[test]
@@ -480,6 +485,9 @@ mod tests {
             "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x",
             "EXPLAIN ANALYZE UPDATE t SET a = 1",
             "CALL p()",
+            "DO $$ BEGIN DELETE FROM t; END $$",
+            "SELECT * INTO copy FROM t",
+            "WITH x AS (SELECT 1 AS a) SELECT a INTO copy FROM x",
             "TRUNCATE t",
             "",
             "'select'",
