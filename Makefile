@@ -6,6 +6,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/dyno-engine
 STAMP := $(VENV)/.installed
+# For two cores; live tests mostly wait: docs/decisions/tests-in-parallel.md.
+TEST_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
 .PHONY: help demo test lint fmt bench servers engine setup reference clean
@@ -18,7 +20,7 @@ demo: setup ## Set up, build, run the quickstart study, say where the report is
 
 test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal
 
 lint: setup ## Formatting, clippy, rustdoc, ruff, mypy
 	cargo fmt --all --check

@@ -30,7 +30,7 @@ class Foreign:
     def run(self, sql: str, database: str = "theirs") -> list[tuple[Any, ...]]:
         if self.mysql:
             return self.server.rows(sql, database or None)
-        rows = self.server._in(database or "postgres", [sql])
+        rows = self.server.run_in(database or "postgres", [sql])
         return [tuple(row) for row in rows]
 
     def contents(self) -> list[tuple[Any, ...]]:
