@@ -141,7 +141,7 @@ fn a_server_that_is_not_there_fails_the_trial_and_is_named() {
     let error = trial.result.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Connection);
     assert!(error.what.contains(&format!("127.0.0.1:{port}")), "{error}");
-    assert!(error.what.contains("refused") && error.what.contains("trial test"), "{error}");
+    assert!(error.what.contains("refused") && error.what.contains("group g:"), "{error}");
 }
 
 #[test]
