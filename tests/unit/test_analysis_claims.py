@@ -466,6 +466,23 @@ def test_a_plan_that_differs_between_cells_is_flagged() -> None:
     ) in checked(plan, same).warnings
 
 
+def test_a_statement_that_is_written_differently_may_have_another_plan() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=1)
+    by_key, by_list = records(plan, {("on",): 1000.0, ("off",): 1000.0})
+    by_key = by_key.replace(
+        statements={"workload/point": "SELECT c FROM t1 WHERE id = 7 AND c = 'it''s 1'"},
+        explain={"workload/point": "const"},
+    )
+    by_list = by_list.replace(
+        statements={"workload/point": "SELECT c FROM t2 WHERE id IN (1, 2)"},
+        explain={"workload/point": "range"},
+    )
+    assert not any("EXPLAIN" in warning for warning in checked(plan, [by_key, by_list]).warnings)
+    alike = "SELECT c FROM t9 WHERE id = 70 AND c = 'x'"  # but for its values
+    by_range = by_list.replace(statements={"workload/point": alike})
+    assert any("EXPLAIN" in warning for warning in checked(plan, [by_key, by_range]).warnings)
+
+
 def test_warnings_are_counted_not_repeated() -> None:
     plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
     trials = [

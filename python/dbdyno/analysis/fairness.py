@@ -10,6 +10,9 @@ from dbdyno.plan import notes
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import NO_PLAN, TrialRecord
 
+_NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
+_TEXT = re.compile(r"'(?:[^'\\]|''|\\.)*'")
+
 
 def caveat(plan: Plan) -> str:
     """What a comparison of kinds of server must begin with if it leaves durability, isolation or
@@ -23,11 +26,12 @@ def caveat(plan: Plan) -> str:
 
 
 def plan_changes(plan: Plan, records: Sequence[TrialRecord]) -> list[str]:
-    """Statements whose plan (EXPLAIN) differs between cells on the same kind of system.
+    """Statements whose plan (EXPLAIN) differs between cells on the same kind of system, although
+    the statement is the same: one that a factor writes differently may well have another plan.
 
     Numbers are masked first: estimates of rows and costs vary with statistics, operators do not.
     """
-    shapes: dict[tuple[str, str], dict[str, int]] = {}
+    shapes: dict[tuple[str, str, str], dict[str, int]] = {}
     for record in records:
         cell = plan.cells[record.cell]
         target_of = {group.name: group.target for group in cell.groups}
@@ -36,11 +40,11 @@ def plan_changes(plan: Plan, records: Sequence[TrialRecord]) -> list[str]:
             if text.startswith(NO_PLAN):
                 continue
             kind = kind_of.get(target_of.get(statement.partition("/")[0], ""), "")
-            shape = re.sub(r"\d+(\.\d+)?([eE][+-]?\d+)?", "#", text)
-            shape = re.sub(r"[ \t]+|-{2,}", " ", shape)
-            shapes.setdefault((statement, kind), {}).setdefault(shape, record.cell)
+            shape = re.sub(r"[ \t]+|-{2,}", " ", _NUMBER.sub("#", text))
+            sql = _NUMBER.sub("#", _TEXT.sub("?", record.statements.get(statement, "")))
+            shapes.setdefault((statement, kind, sql), {}).setdefault(shape, record.cell)
     found = []
-    for (statement, kind), cells in shapes.items():
+    for (statement, kind, _), cells in shapes.items():
         if len(cells) > 1:
             names = [
                 describe.levels(plan, plan.cells[index].levels) or f"cell {index}"
