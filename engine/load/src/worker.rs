@@ -234,7 +234,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         };
         let mut is_spin = false;
         if self.spins && until_ns > begun_ns {
-            until_ns = (until_ns - SPIN_NS).max(begun_ns);
+            until_ns = until_ns.saturating_sub(SPIN_NS).max(begun_ns);
             is_spin = until_ns == begun_ns;
         }
         self.poller.wait(self.now_ns, until_ns, &mut self.ready).map_err(|error| {
