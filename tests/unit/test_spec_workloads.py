@@ -61,9 +61,7 @@ def test_effective_fills_in_everything() -> None:
 def test_presets_write_or_do_not(preset: str) -> None:
     reads_only = preset in ("read_only", "point_select")
     assert workloads.changes_data("oltp", {"preset": preset}) is not reads_only
-    assert not workloads.changes_data(
-        "oltp", {"preset": preset, **dict.fromkeys(WRITE_COUNTS, 0)}
-    )
+    assert not workloads.changes_data("oltp", {"preset": preset, **dict.fromkeys(WRITE_COUNTS, 0)})
 
 
 def test_data_options_are_what_is_loaded() -> None:
