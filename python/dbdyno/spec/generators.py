@@ -97,7 +97,7 @@ class Special(_Range):
 
 
 class Sequence(Generator):
-    """Numbers upwards from a first one, each once over all sessions."""
+    """Numbers upwards from a first one, each once over all sessions of its group."""
 
     sequence: _Whole64 = Field(description="the first number")
 
