@@ -18,6 +18,8 @@ help: ## Show this list
 demo: setup ## Set up, build, run the quickstart study, say where the report is
 	$(VENV)/bin/dyno run quickstart --dir runs/quickstart-$$(date +%Y%m%d-%H%M%S)
 
+# dyno starts hundreds of times: where bytecode is not kept, a quarter of each start compiles.
+test: export PYTHONDONTWRITEBYTECODE =
 test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
 	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal

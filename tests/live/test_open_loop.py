@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,10 +83,8 @@ def events(run: Path) -> Iterator[dict[str, Any]]:
 def test_a_rate_that_no_server_can_hold(there: Place) -> None:
     run = there.path / "run"
     file = there.experiment(OVERLOAD)
-    begun = time.monotonic()
     done = there.dyno("run", file, "--dir", run, "-v")
     assert done.returncode == 0, done.stderr
-    assert time.monotonic() - begun < 60  # 6 trials of at most 1.1 s, and what surrounds them
 
     found = result(run)
     assert found["answer"].startswith(
@@ -156,10 +153,8 @@ def test_a_search_finds_what_sessions_can_do(there: Place) -> None:
 
 def test_a_quick_search_is_quick(there: Place) -> None:
     run = there.path / "run"
-    begun = time.monotonic()
     done = there.dyno("run", there.experiment(SEARCH), "--quick", "--dir", run)
     assert done.returncode == 0, done.stderr
-    assert time.monotonic() - begun < 90
     assert result(run)["quick"]
     for file in run.glob("trials/*/trial.json"):
         assert len(json.loads(file.read_text())["probes"]) <= 8
