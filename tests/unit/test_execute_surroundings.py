@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,13 @@ def test_levels_are_applied_in_the_order_of_factors_and_undone_in_reverse(
     assert log(world).applied() == []
 
 
-def test_commands_know_where_they_are(world: World, tmp_path: Path) -> None:  # noqa: F811
+def test_commands_know_where_they_are(
+    world: World,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in os.environ if name.startswith("DYNO_")]:
+        monkeypatch.delenv(name)  # the user's own go along
     env = tmp_path / "env"
     level = LevelHooks((Hook("true"),), (Hook(f"env | grep ^DYNO_ | sort > {env}-undo"),))
     hooks = Hooks(

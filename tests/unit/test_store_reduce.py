@@ -134,6 +134,9 @@ def test_in_process_cpu_is_the_systems() -> None:
     assert warnings[0].startswith(
         "generator-bound (lag): 1 % of the answers lay unread for 20 µs or more"
     )
+    generator = {**late["generator"], "lag": latency(90) | {"p99_ns": None, "max_ns": 30_000}}
+    _, warnings, _ = reduce_trial([{**late, "generator": generator}], [], [group()], MARIADB)
+    assert warnings[0].startswith("generator-bound (lag): answers lay unread for up to 30 µs, ")
 
 
 def test_cpu_is_not_given_where_an_in_process_system_shares_the_load_threads() -> None:

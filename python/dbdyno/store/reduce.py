@@ -153,14 +153,16 @@ def _bound(end: Event) -> str:
     if generator["busy_max"] > BUSY_MAX:
         seen = f"a load thread was busy for {generator['busy_max']:.0%} of a second"
         return f"generator-bound (CPU): {seen}; the system may be faster than measured"
-    lag_us = (generator.get("lag") or {}).get("p99_ns", 0) / 1e3
+    lag = generator.get("lag") or {}
+    p99_ns, max_ns = lag.get("p99_ns"), lag.get("max_ns", 0)
+    # Too few answers for a percentile: the longest wait is what is known.
+    lay = f"1 % of the answers lay unread for {_us((p99_ns or 0) / 1e3)} µs or more"
+    if p99_ns is None:
+        lay = f"answers lay unread for up to {_us(max_ns / 1e3)} µs"
     medians = [(total.get("latency") or {}).get("p50_ns") for total in end["groups"].values()]
     fastest_us = min((ns for ns in medians if ns), default=0) / 1e3
     against = f", beside a median latency of {_us(fastest_us)} µs" if fastest_us else ""
-    return (
-        f"generator-bound (lag): 1 % of the answers lay unread for {_us(lag_us)} µs or"
-        f" more{against}; latencies may be that much too high"
-    )
+    return f"generator-bound (lag): {lay}{against}; latencies may be that much too high"
 
 
 def _us(value: float) -> str:
