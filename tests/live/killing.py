@@ -25,6 +25,7 @@ from running import Place, complete_trials
 VICTIMS = ("dyno", "engine", "server", "guardian")
 PHASES = ("start-up", "loading", "copy", "trial", "report", "any")
 SERVER_PROGRAMS = ("mariadbd", "mysqld", "postgres")
+COPIES = "work"  # in a scratch directory: what servers run on
 RUN_S = 240.0  # a run that takes longer hangs
 AIM_S = 60.0  # for a phase to come
 HURRY_S = 5.0
@@ -273,7 +274,7 @@ class Slaughter:
             return "trial"
         if any(self._there.scratch.glob("*/snapshots/*.partial")):
             return "loading"
-        if any(self._there.scratch.glob("*/work/*")):
+        if any(self._there.scratch.glob(f"*/{COPIES}/*")):
             return "start" if any(_is("server", line) for line in lines) else "copy"
         return "between"
 

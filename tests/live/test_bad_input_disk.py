@@ -14,6 +14,8 @@ from private_servers import binaries
 from refusals import plain_words, refused
 from running import DYNO, Place, complete_trials, place
 
+from needed import missing
+
 pytestmark = pytest.mark.live
 
 SMALL = """\
@@ -42,14 +44,14 @@ def disk(there: Place, size: str) -> Iterator[Path]:
     path = there.path / "disk"
     path.mkdir()
     if os.geteuid() != 0:
-        pytest.skip("mounting a small disk needs root: run the tests as root")
+        missing("mounting a small disk needs root: run the tests as root")
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", path],
         capture_output=True,
         text=True,
     )
     if done.returncode != 0:
-        pytest.skip(f"mounting is not allowed here ({done.stderr.strip()}): run in a full machine")
+        missing(f"mounting is not allowed here ({done.stderr.strip()}): run in a full machine")
     try:
         yield path
     finally:

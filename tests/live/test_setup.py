@@ -22,6 +22,7 @@ from dbdyno.spec import generators
 from dbdyno.systems.account import account_for, run_as
 from dbdyno.systems.base import Server
 from dbdyno.systems.scratch import Scratch
+from needed import missing
 
 pytestmark = pytest.mark.live
 
@@ -66,7 +67,7 @@ def test_files_are_read_whole(server: Server, packed: str, tmp_path: Path) -> No
     path.write_bytes(gzip.compress(text) if packed == ".gz" else text)
     if packed == ".zst":
         if shutil.which("zstd") is None:
-            pytest.skip("zstd is not installed")
+            missing("zstd is not installed: run `make servers`")
         path.write_bytes(subprocess.run(["zstd", "-c"], input=text, capture_output=True).stdout)
     assert read(server, path) == [f"reading {path.name}"]
     assert count(server, table) == 3

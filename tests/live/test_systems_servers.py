@@ -37,6 +37,7 @@ from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems import starting
 from dbdyno.systems.base import Server, TargetPlan
+from needed import missing
 
 pytestmark = pytest.mark.live
 
@@ -364,7 +365,7 @@ def test_a_port_that_someone_takes_first_is_tried_elsewhere(
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_directory_that_the_account_cannot_reach_is_an_error(kind: str, tmp_path: Path) -> None:
     if os.geteuid() != 0:
-        pytest.skip("only root changes accounts")
+        missing("only root changes accounts: run the tests as root")
     found = binaries(kind)
     tmp_path.chmod(0o700)
     system = systems.load(kind)

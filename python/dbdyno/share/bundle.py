@@ -117,7 +117,8 @@ def unpack(path: Path, directory: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(entry) as reading, target.open("xb") as writing:
                     left -= _copy(path, entry, reading, writing, min(left, ENTRY_BYTES_MAX))
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, RuntimeError) as error:
+        # zipfile says RuntimeError of what is encrypted or packed in a way it does not know.
         raise _refused(path, f"is not a bundle, or damaged ({error})") from None
     except zlib.error as error:
         raise _refused(path, f"is damaged ({error})") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -29,7 +30,7 @@ SYSTEM_SCHEMAS = ("mysql", "sys", "information_schema", "performance_schema")
 WITHOUT_VARIABLE = ("plugin_load_add", "skip_log_bin", "disable_log_bin", "early_plugin_load")
 
 
-class MysqlControl:
+class MysqlControl(ABC):
     """The control connection, and what is asked over it. Who inherits knows how to connect, and
     what to say where nobody answers."""
 
@@ -38,13 +39,13 @@ class MysqlControl:
         self._lock = threading.Lock()
         self._connection: pymysql.Connection[Any] | None = None
 
+    @abstractmethod
     def _connect(self, database: str | None, timeout_s: int) -> pymysql.Connection[Any]:
         """A new connection; autocommit, utf8mb4."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unanswered(self, error: Exception) -> DynoError:
         """The error for a client library's."""
-        raise NotImplementedError
 
     def rows(self, sql: str, database: str | None = None) -> list[tuple[Any, ...]]:
         """Runs one statement on the control connection (a new one if the last broke)."""
@@ -90,9 +91,9 @@ class MysqlControl:
         places, options = self._client_options()
         return mysqlimport.importer(self.kind, places, options, database)
 
+    @abstractmethod
     def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:
         """Where the client program may be, and the options of its file that lead here."""
-        raise NotImplementedError
 
     @answered(ERRORS)
     def schemas(self) -> list[str]:

@@ -8,16 +8,15 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import postgresimport, verify
-from dbdyno.systems.importing import Importer
+from dbdyno.systems import verify
 from dbdyno.systems.lost import answered, refused
 from dbdyno.systems.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
 
@@ -26,7 +25,7 @@ _BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-class PostgresControl:
+class PostgresControl(ABC):
     """The control connection, and what is asked over it. Who inherits knows how to connect, and
     what to say where nobody answers."""
 
@@ -38,13 +37,13 @@ class PostgresControl:
         self._connection: pg8000.native.Connection | None = None
         self._counter_queries: tuple[tuple[str, str], ...] | None = None
 
+    @abstractmethod
     def _connect(self, database: str, timeout_s: int) -> pg8000.native.Connection:
         """A new connection to a database."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unanswered(self, error: Exception) -> DynoError:
         """The error for a client library's."""
-        raise NotImplementedError
 
     def rows(self, sql: str) -> list[list[Any]]:
         """Runs one statement on the control connection (a new one if the last broke)."""
@@ -83,15 +82,6 @@ class PostgresControl:
                 except ERRORS as error:
                     raise refused(self.kind, statement, message(error)) from None
         return rows
-
-    def importer(self, database: str) -> Importer:
-        places, environment, secret = self._client_options()
-        return postgresimport.importer(places, environment, secret, database)
-
-    def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str], str]:
-        """Where the client program may be, libpq's variables that lead here, and a password file
-        for `{secret}` in them."""
-        raise NotImplementedError
 
     @answered(ERRORS)
     def schemas(self) -> list[str]:

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import starting
+from dbdyno.systems import postgresimport, starting
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.importing import Importer
 from dbdyno.systems.logtail import LogTail
 from dbdyno.systems.lost import answered, lost
 from dbdyno.systems.places import LOOPBACK
@@ -72,9 +72,10 @@ class PostgresServer(PostgresControl):
         self._log = log
         self.client_places: tuple[Path, ...] = ()  # where its client program may be
 
-    def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str], str]:
+    def importer(self, database: str) -> Importer:
         where = {"PGHOST": str(self.socket_path.parent), "PGPORT": str(self.port), "PGUSER": USER}
-        return self.client_places, where, ""  # the kernel says who we are: no password
+        # The kernel says who we are: no password.
+        return postgresimport.importer(self.client_places, where, "", database)
 
     @answered(ERRORS)
     def wait_until_ready(self) -> None:
