@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from private_servers import SERVERS
+from private_servers import CORE, SERVERS
 from running import Place, complete_trials, place, wait_for
 from servers_there import PASSWORD, ROWS, There, there
 
@@ -42,12 +42,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[There]:
         yield made
 
 
-@pytest.fixture
-def either(server: There) -> There:
-    """What hardly depends on the member of a family is tried on one of each."""
-    if server.kind == "mysql":
-        pytest.skip("as MariaDB")
-    return server
+# What hardly depends on the member of a family is tried on one of each.
+either = pytest.mark.parametrize("server", CORE, indirect=True)
 
 
 @pytest.fixture
@@ -122,8 +118,8 @@ def secrets_in(here: Place) -> list[str]:
     ]
 
 
-def test_tables_that_are_missing_or_too_small_are_named(here: Place, either: There) -> None:
-    server = either
+@either
+def test_tables_that_are_missing_or_too_small_are_named(here: Place, server: There) -> None:
     server.grant(*server.read_only())
     for words, message in (
         ({"tables": 3}, "sbtest3"),
@@ -149,8 +145,8 @@ def test_a_schema_of_ours_takes_few_grants_and_is_gone_afterwards(
     assert not (here.path / "r" / FILE).exists()
 
 
-def test_without_the_grant_it_is_named(here: Place, either: There) -> None:
-    server = either
+@either
+def test_without_the_grant_it_is_named(here: Place, server: There) -> None:
     server.grant(*server.read_only())
     done = here.dyno("run", experiment(here, server))
     assert done.returncode == 2
@@ -172,11 +168,11 @@ def test_settings_are_put_back_at_the_end(here: Place, server: There) -> None:
         assert not str(rows[0][0] or "").endswith("auto.conf")
 
 
+@either
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_settings_and_schemas_are_put_back_however_a_run_ends(
-    here: Place, either: There, end: signal.Signals
+    here: Place, server: There, end: signal.Signals
 ) -> None:
-    server = either
     file = settable(here, server, duration="20s")
     before, schemas = server.all_settings(), server.schemas()
     process = here.start("run", file, "--dir", "r")
@@ -200,8 +196,8 @@ def test_settings_and_schemas_are_put_back_however_a_run_ends(
     assert server.schemas() == schemas
 
 
-def test_a_killed_run_is_put_back_by_its_resumption(here: Place, either: There) -> None:
-    server = either
+@either
+def test_a_killed_run_is_put_back_by_its_resumption(here: Place, server: There) -> None:
     file = settable(here, server, duration="1500ms")
     before, schemas = server.all_settings(), server.schemas()
     process = here.start("run", file, "--dir", "r")
@@ -217,10 +213,10 @@ def test_a_killed_run_is_put_back_by_its_resumption(here: Place, either: There) 
     assert not (here.path / "r" / FILE).exists()
 
 
+@either
 def test_a_grant_revoked_in_mid_run_is_said_and_what_could_not_be_put_back(
-    here: Place, either: There
+    here: Place, server: There
 ) -> None:
-    server = either
     name = SETTINGS[server.kind]
     old = server.setting(name)
     file = settable(here, server, duration="3s")
@@ -238,8 +234,8 @@ def test_a_grant_revoked_in_mid_run_is_said_and_what_could_not_be_put_back(
     assert server.setting(name) == old
 
 
-def test_writing_to_what_is_there_takes_two_words(here: Place, either: There) -> None:
-    server = either
+@either
+def test_writing_to_what_is_there_takes_two_words(here: Place, server: There) -> None:
     grants = (
         ["SELECT, UPDATE ON sbtest1 TO app"]
         if server.kind == "postgres"
@@ -260,8 +256,8 @@ def test_writing_to_what_is_there_takes_two_words(here: Place, either: There) ->
     assert server.sql(f"SELECT count(*) FROM {table}") == [(ROWS,)]
 
 
-def test_a_wrong_password_is_refused_without_repeating_it(here: Place, either: There) -> None:
-    server = either
+@either
+def test_a_wrong_password_is_refused_without_repeating_it(here: Place, server: There) -> None:
     here.environment["APP_PASSWORD"] = "wrong-Secret:4712"
     done = here.dyno("run", experiment(here, server, ", data: {existing: shop}"))
     assert done.returncode == 2
@@ -329,9 +325,8 @@ def test_declared_tables_are_loaded_into_a_schema_of_ours(here: Place, server: T
     assert server.schemas() == before
 
 
+@pytest.mark.parametrize("server", ["mariadb", "mysql"], indirect=True)  # PostgreSQL takes none
 def test_files_of_sql_stay_in_a_schema_of_ours(here: Place, server: There) -> None:
-    if server.kind == "postgres":
-        pytest.skip("it takes none")
     before = server.schemas()
     good = "CREATE TABLE `odd-name` (id INT PRIMARY KEY); INSERT INTO `odd-name` VALUES (1);\n"
     done = here.dyno("run", set_up(here, server, good), "--dir", "r")
