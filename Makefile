@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint fmt bench servers engine setup reference clean
+.PHONY: help demo test lint fmt bench proof servers engine setup reference clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ fmt: setup ## Format everything
 	cargo fmt --all
 	$(VENV)/bin/ruff check --fix --quiet . || true
 	$(VENV)/bin/ruff format .
+
+proof: setup servers ## Put dbdyno's own promises to the test, write docs/proof.md (an hour; quiet machine)
+	$(PY) -m tools.proof $(ROWS)
 
 bench: setup ## Hold the engine against its peers, both in one run
 	$(PY) benches/bench.py

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dbdyno.analysis import answer, describe, fairness, offers, reason, verdict
 from dbdyno.analysis.comparisons import compare
@@ -14,10 +14,23 @@ from dbdyno.analysis.types import CellResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.metrics import is_percentile
 from dbdyno.store.record import VOID, TrialRecord
+from dbdyno.store.trace import Trace
 
 
-def analyse(plan: Plan, records: Sequence[TrialRecord]) -> Findings:
-    """Judges a run, complete or not. Pure: the same plan and records give the same findings."""
+def _no_trace(_trial: str) -> Trace | None:
+    return None
+
+
+def analyse(
+    plan: Plan,
+    records: Sequence[TrialRecord],
+    trace: Callable[[str], Trace | None] = _no_trace,
+) -> Findings:
+    """Judges a run, complete or not. Pure: equal plans, records and traces give equal findings.
+
+    `trace` gives a trial over time by its id, one after the other, or None where nothing is known
+    but its record: then nothing is said of stalls.
+    """
     measured = Measured.of(plan, records)
     claims = verdict.judge(measured)
     lead = find_lead(measured, claims)

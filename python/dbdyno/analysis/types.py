@@ -80,6 +80,19 @@ class Ratio:
 
 
 @dataclass(frozen=True)
+class Check:
+    """Another way to the same answer, beside the t interval: it never decides, it shows whether the
+    answer hangs on the method."""
+
+    method: str  # permutation | BCa
+    p: float | None = None  # two-sided
+    ci_low: float | None = None
+    ci_high: float | None = None
+    level: float | None = None  # confidence of the interval
+    agrees: bool = True  # whether it leads to the same verdict
+
+
+@dataclass(frozen=True)
 class ClaimPart:
     """One comparison that a claim makes: `at each sessions` has one a level."""
 
@@ -98,6 +111,8 @@ class ClaimPart:
     left_cell: int | None = None  # where the side is one cell
     right_cell: int | None = None
     figures: str = ""  # imported, too few to judge: whether the numbers AGREE or CONTRADICT
+    margin: float = 0.0  # of `~=`: a ratio minus one that still counts as equal
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +167,106 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class Suspect:
+    """A sampled metric that moved with the throughput, and how."""
+
+    metric: str  # full name: `db.status.Innodb_data_fsyncs`
+    during: float  # in the stall, after the step, in the slower cell
+    otherwise: float
+    lag_s: float  # it moved so long after the throughput; negative: before
+    score: float  # robust distance: how far it moved, in its own usual spreads; >= 0
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What a stall, a step or a difference between cells is put down to. `name` is the rule that
+    recognised it, or `unknown`; then `suspects` still says what moved."""
+
+    name: str  # log_rotation, write_back, ..., unknown
+    title: str  # "binary log rotation"
+    sentence: str  # one plain sentence with its numbers
+    cure: str = ""  # what to change, with what it costs
+    metric: str = ""  # whose curve shows it; empty where nothing sampled does
+    suspects: tuple[Suspect, ...] = ()  # strongest first
+
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A time in which a trial's throughput was far below its usual."""
+
+    start_s: float  # on the trial's clock
+    length_s: float
+    depth: float  # share of the usual throughput that was missing, 0 to 1
+    cause: Cause | None = None  # None: not looked for
+
+
+@dataclass(frozen=True)
+class Step:
+    """A lasting change of a trial's throughput."""
+
+    at_s: float
+    before_per_s: float
+    after_per_s: float
+    p: float  # of the change point
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True)
+class Inside:
+    """How the throughput of one trial went, from its ticks. All groups together."""
+
+    trial: str
+    cell: int
+    block: int
+    measured_s: float
+    usual_per_s: float  # median over the ticks
+    warm_s: float  # from here on it was warm; 0: from the start of the measured phase
+    steady: bool  # no step, no trend after `warm_s`
+    independent: float  # effective number of independent seconds under autocorrelation
+    spread: float  # standard deviation of one-second throughput over its mean
+    steps: tuple[Step, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    problem: str = ""  # why something could not be told: too short, no ticks
+
+
+@dataclass(frozen=True)
+class CellStalls:
+    """The stalls of a cell's trials together."""
+
+    cell: int
+    trials: int
+    stalls: int
+    measured_s: float  # of all its trials
+    per_min: float
+    share: float  # of the time
+    length_s: float  # median
+    depth: float  # median
+    period_s: float | None  # from start to start, where they come regularly
+    period_n: int  # distances between starts that it rests on
+    cause: Cause | None  # of most of them, with how many: in its sentence
+    sentence: str  # "Throughput stops for 0.8 s every 12.1 s (9 stalls in 3 trials): ..."
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """How a metric goes over the levels of a factor with numbers, all other levels fixed."""
+
+    factor: str
+    metric: str
+    at: Mapping[str, str]
+    cells: tuple[int, ...]  # in the order of the levels
+    peak: float  # the level with the highest mean
+    peak_levels: tuple[float, ...]  # levels that cannot be told from the best one
+    knee: float | None  # where linear growth from the first level meets the best: on the axis
+    knee_low: float | None
+    knee_high: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything the report says, without how it is drawn."""
 
@@ -165,3 +280,7 @@ class Findings:
     warnings: tuple[str, ...]
     judged: bool  # false: --quick, or too few blocks
     costs: Costs | None = None  # with `prices` only
+    inside: tuple[Inside, ...] = ()  # of complete trials, in the plan's order
+    stalls: tuple[CellStalls, ...] = ()  # cells that had some
+    sweeps: tuple[Sweep, ...] = ()
+    cause: Cause | None = None  # of the difference that the answer leads with

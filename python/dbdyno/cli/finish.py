@@ -18,7 +18,7 @@ def conclude(run: Run, *, strict: bool, as_json: bool, to: Path | None = None) -
     from dbdyno.analysis.findings import analyse
     from dbdyno.analysis.types import REFUTED
 
-    findings = analyse(run.plan, run.records())
+    findings = analyse(run.plan, run.records(), run.trace)
     report.render(run, findings, to)
     if as_json:
         click.echo(((to or run.path) / "result.json").read_text(), nl=False)

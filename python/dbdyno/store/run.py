@@ -28,6 +28,7 @@ from dbdyno.store.histogram import Tagged, read_log
 from dbdyno.store.lock import Lock, holder
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.scrub import scrub
+from dbdyno.store.trace import Trace, read_trace
 
 SCHEMA_VERSION = 1  # of the run directory; raised whenever a reader would misunderstand it
 
@@ -388,6 +389,10 @@ class Run:
     def samples(self, trial: str) -> list[dict[str, Any]]:
         """The samples of a trial; a cut-off last line is left out."""
         return files.read_ndjson(self.trial_dir(trial) / SAMPLES)
+
+    def trace(self, trial: str) -> Trace:
+        """A trial over time."""
+        return read_trace(trial, self.events(trial), self.samples(trial))
 
     def histograms(self, trial: str) -> list[Tagged]:
         """All latency histograms of a trial, as logged; none if there is no log."""
