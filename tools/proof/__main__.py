@@ -9,12 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dbdyno.execute import engine
-from dbdyno.plan.machine import Machine
-from dbdyno.systems.scratch import scratch_root
 from tools.proof import page
 from tools.proof.row import Effort
 from tools.proof.rows import rows
+
+from dbdyno.execute import engine
+from dbdyno.plan.machine import Machine
+from dbdyno.systems.scratch import scratch_root
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -48,10 +49,10 @@ def main() -> int:
 def facts(name: str) -> dict[str, str]:
     """When, on what machine, and how to repeat it."""
     machine = Machine.read()
-    kernel = f"Linux {platform.release()}"
+    software = f"Linux {platform.release()}, Python {platform.python_version()}"
     return {
         "when": datetime.date.today().isoformat(),
-        "machine": f"{len(machine.cpus)} CPUs ({machine.cpu_model}), {kernel}, Python {platform.python_version()}",
+        "machine": f"{len(machine.cpus)} CPUs ({machine.cpu_model}), {software}",
         "command": f'make proof ROWS="{name}"',
     }
 
