@@ -1,0 +1,170 @@
+"""The sentences of a verdict: what decided a claim or kept it open, with its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dbdyno.analysis import describe, power
+from dbdyno.analysis.cases import Case
+from dbdyno.analysis.contrast import Contrast, LogRatio, Welch
+from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.types import (
+    AT_LEAST,
+    CONTRADICT,
+    PEAK,
+    PEAKS,
+    RATIO,
+    REFUTED,
+    SUPPORTED,
+    UNDECIDED,
+    ClaimPart,
+)
+
+
+def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
+    """What decided a part or kept it open, with its numbers."""
+    shown, against = _shown(part), f"{part.operator} {part.threshold:g}"
+    if part.kind == PEAK:
+        shown, against = f"the best of the levels claimed is {shown} the best of the others", "1x"
+    words = {SUPPORTED: "the whole interval meets", REFUTED: "no value in the interval meets"}
+    if part.kind == PEAK:
+        words = {SUPPORTED: "the whole interval is above", REFUTED: "the whole interval is below"}
+    if part.verdict != UNDECIDED:
+        text = f"{shown}: {words[part.verdict]} {against}"
+        if part.small:
+            text += "; real but too small to matter"
+        return "; ".join(filter(None, [text, case.note]))
+    more = "" if isinstance(contrast, Welch) else _more(part)
+    said = [_unknown(part), more, _reach(part, contrast), case.note]
+    return "; ".join(filter(None, said))
+
+
+def _unknown(part: ClaimPart) -> str:
+    """What fits the measurements of an undecided part, beside what the claim asks for."""
+    estimate = part.estimate
+    assert estimate is not None
+    low, high, asked = estimate.ci_low, estimate.ci_high, f"{part.operator} {part.threshold:g}"
+    if low is None or high is None:
+        shown = _shown(part)
+        return f"not known: it is {shown}, and the claim asks for {asked}"
+    if part.kind == PEAK:
+        ends = f"{describe.bound(low)}x to {describe.bound(high)}x"
+        return f"not known: the best of the levels claimed may be {ends} the best of the others"
+    if part.kind == RATIO:
+        fits = f"any ratio from {describe.bound(low)}x to {describe.bound(high)}x"
+    else:
+        fits = f"any value from {describe.number(low)} to {describe.number(high)}"
+    return f"not known: {fits} fits what was measured, and the claim asks for {asked}"
+
+
+def _more(part: ClaimPart) -> str:
+    """What it would probably take to decide an undecided part."""
+    if part.estimate and part.estimate.bound:
+        return (
+            "some arrivals had no answer by the end, so this is a bound only: a lower rate or a"
+            " longer `drain` would give a value"
+        )
+    if part.blocks_needed is None:
+        return "" if part.kind == PEAKS else "more blocks would probably not decide it"
+    assert part.estimate is not None
+    blocks = describe.counted(part.blocks_needed, "more block")
+    if part.blocks_needed > 10 * part.estimate.n:
+        return (
+            f"it would take about {blocks} like these: longer trials on a quieter machine are the"
+            " better way"
+        )
+    return f"about {blocks} would probably decide it"
+
+
+def _reach(part: ClaimPart, contrast: Contrast) -> str:
+    """The smallest effect that the run had a good chance (80 %) to show."""
+    if not isinstance(contrast, LogRatio) or contrast.threshold <= 0:
+        return ""
+    assert part.estimate is not None
+    seen = power.detectable(contrast.logs, 1 - part.estimate.level)
+    if seen > math.log(1000):
+        return f"with this much noise {contrast.n} blocks show next to nothing"
+    ends = [describe.bound(contrast.threshold * math.exp(side)) for side in (seen, -seen)]
+    return (
+        f"with this much noise {contrast.n} blocks can show only ratios above {ends[0]}x or below"
+        f" {ends[1]}x"
+    )
+
+
+def _end(value: float, times: bool) -> str:
+    return f"{describe.ratio(value)}x" if times else describe.number(value)
+
+
+def _shown(part: ClaimPart) -> str:
+    """An estimate with its interval: `2.92x (2.85-2.99)`, `0.33 (0.25 to 0.41)`."""
+    estimate = part.estimate
+    assert estimate is not None
+    low, high = estimate.ci_low, estimate.ci_high
+    times = part.kind in (RATIO, PEAK)
+    centre = f"{describe.ratio(estimate.ratio)}x" if times else describe.number(estimate.ratio)
+    if estimate.bound:
+        end = low if estimate.bound == AT_LEAST else high
+        sure = (
+            ""
+            if end is None
+            else f" ({estimate.level:.1%} sure of {estimate.bound} {_end(end, times)})"
+        )
+        return f"{estimate.bound} {centre}{sure}"
+    if low is None or high is None:
+        return f"{centre} (no interval at {estimate.level:.1%} from {estimate.n} blocks)"
+    if times:
+        return f"{centre} ({describe.interval(low, high)})"
+    return f"{centre} ({describe.number(low)} to {describe.number(high)})"
+
+
+def _published(measured: Measured, parts: Sequence[ClaimPart]) -> str:
+    """How figures that are too few to judge stand to a claim of several parts."""
+    against = [part for part in parts if part.figures == CONTRADICT]
+    few = parts[0].why.partition("; ")[0]
+    if not against:
+        return f"{few}; the figures themselves agree with it in all {len(parts)} comparisons"
+    at = describe.levels(measured.plan, against[0].at)
+    said = against[0].why.partition("; ")[2].removeprefix("the figures themselves ")
+    said = said.partition(", which ")[0]
+    more = f" (and {len(against) - 1} more)" if len(against) > 1 else ""
+    return (
+        f"{few}; the figures themselves contradict it in {len(against)} of {len(parts)}"
+        f" comparisons: at {at} they {said}{more}"
+    )
+
+
+def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str:
+    """One sentence for the claim: its only part's, or how its parts stand and the first that
+    decided."""
+    if len(parts) == 1:
+        return parts[0].why
+    if len({part.why for part in parts}) == 1:
+        return parts[0].why
+    if verdict == UNDECIDED and all(part.figures for part in parts):
+        return _published(measured, parts)
+    which = [part for part in parts if part.verdict == verdict]
+    if verdict == UNDECIDED:  # the one that is nearest to an answer
+        which.sort(key=lambda part: (part.blocks_needed is None, part.blocks_needed or 0))
+    at = describe.levels(measured.plan, which[0].at)
+    if verdict == SUPPORTED:
+        small = sum(part.small for part in parts)
+        extra = f"; {small} of them real but too small to matter" if small else ""
+        every = "both" if len(parts) == 2 else f"all {len(parts)}"
+        return f"{every} comparisons support it{extra}"
+    if verdict == REFUTED:
+        refute = "refutes" if len(which) == 1 else "refute"
+        return f"{len(which)} of {len(parts)} comparisons {refute} it; at {at}: {which[0].why}"
+    known = len(parts) - len(which)
+    how = f"{known} of {len(parts)} comparisons {'is' if known == 1 else 'are'} decided"
+    if not known:
+        none = "neither" if len(parts) == 2 else "none"
+        how = f"{none} of the {len(parts)} comparisons is decided"
+    stuck = [part for part in which if part.estimate is None]
+    if stuck:  # whatever the others come to, this one keeps the claim open
+        at = describe.levels(measured.plan, stuck[0].at)
+        return f"{how}; at {at}, {stuck[0].why}"
+    reason = which[0].why
+    if reason.startswith("not known: "):  # its interval stands beside it, with those of the others
+        reason = reason.partition("; ")[2] or reason
+    return f"{how}; nearest to an answer, at {at}: {reason}"
