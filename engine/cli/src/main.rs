@@ -24,6 +24,9 @@ Options:
   --version      Print the version
   --help         Print this help
 
+Signals of a trial: SIGINT and SIGTERM end it now; SIGUSR1 says that enough has been measured: the
+measured phase ends with the interval, in good order (ignored before it).
+
 Exit codes: 0 done, 2 the plan or the machine must change (the last event says how),
 3 interrupted, everything measured so far is written.
 ";

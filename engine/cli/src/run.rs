@@ -5,6 +5,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Job, Plan};
 use dyno_drivers::DRIVERS;
+use dyno_load::run::Ends;
 use dyno_workloads::WORKLOADS;
 use std::io::Read;
 use std::sync::atomic::Ordering;
@@ -30,7 +31,10 @@ pub fn main() -> i32 {
 fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
     let plan = read_plan()?;
     match plan.job {
-        Job::Run => dyno_load::run::run(&plan, DRIVERS, WORKLOADS, &signals::STOP, emit),
+        Job::Run => {
+            let ends = Ends { interrupted: &signals::STOP, enough: &signals::enough };
+            dyno_load::run::run(&plan, DRIVERS, WORKLOADS, ends, emit)
+        }
         Job::Load => {
             signals::end_at_once();
             dyno_load::check::common(&plan)?;

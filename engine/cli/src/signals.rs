@@ -1,5 +1,5 @@
-//! Signals: SIGINT and SIGTERM ask for a clean stop, SIGHUP is ignored (a run survives a lost
-//! terminal), and the death of the parent is ours at once (prctl(2), PR_SET_PDEATHSIG): nobody is
+//! Signals: SIGINT and SIGTERM ask for a clean stop, SIGUSR1 says that enough has been measured,
+//! SIGHUP is ignored (a run survives a lost terminal), and the death of the parent is ours at once (prctl(2), PR_SET_PDEATHSIG): nobody is
 //! left to use what we measure, and whoever resumes the run must not meet us in its files.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,8 +32,37 @@ pub fn install() {
         handle(signal, on_signal as *const () as libc::sighandler_t);
     }
     handle(libc::SIGHUP, libc::SIG_IGN);
+    block(&only(libc::SIGUSR1));
     // Beyond a limit on file sizes (setrlimit(2)) a write then fails as on a full disk.
     handle(libc::SIGXFSZ, libc::SIG_IGN);
+}
+
+/// Whether SIGUSR1 has come since this was last asked. It is blocked and taken from here, not handled:
+/// a handler would break off the calls of load threads, at whose cost the trial is not to end.
+pub fn enough() -> bool {
+    let (set, at_once) = (only(libc::SIGUSR1), libc::timespec { tv_sec: 0, tv_nsec: 0 });
+    // SAFETY: both live through the call; what is known of the signal is not asked for.
+    unsafe {
+        libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once)
+            == libc::SIGUSR1
+    }
+}
+
+/// The set of one signal.
+fn only(signal: libc::c_int) -> libc::sigset_t {
+    // SAFETY: the set is plain data, made valid by sigemptyset before it is used.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, signal);
+        set
+    }
+}
+
+/// Blocks signals in this thread and in those that it will make.
+fn block(set: &libc::sigset_t) {
+    // SAFETY: the set lives through the call; the old one is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set, std::ptr::null_mut()) };
 }
 
 /// Gives SIGINT and SIGTERM their usual effect: a load has nothing worth keeping when cut short.

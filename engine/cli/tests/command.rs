@@ -83,6 +83,33 @@ fn a_signal_ends_a_trial_early_with_code_3() {
 }
 
 #[test]
+fn enough_ends_a_trial_in_good_order_with_code_0() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = start(&["run"]);
+    let mut plan = plan(directory.path(), 600.0);
+    plan["warmup_s"] = json!(0.5);
+    feed(&mut child, &plan.to_string());
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines();
+    let phase = |phase: &'static str| {
+        move |line: std::io::Result<String>| {
+            line.unwrap().contains(&format!(r#""phase":"{phase}""#))
+        }
+    };
+    assert!(events.by_ref().any(phase("warmup")));
+    // Too soon.
+    signal(&child, libc::SIGUSR1);
+    for _ in 0..3 {
+        assert!(events.by_ref().any(phase("measure")));
+    }
+    signal(&child, libc::SIGUSR1);
+    let last: Value = serde_json::from_str(&events.last().unwrap().unwrap()).unwrap();
+    assert_eq!((&last["event"], &last["interrupted"]), (&json!("end"), &json!(false)));
+    assert_eq!(last["asked"], true);
+    assert!(last["groups"]["readers"]["transactions"].as_u64().unwrap() > 0);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_the_trial() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = start(&["run"]);

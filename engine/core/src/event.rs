@@ -103,6 +103,10 @@ pub enum Event {
         measured_s: f64,
         /// Whether a signal ended it early.
         interrupted: bool,
+        /// Whether the measured phase ended before its time, at the end of an interval and in good
+        /// order, because enough had been measured (SIGUSR1).
+        #[serde(default, skip_serializing_if = "is_false")]
+        asked: bool,
         /// By group name.
         groups: BTreeMap<String, GroupTotal>,
         /// The meter itself, over the measured time.
@@ -124,6 +128,11 @@ pub enum Event {
         /// Likely cause and next step.
         hint: String,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Part of a trial.

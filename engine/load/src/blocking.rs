@@ -132,7 +132,6 @@ impl<C: Clock> BlockingWorker<'_, C> {
     ) -> Result<()> {
         let shape = &self.lane.shape;
         let open = &books.recorder.open;
-        let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
         while !self.control.is_stopped() {
             step = match step {
                 Step::Send => {
@@ -140,6 +139,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     session.sent(now_ns, open);
                     let since_ns = session.under_way_since_ns().unwrap_or(now_ns);
                     // A call must not hold up the end of the trial for its whole deadline.
+                    let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
                     let until_ns = (since_ns + shape.deadline_ns).min(end_ns);
                     let left_ns = until_ns.saturating_sub(now_ns);
                     let (op, transaction) = session.op();

@@ -124,6 +124,12 @@ impl Control {
         (origin_ns > 0).then(|| (origin_ns, self.measure_ns.load(Relaxed)))
     }
 
+    /// The load will be stopped at `end_ns` at the latest: sooner than was said when it was told to
+    /// [go](Self::go).
+    pub fn end_by(&self, end_ns: u64) {
+        self.end_ns.store(end_ns, Relaxed);
+    }
+
     /// When the load will be stopped, unless a signal does it before.
     pub fn end_ns(&self) -> u64 {
         self.end_ns.load(Relaxed)

@@ -35,6 +35,8 @@ pub struct Arrival {
 #[derive(Debug)]
 pub struct Intake {
     state: Mutex<State>,
+    /// Arrivals from then on never begin.
+    end_ns: AtomicU64,
     /// Number of the first arrival given back; `u64::MAX`: none. Tells sessions that wait, without
     /// the lock, whether looking pays.
     first_back: AtomicU64,
@@ -46,7 +48,6 @@ pub struct Intake {
 struct State {
     stream: Stream,
     measure_ns: u64,
-    end_ns: u64,
     /// At most one a session.
     back: BinaryHeap<Reverse<Arrival>>,
 }
@@ -63,9 +64,10 @@ pub struct Left {
 impl Intake {
     /// Nothing falls due before [`open`](Self::open).
     pub fn new(stream: Stream) -> Self {
-        let state = State { stream, measure_ns: 0, end_ns: 0, back: BinaryHeap::new() };
+        let state = State { stream, measure_ns: 0, back: BinaryHeap::new() };
         Self {
             state: Mutex::new(state),
+            end_ns: AtomicU64::new(0),
             first_back: AtomicU64::new(u64::MAX),
             given_back: AtomicU64::new(0),
         }
@@ -77,27 +79,45 @@ impl Intake {
 
     /// The load begins: measured from `measure_ns` on; arrivals from `end_ns` on never begin.
     pub fn open(&self, measure_ns: u64, end_ns: u64) {
-        let mut state = self.state();
-        (state.measure_ns, state.end_ns) = (measure_ns, end_ns);
+        self.state().measure_ns = measure_ns;
+        self.end_at(end_ns);
     }
 
-    /// A stream of the same arrivals, for whoever counts them, and when its time 0 and its end are.
-    pub fn count_along(&self) -> (Stream, u64, u64) {
+    /// The measured phase ends at `end_ns`, a moment that has not come: sooner than was said when it
+    /// was [opened](Self::open). Arrivals due later that sessions wait for already do not begin.
+    pub fn end_at(&self, end_ns: u64) {
+        self.end_ns.store(end_ns, Release);
+    }
+
+    /// When the measured phase ends.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns.load(Acquire)
+    }
+
+    /// Whether an arrival falls due after the end, and so must not begin.
+    #[inline]
+    pub fn is_over(&self, arrival: Arrival) -> bool {
+        arrival.due_ns >= self.end_ns()
+    }
+
+    /// A stream of the same arrivals, for whoever counts them, and when its time 0 is.
+    pub fn count_along(&self) -> (Stream, u64) {
         let state = self.state();
-        (state.stream.clone(), state.measure_ns, state.end_ns)
+        (state.stream.clone(), state.measure_ns)
     }
 
     /// The next arrival; none when no more will fall due.
     pub fn claim(&self) -> Option<Arrival> {
         let mut state = self.state();
-        let back = state.back.pop();
-        if let Some(Reverse(arrival)) = back {
+        while let Some(Reverse(arrival)) = state.back.pop() {
             self.tell(&state);
-            return Some(arrival);
+            if !self.is_over(arrival) {
+                return Some(arrival);
+            }
         }
         let due_ns = state.stream.due_ns();
         let at_ns = state.measure_ns.saturating_add_signed(due_ns);
-        if due_ns == NEVER || at_ns >= state.end_ns {
+        if due_ns == NEVER || at_ns >= self.end_ns() {
             return None;
         }
         let number = state.stream.number();
@@ -220,6 +240,20 @@ mod tests {
         // A later one is kept.
         assert_eq!(intake.exchange(a), a);
         assert_eq!(numbers(&intake), [1, 2, 3, 4, 5, 6, 7]);
+        assert!(!intake.has_before(u64::MAX));
+    }
+
+    #[test]
+    fn an_end_that_comes_sooner_holds_for_what_was_claimed_and_given_back_too() {
+        let intake = intake();
+        let taken: Vec<Arrival> = (0..6).map(|_| intake.claim().unwrap()).collect();
+        intake.end_at(65 * MS);
+        assert_eq!(taken.iter().map(|&one| intake.is_over(one)).filter(|&over| over).count(), 1);
+        // Due at 60 and 70 ms.
+        intake.give_back(taken[5]);
+        intake.give_back(taken[4]);
+        assert_eq!(numbers(&intake), [4]);
+        assert_eq!(intake.claim(), None);
         assert!(!intake.has_before(u64::MAX));
     }
 

@@ -23,7 +23,6 @@ pub struct OpenLoop<'a> {
     recorders: &'a [Recorder],
     stream: Stream,
     measure_ns: u64,
-    end_ns: u64,
     /// Arrivals due before the measured phase.
     early: u64,
     /// Arrivals due by the end of the last interval.
@@ -52,15 +51,15 @@ pub struct OpenHistograms {
 impl<'a> OpenLoop<'a> {
     /// Of a group whose intake is open.
     pub fn new(group: usize, intake: &'a Intake, recorders: &'a [Recorder]) -> Self {
-        let (stream, measure_ns, end_ns) = intake.count_along();
+        let (stream, measure_ns) = intake.count_along();
         let early = stream.clone().pass(0);
         let (due_last, backlog_max) = (0, 0);
-        Self { group, intake, recorders, stream, measure_ns, end_ns, early, due_last, backlog_max }
+        Self { group, intake, recorders, stream, measure_ns, early, due_last, backlog_max }
     }
 
     /// Arrivals due before `now_ns`, those of the warm-up included.
     fn due_by(&mut self, now_ns: u64) -> u64 {
-        let until_ns = now_ns.min(self.end_ns).cast_signed();
+        let until_ns = now_ns.min(self.intake.end_ns()).cast_signed();
         self.stream.pass(until_ns.saturating_sub_unsigned(self.measure_ns))
     }
 
@@ -87,7 +86,7 @@ impl<'a> OpenLoop<'a> {
 
     /// Whether all arrivals of the measured phase have ended. Call after it.
     pub fn is_drained(&mut self) -> bool {
-        let due = self.due_by(self.end_ns) - self.early;
+        let due = self.due_by(u64::MAX) - self.early;
         self.sum(OpenRecorder::ended) >= due
     }
 

@@ -267,10 +267,10 @@ impl<'a, W: Write> Reporter<'a, W> {
 
     /// What was measured up to the last interval. Call before the load threads end: what they do
     /// afterwards counts nowhere.
-    pub fn close(&mut self) -> Closing {
+    pub fn close(&mut self, ended: Ended) -> Closing {
         let end = (self.last.clone(), std::mem::take(&mut self.edge));
         let base = self.base.take().unwrap_or_else(|| end.clone());
-        Closing { base, end, busy_max: self.busy_max }
+        Closing { base, end, busy_max: self.busy_max, ended }
     }
 
     /// Whether nothing of the measured phase is left in any open loop.
@@ -280,7 +280,7 @@ impl<'a, W: Write> Reporter<'a, W> {
 
     /// The last lines: totals and the histograms of classes, errors and lag. Call after the load
     /// threads have ended and told what was still going on.
-    pub fn finish(&mut self, closing: &Closing, ending: Ending, dropped: u64, interrupted: bool) {
+    pub fn finish(&mut self, closing: &Closing, ending: Ending, dropped: u64) {
         self.tell_notices();
         let unlisted = dropped + self.outages.saturating_sub(OUTAGES_MAX);
         if unlisted > 0 {
@@ -317,7 +317,9 @@ impl<'a, W: Write> Reporter<'a, W> {
             self.log_failed(&error);
         }
         let generator = closing.generator(&lag);
-        (self.emit)(Event::End { measured_s, interrupted, groups, generator });
+        let (interrupted, asked) =
+            (closing.ended == Ended::Interrupted, closing.ended == Ended::Asked);
+        (self.emit)(Event::End { measured_s, interrupted, asked, groups, generator });
     }
 }
 
@@ -326,6 +328,18 @@ pub struct Closing {
     base: (Totals, Vec<Details>),
     end: (Totals, Vec<Details>),
     busy_max: f64,
+    ended: Ended,
+}
+
+/// Why a trial's measured phase ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Its time was over.
+    InTime,
+    /// Enough had been measured.
+    Asked,
+    /// A signal cut it short.
+    Interrupted,
 }
 
 impl Closing {

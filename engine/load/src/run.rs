@@ -9,8 +9,8 @@ use crate::notice::Notices;
 use crate::open::Ending;
 use crate::poller::Epoll;
 use crate::recorder::Recorder;
-use crate::report::{Names, Reporter};
-use crate::ticks::Phase;
+use crate::report::{Ended, Names, Reporter};
+use crate::ticks::{Phase, TICK_NS};
 use crate::worker::Worker;
 use crate::{cancel, check, machine};
 use dyno_core::clock::{Clock, MonotonicClock};
@@ -29,6 +29,8 @@ const CONNECTS_MAX: usize = 64;
 const START_PATIENCE_NS: u64 = 30_000_000_000;
 /// How often the reporter looks whether the backlogs are worked off.
 const DRAIN_LOOK_NS: u64 = 2_000_000;
+/// The measured phase does not end sooner than this after the decision: by then the load threads know.
+const NOTICE_NS: u64 = TICK_NS / 2;
 /// Longest sleep of the reporter: bounds how late a signal is noticed.
 const SLEEP_MAX: Duration = Duration::from_millis(10);
 /// Files that a blocking session may hold: SQLite has the database, its log or journal, a temporary
@@ -37,7 +39,18 @@ const FILES_A_SESSION: usize = 4;
 /// A session's stack; drivers need little, and thousands must fit.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// Runs a trial. `interrupted` ends it early when it becomes true; the result says whether it did.
+/// What ends a trial before its time.
+#[derive(Clone, Copy)]
+pub struct Ends<'a> {
+    /// When it becomes true, the trial ends there and then.
+    pub interrupted: &'a AtomicBool,
+    /// Whether somebody has said, since it was last asked, that enough has been measured: then the
+    /// measured phase ends with the interval, and the trial as if its time were over. What was said
+    /// before the measured phase does not count.
+    pub enough: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Runs a trial; the result says whether it was interrupted.
 ///
 /// # Errors
 /// Before the load begins: an impossible plan, a system that cannot be reached, a machine that
@@ -46,7 +59,7 @@ pub fn run(
     plan: &Plan,
     drivers: &[&DriverKind],
     workloads: &[&WorkloadKind],
-    interrupted: &AtomicBool,
+    ends: Ends<'_>,
     emit: &(dyn Fn(Event) + Sync),
 ) -> Result<bool> {
     check::run(plan)?;
@@ -72,8 +85,7 @@ pub fn run(
         parts[place % workers].push(seat);
     }
     let recorders = recorders(&built, &parts, &threads);
-    let trial =
-        Trial { plan, built: &built, lanes: &lanes, recorders: &recorders, interrupted, emit };
+    let trial = Trial { plan, built: &built, lanes: &lanes, recorders: &recorders, ends, emit };
     trial.drive(&parts, &threads)
 }
 
@@ -83,7 +95,7 @@ struct Trial<'a> {
     built: &'a [Built],
     lanes: &'a [Lane<'a>],
     recorders: &'a [Recorder],
-    interrupted: &'a AtomicBool,
+    ends: Ends<'a>,
     emit: &'a (dyn Fn(Event) + Sync),
 }
 
@@ -122,12 +134,12 @@ impl Trial<'_> {
             let intakes = || self.built.iter().filter_map(|built| built.intake.as_ref());
             intakes().for_each(|intake| intake.open(measure_ns, end_ns));
             let drain_s = if intakes().next().is_some() { self.plan.drain_s } else { 0.0 };
-            let drain_end_ns = end_ns + (drain_s * 1e9) as u64;
+            let drain_ns = (drain_s * 1e9) as u64;
             let mut reporter =
                 Reporter::new(&names, self.recorders, &told, self.emit, (origin_ns, measure_ns));
             reporter.log_to(Hlog::create(&self.plan.directory.join("latency.hlog"), start_unix_s));
-            control.go(origin_ns, measure_ns, drain_end_ns);
-            if !self.interrupted.load(Ordering::Relaxed) {
+            control.go(origin_ns, measure_ns, end_ns + drain_ns);
+            if !self.is_interrupted() {
                 (self.emit)(Event::Ready {
                     connect_s: (origin_ns - connecting_ns) as f64 / 1e9,
                     measure_unix_s: start_unix_s + self.plan.warmup_s,
@@ -137,17 +149,33 @@ impl Trial<'_> {
             let interval_ns = (self.plan.interval_s * 1e9) as u64;
             let mut finished = true;
             if measure_ns > origin_ns {
-                let warmup = Phase { start_ns: origin_ns, end_ns: measure_ns, interval_ns };
-                finished = self.report(&mut reporter, warmup);
+                let mut warmup = Phase { start_ns: origin_ns, end_ns: measure_ns, interval_ns };
+                finished = self.report(&mut reporter, &mut warmup, |_, _| {});
             }
+            let mut measured = Phase { start_ns: measure_ns, end_ns, interval_ns };
             if finished {
                 reporter.begin_measuring();
-                let measured = Phase { start_ns: measure_ns, end_ns, interval_ns };
-                finished = self.report(&mut reporter, measured);
+                let mut is_enough = false;
+                (self.ends.enough)();
+                finished = self.report(&mut reporter, &mut measured, |phase, interval_end_ns| {
+                    is_enough = is_enough || (self.ends.enough)();
+                    let is_in_time = clock.now_ns() + NOTICE_NS <= interval_end_ns;
+                    if is_enough && is_in_time && interval_end_ns < phase.end_ns {
+                        phase.end_ns = interval_end_ns;
+                        intakes().for_each(|intake| intake.end_at(interval_end_ns));
+                        control.end_by(interval_end_ns + drain_ns);
+                    }
+                });
             }
-            let closing = reporter.close();
+            let ended = match finished {
+                false => Ended::Interrupted,
+                true if measured.end_ns < end_ns => Ended::Asked,
+                true => Ended::InTime,
+            };
+            let end_ns = measured.end_ns;
+            let closing = reporter.close(ended);
             if finished {
-                self.drain(&mut reporter, drain_end_ns);
+                self.drain(&mut reporter, end_ns + drain_ns);
             }
             control.stop();
             let backends = self.built.iter().flat_map(|built| &built.backends);
@@ -173,7 +201,7 @@ impl Trial<'_> {
                 let now_ns = clock.now_ns();
                 Ending { end_ns: now_ns.min(end_ns), stopped_ns: now_ns }
             };
-            reporter.finish(&closing, ending, notices.dropped(), !finished);
+            reporter.finish(&closing, ending, notices.dropped());
             failure.map_or(Ok(!finished), Err)
         })
     }
@@ -252,14 +280,14 @@ impl Trial<'_> {
                 (last_connected, last_progress_ns) = (connected, now_ns);
             }
             if now_ns - last_progress_ns > START_PATIENCE_NS
-                || self.interrupted.load(Ordering::Relaxed)
+                || self.is_interrupted()
                 || control.is_stopped()
             {
                 break;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        if self.interrupted.load(Ordering::Relaxed) {
+        if self.is_interrupted() {
             return Ok(());
         }
         for (group, gate) in self.plan.groups.iter().zip(&control.gates) {
@@ -289,12 +317,24 @@ impl Trial<'_> {
         }
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.ends.interrupted.load(Ordering::Relaxed)
+    }
+
     /// Ticks and intervals of one phase; false when interrupted, after a last, shorter interval.
-    fn report<W: std::io::Write>(&self, reporter: &mut Reporter<'_, W>, phase: Phase) -> bool {
+    /// `look`, called with the phase and the end of the interval under way, may let the phase end
+    /// there.
+    fn report<W: std::io::Write>(
+        &self,
+        reporter: &mut Reporter<'_, W>,
+        phase: &mut Phase,
+        mut look: impl FnMut(&mut Phase, u64),
+    ) -> bool {
         let clock = MonotonicClock;
         loop {
             let mut interval = phase.interval(reporter.read_ns());
             let (now_ns, finished) = loop {
+                look(phase, interval.end_ns());
                 let finished = self.sleep_until(interval.tick_end_ns());
                 let now_ns = clock.now_ns();
                 match if finished { interval.pass(now_ns) } else { None } {
@@ -324,7 +364,7 @@ impl Trial<'_> {
 
     fn sleep_until(&self, until_ns: u64) -> bool {
         loop {
-            if self.interrupted.load(Ordering::Relaxed) {
+            if self.is_interrupted() {
                 return false;
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(MonotonicClock.now_ns()));

@@ -337,7 +337,15 @@ impl Session {
     /// The time that [`Step::Wait`] named has come.
     pub fn woken(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         match self.state {
-            State::Pacing => self.begin_attempt(now_ns, books, shape),
+            State::Pacing => match (shape.intake, self.arrival) {
+                // The end has come sooner than when it was claimed.
+                (Some(intake), Some(arrival)) if intake.is_over(arrival) => {
+                    self.arrival = None;
+                    self.state = State::Resting;
+                    Step::Rest
+                }
+                _ => self.begin_attempt(now_ns, books, shape),
+            },
             State::Thinking => self.compose_next(now_ns, books, shape),
             State::BackingOff | State::Preparing if now_ns >= self.first_ns + shape.deadline_ns => {
                 let is_open = self.state == State::Preparing && self.op > 0;

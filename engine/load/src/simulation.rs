@@ -181,6 +181,8 @@ struct Setup {
     length_ns: u64,
     /// An open loop's worker goes on for this long, whether or not anything is left.
     drain_ns: u64,
+    /// When it is said that enough has been measured, and when the measured phase then ends.
+    enough: Option<(u64, u64)>,
     /// Sessions that lose their connections, at the moment before them (since the start).
     lost: Option<(u64, std::ops::Range<u32>)>,
 }
@@ -196,6 +198,7 @@ impl Default for Setup {
             warmup_ns: 0,
             length_ns: SECOND,
             drain_ns: 0,
+            enough: None,
             lost: None,
         }
     }
@@ -239,7 +242,8 @@ fn simulate(setup: &Setup, workload: &dyn Workload, script: Script) -> Outcome {
     let driver = Scripted { script, log: Arc::clone(&log) };
     let statements = workload.statements();
     let measure_ns = ORIGIN + setup.warmup_ns;
-    let end_ns = measure_ns + setup.length_ns;
+    let planned_ns = measure_ns + setup.length_ns;
+    let end_ns = setup.enough.map_or(planned_ns, |(_, length_ns)| measure_ns + length_ns);
     let stop_ns = end_ns + setup.drain_ns;
     let warmup_s = setup.warmup_ns as f64 / 1e9;
     let intake =
@@ -264,16 +268,17 @@ fn simulate(setup: &Setup, workload: &dyn Workload, script: Script) -> Outcome {
     let recorders = [Recorder::new([statements.len()], false)];
     let seats: Vec<(usize, u32)> = (0..setup.sessions).map(|number| (0, number)).collect();
     if let Some(intake) = &intake {
-        intake.open(measure_ns, end_ns);
+        intake.open(measure_ns, planned_ns);
     }
     let mut open = intake.as_ref().map(|intake| OpenLoop::new(0, intake, &recorders));
     control.go(ORIGIN, measure_ns, stop_ns);
+    let enough_ns = setup.enough.map(|(at_ns, _)| measure_ns + at_ns);
     let lost_ns = setup.lost.as_ref().map(|(at_ns, _)| measure_ns + at_ns);
     let poller = EndingPoller {
         time: SimulatedPoller(Rc::clone(&clock)),
         control: &control,
         // The end itself is no longer part of it.
-        pauses: [Some(end_ns - 1), lost_ns].into_iter().flatten().collect(),
+        pauses: [Some(end_ns - 1), enough_ns, lost_ns].into_iter().flatten().collect(),
         end_ns: stop_ns - 1,
     };
     let mut worker =
@@ -285,6 +290,8 @@ fn simulate(setup: &Setup, workload: &dyn Workload, script: Script) -> Outcome {
             if let Some(open) = &mut open {
                 open.tick(end_ns);
             }
+        } else if Some(clock.now_ns()) == enough_ns {
+            intake.iter().for_each(|intake| intake.end_at(end_ns));
         } else if let Some((_, lost)) = &setup.lost {
             lost.clone().for_each(|seat| worker.connection_lost(seat, None));
         }

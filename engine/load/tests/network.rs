@@ -6,7 +6,7 @@ use dyno_core::error::Kind as ErrorKind;
 use dyno_core::event::{Event, Phase};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use toy::*;
 
@@ -247,4 +247,49 @@ fn a_plan_that_cannot_be_carried_out_is_refused_by_name() {
         assert_eq!(error.kind, ErrorKind::Plan);
         assert!(error.what.contains(word), "{error}");
     }
+}
+
+/// How it ended: interrupted, asked, and the lengths of the intervals measured.
+fn ending(trial: &Trial) -> (bool, bool, Vec<f64>) {
+    let length = |event: &Event| match event {
+        Event::Interval { phase: Phase::Measure, length_s, .. } => Some(*length_s),
+        _ => None,
+    };
+    let Some(Event::End { interrupted, asked, .. }) = trial.events.last() else { panic!() };
+    (*interrupted, *asked, trial.events.iter().filter_map(length).collect())
+}
+
+#[test]
+fn enough_ends_the_measured_phase_with_an_interval_and_not_as_an_interruption() {
+    let server = serve(|_, lines| {
+        lines.say("hi\n")?;
+        lines.answer(usize::MAX)
+    });
+    let asked = AtomicUsize::new(0);
+    let enough = || asked.fetch_add(1, Ordering::Relaxed) > 0;
+    let plan = serde_json::json!({"duration_s": 600.0, "interval_s": 0.3});
+    let trial = run_until(server.port, serde_json::json!({}), plan, quietly, &enough);
+    assert_eq!(trial.result, Ok(false));
+    let (interrupted, asked, intervals) = ending(&trial);
+    assert!(!interrupted && asked);
+    assert!(!intervals.is_empty() && intervals.iter().all(|&length_s| length_s > 0.2));
+    let Some(Event::End { measured_s, groups, .. }) = trial.events.last() else { panic!() };
+    assert!((measured_s - intervals.iter().sum::<f64>()).abs() < 1e-6);
+    assert!(groups["g"].transactions > 0 && trial.outages().is_empty());
+}
+
+#[test]
+fn enough_said_before_the_measured_phase_or_at_its_end_changes_nothing() {
+    let server = serve(|_, lines| {
+        lines.say("hi\n")?;
+        lines.answer(usize::MAX)
+    });
+    let plan = || serde_json::json!({"duration_s": 0.6, "interval_s": 0.6});
+    let asked = AtomicUsize::new(0);
+    let before = || asked.fetch_add(1, Ordering::Relaxed) == 0;
+    for enough in [&before as &(dyn Fn() -> bool + Sync), &|| true] {
+        let trial = run_until(server.port, serde_json::json!({}), plan(), quietly, enough);
+        assert!(!ending(&trial).1);
+    }
+    assert!(asked.load(Ordering::Relaxed) > 1);
 }

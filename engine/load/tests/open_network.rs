@@ -3,7 +3,7 @@
 mod toy;
 
 use dyno_core::event::{Event, GroupTotal, Phase};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toy::*;
 
@@ -28,6 +28,26 @@ fn an_open_loop_at_a_rate_that_the_server_holds_begins_all_that_is_due() {
     assert!(trial.hlog.contains("Tag=g/!response,") && trial.hlog.contains("Tag=g/!dispatch,"));
     let due: u64 = trial.events.iter().filter_map(interval_due).sum();
     assert!((due as i64 - 200).abs() <= 20, "intervals tell of {due} arrivals");
+}
+
+#[test]
+fn an_open_loop_that_has_been_measured_enough_ends_with_an_interval_and_drains() {
+    let server = serve(|_, lines| {
+        lines.say("hi\n")?;
+        lines.answer(usize::MAX)
+    });
+    let asked = AtomicUsize::new(0);
+    let enough = || asked.fetch_add(1, Ordering::Relaxed) > 0;
+    let plan = serde_json::json!({"duration_s": 600.0});
+    let group = serde_json::json!({"arrivals": uniform(200.0)});
+    let trial = run_until(server.port, group, plan, quietly, &enough);
+    assert_eq!(trial.result, Ok(false));
+    assert!(matches!(trial.events.last(), Some(Event::End { asked: true, .. })));
+    let open = open(trial.total());
+    // 100 an interval, none of those that fall due later.
+    assert_eq!((open.due % 100, open.left, open.failed), (0, 0, 0));
+    assert!(open.due > 0 && open.due < 60_000);
+    assert_eq!(open.response.as_ref().unwrap().count, open.due);
 }
 
 fn interval_due(event: &Event) -> Option<u64> {

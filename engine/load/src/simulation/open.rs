@@ -98,6 +98,25 @@ fn a_rate_beyond_all_time_sends_the_first_arrival_only() {
 }
 
 #[test]
+fn an_end_that_comes_sooner_lets_nothing_begin_that_is_due_later() {
+    // An arrival each 100 ms for 10 s. At 1.05 s all sessions wait for one; the end becomes 1.25 s.
+    let setup = Setup {
+        sessions: 5,
+        arrivals: uniform(10.0),
+        length_ns: 10 * SECOND,
+        drain_ns: SECOND,
+        enough: Some((1050 * MS, 1250 * MS)),
+        ..Setup::default()
+    };
+    let outcome = simulate(&setup, &One, |_| (70 * MS, None));
+    let numbers: Vec<i64> = begun(&outcome).iter().map(|&(_, number)| number).collect();
+    assert_eq!(numbers, (0..13).collect::<Vec<_>>());
+    let (total, _) = outcome.open.unwrap();
+    assert_eq!((total.due, total.begun, total.left, total.failed), (13, 13, 0, 0));
+    assert_eq!(total.response.unwrap().count, 13);
+}
+
+#[test]
 fn what_a_transaction_sends_depends_on_its_arrival_alone() {
     let sent = |sessions| {
         let setup = Setup {

@@ -9,6 +9,7 @@ use dyno_core::plan::{Plan, Target};
 use dyno_core::workload::{
     Dialect, Kind, Op, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
 };
+use dyno_load::run::Ends;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -218,6 +219,18 @@ pub fn run_plan(
     plan: serde_json::Value,
     while_running: impl FnOnce(&AtomicBool) + Send,
 ) -> Trial {
+    run_until(port, patch, plan, while_running, &|| false)
+}
+
+/// The same, where enough may have been measured. The first time that `enough` is asked is before the
+/// measured phase, then once a tick.
+pub fn run_until(
+    port: u16,
+    patch: serde_json::Value,
+    plan: serde_json::Value,
+    while_running: impl FnOnce(&AtomicBool) + Send,
+    enough: &(dyn Fn() -> bool + Sync),
+) -> Trial {
     let directory = tempfile::tempdir().unwrap();
     let mut group = serde_json::json!(
         {"name": "g", "target": "t", "workload": "one", "sessions": 3, "deadline_s": 10.0}
@@ -234,7 +247,8 @@ pub fn run_plan(
     let emit = |event: Event| events.lock().unwrap().push(event);
     let result = std::thread::scope(|scope| {
         scope.spawn(|| while_running(&interrupted));
-        dyno_load::run::run(&plan, &[&TOY], &[&ONE], &interrupted, &emit)
+        let ends = Ends { interrupted: &interrupted, enough };
+        dyno_load::run::run(&plan, &[&TOY], &[&ONE], ends, &emit)
     });
     let hlog = std::fs::read_to_string(directory.path().join("latency.hlog")).unwrap_or_default();
     Trial { result, events: events.into_inner().unwrap(), hlog }
