@@ -18,7 +18,17 @@ def headline_metric(measured: Measured, claims: Sequence[ClaimResult]) -> str:
     for part in _parts(claims):
         if part.metric:
             return part.metric
-    return _group(measured.plan) + _about(measured.plan)
+    return group_metric(measured.plan, measured.plan.cells[0].groups[0].name)
+
+
+def group_metric(plan: Plan, name: str) -> str:
+    """What a group is about: the rate that it searches for, the response time of an open loop, the
+    throughput of a closed one."""
+    groups = plan.cells[0].groups
+    prefix = f"{name}." if len(groups) > 1 else ""
+    if next(group for group in groups if group.name == name).find:
+        return f"{prefix}rate_max_per_s"
+    return f"{prefix}response_ms_p95" if _is_open(plan, name) else prefix + _RATES[0]
 
 
 def table_metrics(measured: Measured, headline: str) -> tuple[str, ...]:
@@ -48,13 +58,6 @@ def main_factor(plan: Plan, claims: Sequence[ClaimResult]) -> Factor | None:
 
 def _parts(claims: Sequence[ClaimResult]) -> list[ClaimPart]:
     return [part for claim in claims for part in claim.parts]
-
-
-def _about(plan: Plan) -> str:
-    first = plan.cells[0].groups[0]
-    if first.find:
-        return "rate_max_per_s"
-    return "response_ms_p95" if _is_open(plan, first.name) else _RATES[0]
 
 
 def _is_open(plan: Plan, name: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
 from dbdyno.plan import cpus, data, estimate, hard, notes, order, quick, there
+from dbdyno.plan.against import Base, Union, unite
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.types import (
     PLAN_VERSION,
@@ -36,16 +37,22 @@ def make(
     available: Available = lambda target: None,
     data_settings: data.DataSettings = data.settings_of_files,
     write_to: Collection[str] = (),
+    base: Base | None = None,
 ) -> Plan:
     """The plan of an experiment on a machine.
 
     `available` says why a target cannot be had here, or None if it can; `data_settings` which
     settings its files depend on; `write_to` names schemas that are there already and that groups
-    may change. DynoError if a system that is not optional is missing, or refuses what is asked of
+    may change. With a `base` the plan has both versions of every cell that both have
+    (`plan.against`). DynoError if a system that is not optional is missing, or refuses what is asked of
     it, if CPUs or budget do not suffice, or if no cell is left.
     """
     there.check(spec, write_to)
-    return _Maker(spec, machine, quick, available, data_settings).plan()
+    if base is None:
+        return _Maker(spec, machine, quick, available, data_settings).plan()
+    there.check(base.spec, write_to)
+    union = unite(spec, base)
+    return _Maker(union.spec, machine, quick, available, data_settings, union).plan()
 
 
 def check_settings(spec: Spec) -> None:
@@ -76,13 +83,15 @@ class _Maker:
         quick_: bool,
         available: Available,
         data_settings: data.DataSettings,
+        union: Union | None = None,
     ) -> None:
         self.spec = spec
+        self.union = union
         self.machine = machine
         self.quick = quick_
         self.available = available
         self.data_settings = data_settings
-        self.notes: list[str] = []
+        self.notes: list[str] = list(union.notes) if union else []
         # Hardness follows from the whole experiment, not from what happens to be installed here.
         everything = [self._draft(source, small=False) for source in spec.cells]
         self.hard = hard.factors(
@@ -92,7 +101,7 @@ class _Maker:
     def plan(self) -> Plan:
         spec = self.spec
         sources, missing = self._present(spec.cells)
-        skipped = self._skipped(missing)
+        skipped = (*(self.union.skipped if self.union else ()), *self._skipped(missing))
         factors, cells = self._quick_cells(sources) if self.quick else self._cells(sources)
         self.notes += there.notes(cells)
         self.notes += notes.comparability(cells)
@@ -132,6 +141,7 @@ class _Maker:
             hooks=spec.hooks,
             prices=spec.prices,
             about=spec.about,
+            against=self.union.against if self.union else None,
         )
 
     # --- what can be had ------------------------------------------------------------------------
@@ -201,7 +211,8 @@ class _Maker:
         self, sources: Sequence[spec_types.Cell]
     ) -> tuple[tuple[Factor, ...], tuple[Cell, ...]]:
         """As many cells as fit a minute."""
-        for kept in quick.selections(self.spec.factors, self.hard):
+        kept_longest = self.hard | ({self.union.against.factor} if self.union else set())
+        for kept in quick.selections(self.spec.factors, kept_longest):
             chosen = quick.select(sources, kept)
             if not chosen:
                 break  # what is left by the next step may be just what is not installed

@@ -99,6 +99,17 @@ class Imported:
 
 
 @dataclass(frozen=True)
+class Against:
+    """Two versions in the same blocks: the first factor says which one a cell belongs to."""
+
+    factor: str  # its name: `version`, unless the experiment has one
+    base: str  # its levels
+    new: str
+    source: str  # what the base was read from: a file, a study, a run
+    spec_text: str  # the base's YAML; the plan's own is the new version's
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that a run will do, in order."""
 
@@ -126,6 +137,7 @@ class Plan:
     prices: Prices | None = None
     about: About = field(default_factory=About)
     imported: Imported | None = None  # None: measured by dbdyno itself
+    against: Against | None = None  # with `dyno run --against` only
 
     @property
     def paired(self) -> bool:

@@ -92,6 +92,11 @@ RULES: Mapping[str, Rule] = {
     "Prices.currency": _keep,
     "Prices.under": claim,
     "Imported.tools": Texts.prose,
+    "Against.factor": Texts.label,
+    "Against.base": Texts.label,
+    "Against.new": Texts.label,
+    "Against.source": Texts.path,
+    "Against.spec_text": experiment,
 }
 # Mappings whose keys are settings, which are the system's own names and say what a value is.
 _SETTINGS = frozenset({"Target.config"})
