@@ -10,6 +10,11 @@ REFUTED = "refuted"
 UNDECIDED = "undecided"
 NOT_TESTED = "not tested here"
 
+# What is said of a new version against its base, in the same blocks.
+BETTER = "better"  # by more than `matters`
+WORSE = "worse"
+SAME = "no difference that matters"
+
 # What published figures say of a claim that they are too few to judge.
 AGREE = "agree"
 CONTRADICT = "contradict"
@@ -112,6 +117,7 @@ class ClaimPart:
     right_cell: int | None = None
     figures: str = ""  # imported, too few to judge: whether the numbers AGREE or CONTRADICT
     margin: float = 0.0  # of `~=`: a ratio minus one that still counts as equal
+    detectable: float | None = None  # what such blocks show in 8 of 10 runs: `power.reach`
     checks: tuple[Check, ...] = ()
 
 
@@ -267,6 +273,21 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Versions:
+    """A new version against its base, in the same blocks (`dyno run --against`). `verdict`, and
+    that of each part: BETTER, WORSE, SAME or UNDECIDED; of several the first of WORSE, UNDECIDED,
+    BETTER, SAME."""
+
+    factor: str  # that tells the two apart
+    base: str  # its levels
+    new: str
+    source: str  # what the base was read from
+    verdict: str
+    sentence: str
+    parts: tuple[ClaimPart, ...]  # one a cell and group: new over base
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything the report says, without how it is drawn."""
 
@@ -284,3 +305,4 @@ class Findings:
     stalls: tuple[CellStalls, ...] = ()  # cells that had some
     sweeps: tuple[Sweep, ...] = ()
     cause: Cause | None = None  # of the difference that the answer leads with
+    versions: Versions | None = None  # with `dyno run --against` only
