@@ -110,6 +110,45 @@ def test_one_quantity_against_a_number(text: str, operator: str, threshold: floa
     assert (part.operator, part.threshold) == (operator, threshold)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tps[off] ~= 1.25 * tps[on] within 3% at 1, 1000",
+        "tps[off] / tps[on] ~= 1.25 at 1, 1000 within 3 %",
+        "0.8 * tps[off] ~= tps[on] at 1 within 3.0% at 1000",
+        "0.8 ~= tps[on] / tps[off] within 3% at 1, 1000",
+    ],
+)
+def test_spellings_of_one_equality(text: str) -> None:
+    (part,) = resolve(text)
+    assert levels_of(part.left)["cache"] == "off"
+    assert levels_of(part.right)["cache"] == "on"
+    assert (part.operator, part.threshold, part.margin) == ("~=", 1.25, pytest.approx(0.03))
+
+
+def test_one_quantity_may_equal_a_number() -> None:
+    (part,) = resolve("5 ~= p95[on] within 10% at 1, 1000")
+    assert part.right is None
+    assert (part.operator, part.threshold, part.margin) == ("~=", 5.0, pytest.approx(0.1))
+
+
+@given(st.floats(0.1, 10), st.floats(0.001, 1), st.floats(0.05, 20))
+def test_equality_reads_the_same_from_either_side(
+    threshold: float, margin: float, value: float
+) -> None:
+    low, high = claims.within(threshold, margin)
+    assert low < threshold < high
+    there = claims.compare(value, "~=", threshold, margin)
+    assert there == (low <= value <= high)
+    if min(abs(value / low - 1), abs(value / high - 1)) > 1e-9:
+        assert claims.compare(1 / value, "~=", 1 / threshold, margin) == there
+
+
+def test_a_condition_cannot_be_an_equality() -> None:
+    with pytest.raises(DynoError, match="cannot be a condition"):
+        claims.parse_condition("errors_per_s ~= 5 within 3%", Scope(("g",)))
+
+
 def test_at_each_makes_a_part_a_level() -> None:
     parts = resolve("tps[off] > tps[on] at each sessions, each rows")
     assert len(parts) == 6

@@ -21,6 +21,7 @@ from dbdyno.analysis.contrast import (
     Median,
     Welch,
 )
+from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
@@ -83,7 +84,7 @@ def _figures(measured: Measured, case: Case, why: str) -> Case:
     contrast, part = case.contrast, case.part
     if measured.plan.imported is None or contrast is None or part.estimate is None:
         return _without(case, why)
-    agrees = grammar.compare(contrast.centre, part.operator, part.threshold)
+    agrees = grammar.compare(contrast.centre, part.operator, part.threshold, part.margin)
     if part.kind == PEAK:
         said = f"are {case.note.partition('; ')[0]}"
     else:
@@ -108,7 +109,7 @@ def _ratio(measured: Measured, part: ResolvedPart) -> Case:
         return _without(case, f"not estimable: {compared.problem}")
     if not compared.blocks:
         return _nothing(case)
-    return _open(case, _bounded(compared.contrast(part.threshold), compared.bound))
+    return _open(case, _held(part, compared.contrast(part.threshold), compared.bound))
 
 
 def _value(measured: Measured, part: ResolvedPart) -> Case:
@@ -127,11 +128,13 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     if not series:
         return _nothing(case)
     bound = AT_LEAST if measured.bounded(cell, metric) else ""
-    return _open(case, _bounded(Mean(tuple(series.values()), part.threshold), bound))
+    return _open(case, _held(part, Mean(tuple(series.values()), part.threshold), bound))
 
 
-def _bounded(contrast: LogRatio | Welch | Mean, bound: str) -> Contrast:
-    return Bounded(contrast, bound) if bound else contrast
+def _held(part: ResolvedPart, contrast: LogRatio | Welch | Mean, bound: str) -> Contrast:
+    """The contrast as the claim asks for it and as its values allow."""
+    known = Bounded(contrast, bound) if bound else contrast
+    return Equivalence(known, part.margin) if part.operator == grammar.EQUAL else known
 
 
 def _peak(measured: Measured, part: ResolvedPart) -> Case:
@@ -239,6 +242,7 @@ def _blank(
         why="",
         kind=kind,
         metric=part.left.metric,
+        margin=part.margin,
     )
 
 
@@ -251,7 +255,8 @@ def _open(case: Case, contrast: Contrast) -> Case:
 
 def bound_of(contrast: Contrast) -> str:
     """AT_LEAST or AT_MOST of a contrast made of bounds, else empty."""
-    return contrast.bound if isinstance(contrast, Bounded) else ""
+    known = contrast.inner if isinstance(contrast, Equivalence) else contrast
+    return known.bound if isinstance(known, Bounded) else ""
 
 
 def _nothing(case: Case) -> Case:

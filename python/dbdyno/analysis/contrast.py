@@ -1,7 +1,8 @@
 """What a claim part compares, reduced to one number a block, and the interval for it.
 
-Five kinds, one shape: `p` (two-sided, of "the truth is the threshold"), `interval(confidence)`,
-and `centre`. Holm's procedure and verdicts (`holm`, `verdict`) need to know nothing else.
+Six kinds (the sixth is `equivalence`), one shape: `p` (two-sided, of "the truth is the threshold"),
+`interval(confidence)`, and `centre`. Holm's procedure and verdicts (`holm`, `verdict`) need to know
+nothing else.
 """
 
 from __future__ import annotations
@@ -98,14 +99,14 @@ class Welch:
     def p(self) -> float:
         if self.threshold <= 0:
             return 0.0
-        error, freedom = self._error
+        error, freedom = self.error
         away = abs(self._difference - math.log(self.threshold))
         if error == 0.0:
             return 1.0 if away == 0.0 else 0.0
         return float(2 * special.stdtr(freedom, -away / error))
 
     def interval(self, confidence: float) -> Interval:
-        error, freedom = self._error
+        error, freedom = self.error
         half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error if error else 0.0
         return _exp(self._difference - half), _exp(self._difference + half)
 
@@ -115,7 +116,7 @@ class Welch:
         return means[0] - means[1]
 
     @property
-    def _error(self) -> tuple[float, float]:
+    def error(self) -> tuple[float, float]:
         """Standard error of the difference and its degrees of freedom."""
         shares = [
             0.0 if np.ptp(side) == 0.0 else float(np.var(side, ddof=1)) / len(side)

@@ -3,22 +3,28 @@
 Power of the two-sided t test at level alpha with n blocks, true distance delta and standard
 deviation s (both on the scale of the test: log ratios): with non-centrality delta sqrt(n) / s,
 power = P(T' > t(1 - alpha/2; n-1)), the far tail being negligible. Source: Cohen, Statistical Power
-Analysis for the Behavioral Sciences, chapter 2. Both functions take what was seen for what is true,
+Analysis for the Behavioral Sciences, chapter 2. All functions take what was seen for what is true,
 so they say "about".
+
+Equality within a margin needs both ends shown: the chance is at least the sum of the two tests'
+powers less one (Bonferroni), which is exact enough where it is near 80 %.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import optimize, special
 
-from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median
+from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
+from dbdyno.analysis.equivalence import Equivalence
 
 POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
+_CENTRE_MAX = 1e3  # largest non-centrality that is looked at
+_LOG_MAX = math.log(1e6)  # beyond, an effect is no number to be told
 
 
 def power(delta: float, deviation: float, n: int, alpha: float) -> float:
@@ -26,7 +32,7 @@ def power(delta: float, deviation: float, n: int, alpha: float) -> float:
     if deviation == 0.0:
         return 1.0 if delta else 0.0
     critical = float(special.stdtrit(n - 1, 1 - alpha / 2))
-    centre = min(abs(delta) / deviation * math.sqrt(n), 1e3)
+    centre = min(abs(delta) / deviation * math.sqrt(n), _CENTRE_MAX)
     missed = float(special.nctdtr(n - 1, centre, critical))
     return 1 - missed if math.isfinite(missed) else 1.0
 
@@ -34,46 +40,101 @@ def power(delta: float, deviation: float, n: int, alpha: float) -> float:
 def blocks_needed(contrast: Contrast, alpha: float) -> int | None:
     """About how many more blocks would decide `contrast` at level `alpha` with 80 % power.
 
-    None if that is more than `BLOCKS_MAX` in all, or if the estimate sits on the threshold.
+    None if that is more than `BLOCKS_MAX` in all, if the estimate sits on the threshold, or if
+    nothing can be told of it (bounds; samples that nothing pairs).
     """
     if isinstance(contrast, Median):
         return _sign_blocks(contrast, alpha)
-    if isinstance(contrast, Best):
-        ahead = contrast.inside if contrast.centre > 1 else contrast.outside
-        alpha /= len(ahead)
-    values, null = _scale(contrast)
-    if values is None:
+    chance = _chance(contrast, alpha)
+    if chance is None or chance(BLOCKS_MAX) < POWER:
         return None
-    delta, deviation = float(np.mean(values)) - null, float(np.std(values, ddof=1))
-
-    def enough(n: int) -> bool:
-        return power(delta, deviation, n, alpha) >= POWER
-
-    if not enough(BLOCKS_MAX):
-        return None
-    low, high = contrast.n, BLOCKS_MAX  # `enough` rises with n
+    low, high = contrast.n, BLOCKS_MAX  # the chance rises with n
     while low + 1 < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if chance(middle) >= POWER else (middle, high)
     return high - contrast.n
 
 
-def detectable(values: Sequence[float], alpha: float) -> float:
-    """Smallest distance from the threshold that n blocks with this spread find with 80 % power.
+def detectable(values: Sequence[float], alpha: float, chance: float = POWER) -> float:
+    """Smallest distance from the threshold that n blocks with this spread find with power `chance`.
 
     `values`, shape (n,), n >= 2, on the scale of the test: for log ratios, exp(result) - 1 is the
-    smallest detectable effect.
+    smallest detectable effect. Infinite where so few blocks find nothing at so small an `alpha`.
     """
-    deviation, n = float(np.std(values, ddof=1)), len(values)
-    if deviation == 0.0:
+    n = len(values)
+    error = 0.0 if np.ptp(values) == 0.0 else float(np.std(values, ddof=1)) / math.sqrt(n)
+    return _distance(error, n - 1, alpha, chance)
+
+
+def reach(contrast: Contrast, alpha: float) -> float | None:
+    """What blocks like these show at level `alpha` with 80 % power. Of ratios: the smallest effect,
+    as a ratio minus one. Of a value: its smallest distance from the threshold, in its unit. Of an
+    equality: the smallest margin, if the truth is in its middle.
+
+    None where that is beyond all bounds or cannot be told (peaks' levels, bounds).
+    """
+    equal = isinstance(contrast, Equivalence)
+    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
+    # Both ends must be shown: each misses in half of the cases that may be missed.
+    chance = (1 + POWER) / 2 if equal else POWER
+    if isinstance(inner, Welch):
+        away = _distance(*inner.error, alpha, chance)
+    else:
+        values, _ = _scale(inner)
+        if values is None:
+            return None
+        away = detectable(values, _shared(inner, alpha), chance)
+    if isinstance(inner, Mean):
+        if equal:  # the nearer end is the lower one, T / (1 + margin)
+            return away / (inner.threshold - away) if away < inner.threshold else None
+        return away if math.isfinite(away) else None
+    return math.expm1(away) if away < _LOG_MAX else None
+
+
+def _distance(error: float, freedom: float, alpha: float, chance: float) -> float:
+    """The distance that a t test with this standard error and these degrees of freedom finds with
+    probability `chance`."""
+    if error == 0.0:
         return 0.0
-    high = deviation
-    while power(high, deviation, n, alpha) < POWER:
-        high *= 2
-    found = optimize.brentq(
-        lambda delta: power(delta, deviation, n, alpha) - POWER, 0.0, high, xtol=1e-6 * high
-    )
-    return float(found)
+    critical = float(special.stdtrit(freedom, 1 - alpha / 2))
+
+    def short(centre: float) -> float:
+        missed = float(special.nctdtr(freedom, centre, critical))
+        return (1 - missed if math.isfinite(missed) else 1.0) - chance
+
+    if short(_CENTRE_MAX) < 0:
+        return math.inf
+    high = 1.0
+    while short(high) < 0:
+        high = min(2 * high, _CENTRE_MAX)
+    return float(optimize.brentq(short, 0.0, high, xtol=1e-6 * high)) * error
+
+
+def _chance(contrast: Contrast, alpha: float) -> Callable[[int], float] | None:
+    """The power of n blocks like those of `contrast`, or None where it cannot be told."""
+    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
+    values, null = _scale(inner)
+    if values is None:
+        return None
+    mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
+    alpha = _shared(inner, alpha)
+    if not isinstance(contrast, Equivalence):
+        return lambda n: power(mean - null, deviation, n, alpha)
+    low, high = contrast.ends if isinstance(inner, Mean) else map(math.log, contrast.ends)
+    if low < mean < high:
+        return lambda n: (
+            power(mean - low, deviation, n, alpha) + power(high - mean, deviation, n, alpha) - 1
+        )
+    away = low - mean if mean <= low else mean - high
+    return lambda n: power(away, deviation, n, alpha)
+
+
+def _shared(contrast: Contrast, alpha: float) -> float:
+    """The level of one test where several share it."""
+    if not isinstance(contrast, Best):
+        return alpha
+    ahead = contrast.inside if contrast.centre > 1 else contrast.outside
+    return alpha / len(ahead)
 
 
 def _scale(contrast: Contrast) -> tuple[tuple[float, ...] | None, float]:

@@ -122,11 +122,13 @@ def _part(part: ClaimPart) -> dict[str, Any]:
         "right": part.right,
         "operator": part.operator,
         "threshold": _number(part.threshold),
+        **({"margin": _number(part.margin)} if part.margin else {}),
         "verdict": part.verdict,
         **_ratio(part.estimate),
         "small": part.small,
         "figures": part.figures,
         "blocks_needed": part.blocks_needed,
+        "detectable": _number(part.detectable),
         "why": part.why,
     }
 

@@ -41,11 +41,17 @@ UNBLOCKED = (
 )
 
 
-def read(interval: Interval, operator: str, threshold: float) -> str:
-    """The verdict that an interval gives: supported if all of it meets `operator threshold`,
-    refuted if none of it does, else undecided. A missing bound is infinite."""
+def read(interval: Interval, operator: str, threshold: float, margin: float = 0.0) -> str:
+    """The verdict that an interval gives: supported if all of it meets `operator threshold` (of
+    `~=`: within `margin`), refuted if none of it does, else undecided. A missing bound is infinite.
+    """
     low = -math.inf if interval[0] is None else interval[0]
     high = math.inf if interval[1] is None else interval[1]
+    if operator == grammar.EQUAL:
+        below, above = grammar.within(threshold, margin)
+        if below <= low and high <= above:
+            return SUPPORTED
+        return REFUTED if high < below or above < low else UNDECIDED
     meets = [grammar.compare(bound, operator, threshold) for bound in (low, high)]
     if all(meets):
         return SUPPORTED
@@ -91,7 +97,7 @@ def _verdicts(cases: Sequence[Case], matters: float) -> list[ClaimPart]:
 
     def decides(index: int, interval: Interval) -> bool:
         part = open_cases[index].part
-        return read(interval, part.operator, part.threshold) != UNDECIDED
+        return read(interval, part.operator, part.threshold, part.margin) != UNDECIDED
 
     adjusted = iter(holm(contrasts, decides))
     return [
@@ -113,19 +119,24 @@ def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, matters: float) 
         p=adjusted.p,
         bound=bound_of(contrast),
     )
-    verdict = read(adjusted.interval, part.operator, part.threshold)
-    needed = None
-    if verdict == UNDECIDED:
-        needed = power.blocks_needed(contrast, 1 - adjusted.level)
+    verdict = read(adjusted.interval, part.operator, part.threshold, part.margin)
+    needed = power.blocks_needed(contrast, 1 - adjusted.level) if verdict == UNDECIDED else None
     small = verdict == SUPPORTED and _small(part, contrast.centre, matters)
-    part = replace(part, estimate=estimate, verdict=verdict, small=small, blocks_needed=needed)
+    part = replace(
+        part,
+        estimate=estimate,
+        verdict=verdict,
+        small=small,
+        blocks_needed=needed,
+        detectable=power.reach(contrast, 1 - adjusted.level),
+    )
     return replace(part, why=why(part, case, contrast))
 
 
 def _small(part: ClaimPart, centre: float, matters: float) -> bool:
     """Whether a supported claim asserts an effect (away from 1), and that effect is below
-    `matters`. A claim that something is *no more than* a bit worse asserts none."""
-    if part.kind != RATIO:
+    `matters`. A claim that something is *no more than* a bit worse, or equal, asserts none."""
+    if part.kind != RATIO or part.operator == grammar.EQUAL:
         return False
     if part.operator in (">", ">="):
         return part.threshold >= 1 and centre < 1 + matters

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from dbdyno.analysis import describe, power
+from dbdyno.analysis import describe
 from dbdyno.analysis.cases import Case
-from dbdyno.analysis.contrast import Contrast, LogRatio, Welch
+from dbdyno.analysis.contrast import Contrast, Welch
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AT_LEAST,
@@ -20,14 +19,18 @@ from dbdyno.analysis.types import (
     UNDECIDED,
     ClaimPart,
 )
+from dbdyno.spec.claims import EQUAL, within
 
 
 def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
     """What decided a part or kept it open, with its numbers."""
-    shown, against = _shown(part), f"{part.operator} {part.threshold:g}"
+    shown, against = _shown(part), asked(part)
     if part.kind == PEAK:
         shown, against = f"the best of the levels claimed is {shown} the best of the others", "1x"
     words = {SUPPORTED: "the whole interval meets", REFUTED: "no value in the interval meets"}
+    if part.operator == EQUAL:
+        words = {SUPPORTED: "the whole interval lies in", REFUTED: "the whole interval is outside"}
+        against = f"{_ends(part)} ({part.threshold:g}{_times(part)} within {_percent(part.margin)})"
     if part.kind == PEAK:
         words = {SUPPORTED: "the whole interval is above", REFUTED: "the whole interval is below"}
     if part.verdict != UNDECIDED:
@@ -36,7 +39,8 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
             text += "; real but too small to matter"
         return "; ".join(filter(None, [text, case.note]))
     more = "" if isinstance(contrast, Welch) else _more(part)
-    said = [_unknown(part), more, _reach(part, contrast), case.note]
+    blocks = "run" if isinstance(contrast, Welch) else "block"
+    said = [_unknown(part), more, _reach(part, blocks), case.note]
     return "; ".join(filter(None, said))
 
 
@@ -44,10 +48,9 @@ def _unknown(part: ClaimPart) -> str:
     """What fits the measurements of an undecided part, beside what the claim asks for."""
     estimate = part.estimate
     assert estimate is not None
-    low, high, asked = estimate.ci_low, estimate.ci_high, f"{part.operator} {part.threshold:g}"
+    low, high = estimate.ci_low, estimate.ci_high
     if low is None or high is None:
-        shown = _shown(part)
-        return f"not known: it is {shown}, and the claim asks for {asked}"
+        return f"not known: it is {_shown(part)}, and the claim asks for {asked(part)}"
     if part.kind == PEAK:
         ends = f"{describe.bound(low)}x to {describe.bound(high)}x"
         return f"not known: the best of the levels claimed may be {ends} the best of the others"
@@ -55,7 +58,35 @@ def _unknown(part: ClaimPart) -> str:
         fits = f"any ratio from {describe.bound(low)}x to {describe.bound(high)}x"
     else:
         fits = f"any value from {describe.number(low)} to {describe.number(high)}"
-    return f"not known: {fits} fits what was measured, and the claim asks for {asked}"
+    return f"not known: {fits} fits what was measured, and the claim asks for {asked(part)}"
+
+
+def asked(part: ClaimPart) -> str:
+    """What a part is held against: `>= 2`, `1x within 3 % (0.97x to 1.03x)`."""
+    if part.operator != EQUAL:
+        return f"{part.operator} {part.threshold:g}"
+    times = _times(part)
+    return f"{part.threshold:g}{times} within {_percent(part.margin)} ({_ends(part)})"
+
+
+def _ends(part: ClaimPart) -> str:
+    """What still counts as equal."""
+    low, high = within(part.threshold, part.margin)
+    times = _times(part)
+    return f"{_fine(low)}{times} to {_fine(high)}{times}"
+
+
+def _fine(value: float) -> str:
+    """A number to four digits, since a margin may be small."""
+    return f"{value:.4g}"
+
+
+def _times(part: ClaimPart) -> str:
+    return "x" if part.kind in (RATIO, PEAK) else ""
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.3g} %"
 
 
 def _more(part: ClaimPart) -> str:
@@ -77,19 +108,24 @@ def _more(part: ClaimPart) -> str:
     return f"about {blocks} would probably decide it"
 
 
-def _reach(part: ClaimPart, contrast: Contrast) -> str:
+def _reach(part: ClaimPart, block: str) -> str:
     """The smallest effect that the run had a good chance (80 %) to show."""
-    if not isinstance(contrast, LogRatio) or contrast.threshold <= 0:
+    if part.kind != RATIO and part.operator != EQUAL:
         return ""
-    assert part.estimate is not None
-    seen = power.detectable(contrast.logs, 1 - part.estimate.level)
-    if seen > math.log(1000):
-        return f"with this much noise {contrast.n} blocks show next to nothing"
-    ends = [describe.bound(contrast.threshold * math.exp(side)) for side in (seen, -seen)]
-    return (
-        f"with this much noise {contrast.n} blocks can show only ratios above {ends[0]}x or below"
-        f" {ends[1]}x"
-    )
+    estimate, seen = part.estimate, part.detectable
+    assert estimate is not None
+    if estimate.bound or part.threshold <= 0:
+        return ""
+    noise = f"with this much noise {describe.counted(estimate.n, block)}"
+    if part.operator == EQUAL and seen is not None and seen <= 1:
+        return f"{noise} can show equality only within {_percent(seen)}"
+    if seen is None or seen > 1000 or part.operator == EQUAL:
+        return f"{noise} show next to nothing"
+    ends = [
+        describe.bound(part.threshold * (1 + seen)),
+        describe.bound(part.threshold / (1 + seen)),
+    ]
+    return f"{noise} can show only ratios above {ends[0]}x or below {ends[1]}x"
 
 
 def _end(value: float, times: bool) -> str:

@@ -30,6 +30,7 @@ from dbdyno.report.charts.dots import ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import MISSING, count, edge, percent, sig3
+from dbdyno.spec.claims import EQUAL, within
 
 # verdict -> (CSS class, mark that tells it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
@@ -164,7 +165,7 @@ def _reason(claim: ClaimResult) -> str:
 def _foot(claim: ClaimResult) -> str:
     """What holds for all of several parts: "99.2 % intervals, against > 1"."""
     levels = {p.estimate.level for p in claim.parts if p.estimate and p.estimate.ci_low is not None}
-    held = {f"{_sign(p)} {p.threshold:g}" for p in claim.parts if p.kind != PEAK}
+    held = {_asked(p) for p in claim.parts if p.kind != PEAK}
     said = []
     if len(levels) == 1:
         said = [f"{percent(levels.pop())} intervals"]
@@ -177,14 +178,24 @@ def _foot(claim: ClaimResult) -> str:
     return ", ".join(said)
 
 
-def _sign(part: ClaimPart) -> str:
-    return {">=": "≥", "<=": "≤"}.get(part.operator, part.operator)
+def _asked(part: ClaimPart) -> str:
+    """What an estimate is held against: "≥ 2.5", "1 within 3 %"."""
+    if part.operator == EQUAL:
+        return f"{part.threshold:g} within {percent(part.margin)}"
+    sign = {">=": "≥", "<=": "≤"}.get(part.operator, part.operator)
+    return f"{sign} {part.threshold:g}"
+
+
+def _margin(part: ClaimPart) -> tuple[float, float] | None:
+    """What still counts as equal; None unless the claim is of equality."""
+    return within(part.threshold, part.margin) if part.operator == EQUAL else None
 
 
 def _span(parts: tuple[ClaimPart, ...]) -> tuple[float, float]:
     """One axis for all parts of a claim; ratios keep 1 on it."""
     values = [part.threshold for part in parts]
     for part in parts:
+        values += _margin(part) or ()
         if part.estimate:
             e = part.estimate
             ends = (e.ci_low, e.ci_high)
@@ -214,6 +225,7 @@ def _part(
         high,
         span=span,
         threshold=part.threshold,
+        margin=_margin(part),
         css=css,
         title=words,
         axis=axis,
@@ -264,4 +276,4 @@ def _words(part: ClaimPart, unit: str) -> str:
         text = f"{interval}{unit}" if open_ else f"{text} ({interval})"
     if part.kind == PEAK:
         return f"{text}: best level that the claim allows over the best that it rules out"
-    return f"{text}, against {_sign(part)} {part.threshold:g}"
+    return f"{text}, against {_asked(part)}"

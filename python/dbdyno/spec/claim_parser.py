@@ -9,6 +9,7 @@ from typing import NoReturn
 from dbdyno.errors import DynoError, Where
 from dbdyno.spec import metrics
 from dbdyno.spec.claim_types import (
+    EQUAL,
     OPERATORS,
     Claim,
     Condition,
@@ -20,10 +21,12 @@ from dbdyno.spec.claim_types import (
 )
 from dbdyno.spec.names import listed
 
-_FLIPPED = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
+_FLIPPED = {">=": "<=", "<=": ">=", ">": "<", "<": ">", EQUAL: EQUAL}
 _SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![A-Za-z0-9_.%])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_%-]+)*")
+_PERCENT = re.compile(r"([0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]+)?)\s*%")
+_MARGIN_MAX = 1.0  # beyond twice and half, "equal" is no word for it
 _OPERATOR = re.compile(r">=|<=|>|<|~=|==|=|!=")
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 _SELECTOR_TEXT = re.compile(r"[^\],=\"']+")
@@ -60,6 +63,13 @@ def parse_bare_condition(text: str, where: Where | None = None) -> Condition:
             cause="a condition holds for every trial alike, whatever its cell",
             fix="write it as `status.Created_tmp_disk_tables <= 10`",
         )
+    if claim.operator == EQUAL:
+        raise DynoError(
+            f"`{text}` cannot be a condition",
+            where=where,
+            cause="equality within a margin is judged over blocks; a condition, in each trial",
+            fix="bound the metric by >= and <=, in two conditions",
+        )
     return Condition(text, term.metric, claim.operator, claim.threshold)
 
 
@@ -84,13 +94,42 @@ class _Parser:
         right = self._product()
         fixed: list[Selector] = []
         each: list[Each] = []
-        while self._keyword("at"):
-            self._conditions(fixed, each)
-        if self._keyword("within"):
-            self._fail_equivalence()
+        margin: float | None = None
+        while True:
+            if self._keyword("at"):
+                self._conditions(fixed, each)
+            elif self._keyword("within"):
+                margin = self._margin(operator, margin)
+            else:
+                break
         if not self._end():
             self._fail(f"`{self._rest()}` is left over", "a claim ends after its conditions")
-        return self._normal(left, operator, right, tuple(fixed), tuple(each))
+        if operator == EQUAL and margin is None:
+            self._fail(
+                "`~=` needs a margin: no measurement shows that two quantities are just equal",
+                "say how far apart still counts as equal: `a ~= b within 3%`",
+            )
+        return self._normal(left, operator, right, tuple(fixed), tuple(each), margin or 0.0)
+
+    def _margin(self, operator: str, before: float | None) -> float:
+        """What stands after `within`: a percentage, as a ratio minus one."""
+        start = self._skip()
+        if operator != EQUAL:
+            self._fail(f"`within` belongs to `~=`, not to `{operator}`", "leave it out", start)
+        if before is not None:
+            self._fail("`within` stands twice", "one margin holds for the whole claim", start)
+        found = _PERCENT.match(self.text, start)
+        if found is None:
+            self._fail("`within` needs a percentage", "write it like `within 3%`", start)
+        margin = float(found.group(1).replace("_", "")) / 100
+        if not 0 < margin <= _MARGIN_MAX:
+            self._fail(
+                f"equal within {margin * 100:g} % cannot be meant",
+                f"a margin is above 0 % and at most {_MARGIN_MAX * 100:g} %",
+                start,
+            )
+        self.at = found.end()
+        return margin
 
     def _product(self) -> _Product:
         product = _Product(1.0, [], [])
@@ -190,8 +229,11 @@ class _Parser:
             rest = self._rest()
             seen = f"not `{rest}`" if rest else "but the claim ends"
             self._fail(f"a comparison is expected here, {seen}", f"use one of {listed(OPERATORS)}")
-        if found.group() in ("~=", "==", "="):
-            self._fail_equivalence()
+        if found.group() in ("==", "="):
+            self._fail(
+                f"`{found.group()}` is not a comparison of claims: noise makes any two differ",
+                "for equality within a margin write `a ~= b within 3%`",
+            )
         if found.group() not in OPERATORS:
             self._fail(
                 f"`{found.group()}` is not a comparison of claims", f"use {listed(OPERATORS)}"
@@ -206,6 +248,7 @@ class _Parser:
         right: _Product,
         at: tuple[Selector, ...],
         each: tuple[Each, ...],
+        margin: float,
     ) -> Claim:
         """Divides both sides by the right-hand terms and by the left-hand number."""
         above, below = left.above + right.below, left.below + right.above
@@ -223,16 +266,35 @@ class _Parser:
             )
         if numbers[0] <= 0 or (below and numbers[1] <= 0):
             self._fail("a quantity times zero says nothing", "use a factor above zero", 0)
+        threshold = numbers[1] / numbers[0]
+        if operator == EQUAL:
+            self._check_equality(threshold, above + below)
         return Claim(
             text=self.text,
             left=above[0],
             right=below[0] if below else None,
             operator=operator,
-            threshold=numbers[1] / numbers[0],
+            threshold=threshold,
             at=at,
             each=each,
             where=self.where,
+            margin=margin,
         )
+
+    def _check_equality(self, threshold: float, terms: list[Term]) -> None:
+        if threshold <= 0:
+            self._fail(
+                "nothing but zero equals zero within a percentage",
+                "bound it from above instead: `errors_per_s[on] <= 0.1`",
+                0,
+            )
+        for term in terms:
+            if term.peak is not None:
+                self._fail(
+                    "a peak comes in steps, so it cannot be equal within a percentage",
+                    "bound it: `peak(tps, sessions)[on] <= 4`, or compare the metric itself",
+                    term.offset,
+                )
 
     def _name(self, what: str) -> str:
         start = self._skip()
@@ -284,12 +346,6 @@ class _Parser:
         what = f"not `{self._rest()}`" if self._rest() else "but the claim ends"
         self._fail(
             f"a metric or a number is expected here, {what}", "write `tps[on] > tps[off]`", start
-        )
-
-    def _fail_equivalence(self) -> NoReturn:
-        self._fail(
-            "equality within a margin (`a ~= b within 3%`) is not in this version",
-            f"use one of {listed(OPERATORS)}; two claims bound a ratio from both sides",
         )
 
     def _fail(self, what: str, fix: str = "", offset: int | None = None) -> NoReturn:

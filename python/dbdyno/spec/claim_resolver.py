@@ -97,7 +97,8 @@ class _Resolver:
                 "both sides are the same metric of the same cell",
                 "give each side its own level, as in `tps[on] > tps[off]`",
             )
-        return ResolvedPart(at, left, right, self.claim.operator, self.claim.threshold)
+        claim = self.claim
+        return ResolvedPart(at, left, right, claim.operator, claim.threshold, claim.margin)
 
     def _side(self, term: Term, at: dict[str, str]) -> Side:
         metric = metrics.canonical(term.metric, self.scope, shifted(self.claim.where, term.offset))

@@ -10,7 +10,8 @@ from dbdyno.errors import DynoError, Where
 
 CELL = "cell"
 PEAK = "peak"
-OPERATORS = (">=", "<=", ">", "<")
+EQUAL = "~="  # within a margin
+OPERATORS = (">=", "<=", ">", "<", EQUAL)
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Claim:
     at: tuple[Selector, ...]
     each: tuple[Each, ...]
     where: Where | None = None  # of the claim's first character
+    margin: float = 0.0  # of `~=`: `within 3%` is 0.03
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class ResolvedPart:
     right: Side | None
     operator: str
     threshold: float
+    margin: float = 0.0  # of `~=`: a ratio minus one that still counts as equal
 
 
 class FactorLike(Protocol):
@@ -118,8 +121,17 @@ class MissingCell(DynoError):
     """A claim names a combination of levels that is not among the cells."""
 
 
-def compare(value: float, operator: str, threshold: float) -> bool:
-    """`value operator threshold`."""
+def within(threshold: float, margin: float) -> tuple[float, float]:
+    """The ends of what equals `threshold` > 0 within `margin`: as far below it as above, as ratios
+    go, so that `a ~= b` and `b ~= a` mean the same."""
+    return threshold / (1 + margin), threshold * (1 + margin)
+
+
+def compare(value: float, operator: str, threshold: float, margin: float = 0.0) -> bool:
+    """`value operator threshold`; of `~=`, within `margin`."""
+    if operator == EQUAL:
+        low, high = within(threshold, margin)
+        return low <= value <= high
     return {
         ">=": value >= threshold,
         "<=": value <= threshold,

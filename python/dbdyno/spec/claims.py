@@ -1,21 +1,28 @@
 """Claims: what an experiment asserts, their grammar, and the cells that each one compares.
 
-    claim     = product operator product { "at" condition { ("," | "and") condition } }
+    claim     = product operator product { "at" condition { ("," | "and") condition } | within }
     product   = operand { ("*" | "/") operand }
     operand   = NUMBER | metric [selectors] | "peak" "(" metric "," FACTOR ")" [selectors]
     selectors = "[" [FACTOR "="] LEVEL { "," [FACTOR "="] LEVEL } "]"
     condition = "each" FACTOR | [FACTOR "="] LEVEL
-    operator  = ">=" | "<=" | ">" | "<"
+    operator  = ">=" | "<=" | ">" | "<" | "~="
+    within    = "within" NUMBER "%"
 
 A claim is brought into one of two normal forms: `left / right operator threshold` (two quantities,
 judged as a ratio within blocks) or `left operator threshold` (one quantity against a number).
 `peak(metric, factor)` is the level of a numeric factor at which the metric is highest.
+
+`a ~= b within 3%` claims that two quantities are equal for all practical purposes: that their ratio
+lies between 1 / 1.03 and 1.03. `within` belongs to `~=` and is never left out: without a margin no
+measurement could show that two quantities are equal. Where a metric peaks comes in steps, so that a
+peak cannot be equal within a percentage.
 """
 
 from dbdyno.spec.claim_parser import parse, parse_condition
 from dbdyno.spec.claim_resolver import PARTS_MAX, find_factor, resolve
 from dbdyno.spec.claim_types import (
     CELL,
+    EQUAL,
     OPERATORS,
     PEAK,
     CellLike,
@@ -29,10 +36,12 @@ from dbdyno.spec.claim_types import (
     Side,
     Term,
     compare,
+    within,
 )
 
 __all__ = [
     "CELL",
+    "EQUAL",
     "OPERATORS",
     "PARTS_MAX",
     "PEAK",
@@ -51,4 +60,5 @@ __all__ = [
     "parse",
     "parse_condition",
     "resolve",
+    "within",
 ]

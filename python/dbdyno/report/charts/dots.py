@@ -108,6 +108,7 @@ def ratio_dot(
     *,
     span: tuple[float, float],
     threshold: float = 1.0,
+    margin: tuple[float, float] | None = None,
     css: str = "plain",
     width: float = 132.0,
     title: str = "",
@@ -116,11 +117,14 @@ def ratio_dot(
 ) -> Markup:
     """One ratio with its interval against a threshold, on a logarithmic axis over `span`.
 
-    The dashed line is the threshold, the thin one equality. With `axis`, ticks are written below.
+    The dashed line is the threshold, the thin one equality; `margin` is shaded: what counts as
+    equal to the threshold. With `axis`, ticks are written below.
     """
     height = 34.0 if axis else 20.0
     canvas = Canvas(width, height, title or "ratio")
     x = Scale(span[0], span[1], 6, width - 6, True)
+    if margin is not None:
+        canvas.rect(x(margin[0]), 1, x(margin[1]) - x(margin[0]), 18, "margin")
     if unit == "×":
         canvas.line(x(1), 1, x(1), 19, "zero")
     if threshold != 1 and threshold > 0:
