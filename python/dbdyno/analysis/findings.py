@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dbdyno.analysis import answer, describe, fairness, offers, reason, verdict
+from dbdyno.analysis import answer, describe, fairness, offers, reason, verdict, versions
 from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric, table_metrics
@@ -32,7 +32,7 @@ def analyse(
     but its record: then nothing is said of stalls.
     """
     measured = Measured.of(plan, records)
-    claims = verdict.judge(measured)
+    claims, compared = verdict.judge(measured, versions.questions(plan))
     lead = find_lead(measured, claims)
     headline = headline_metric(measured, claims)
     blocks = {one.block for series in measured.cells.values() for one in series.values()}
@@ -47,6 +47,7 @@ def analyse(
         warnings=tuple(_warnings(measured, records)),
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
         costs=offers.costs(measured),
+        versions=versions.versions(measured, compared),
     )
 
 

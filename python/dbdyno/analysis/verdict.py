@@ -58,8 +58,11 @@ def read(interval: Interval, operator: str, threshold: float, margin: float = 0.
     return UNDECIDED if any(meets) else REFUTED
 
 
-def judge(measured: Measured) -> tuple[ClaimResult, ...]:
-    """All claims of the plan, in its order."""
+def judge(
+    measured: Measured, further: Sequence[ResolvedPart] = ()
+) -> tuple[tuple[ClaimResult, ...], tuple[ClaimPart, ...]]:
+    """All claims of the plan, in its order, and `further` comparisons that share their error
+    budget."""
     plan = measured.plan
     resolved: list[tuple[str, list[Case], str]] = []  # text, cases, why not tested
     for text in plan.claims:
@@ -73,11 +76,13 @@ def judge(measured: Measured) -> tuple[ClaimResult, ...]:
             continue
         resolved.append((text, [case_of(measured, part) for part in parts], ""))
     cases = [case for _, group, _ in resolved for case in group]
+    cases += [case_of(measured, part) for part in further]
     judged = iter(_verdicts(cases, plan.matters))
-    return tuple(
+    claims = tuple(
         _claim(measured, text, [next(judged) for _ in group], group, untested)
         for text, group, untested in resolved
     )
+    return claims, tuple(judged)
 
 
 def _resolve(measured: Measured, text: str) -> tuple[ResolvedPart, ...]:

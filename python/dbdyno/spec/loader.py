@@ -31,21 +31,25 @@ from dbdyno.spec.document import Node
 from dbdyno.spec.metrics import Scope, is_cost
 from dbdyno.spec.model import HeadModel, SetupModel
 from dbdyno.spec.names import did_you_mean
-from dbdyno.spec.types import About, Cell, Cpus, Factor, Needs, Spec
+from dbdyno.spec.types import About, Cell, Cpus, Factor, Looks, Needs, Spec
 
 FILE_BYTES_MAX = 1 << 20
 CLAIMS_MAX = 100
 
 
-def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
+def load(
+    path_or_text: Path | str, overrides_: Sequence[str] = (), *, file: Path | None = None
+) -> Spec:
     """The experiment in a file (or in a text: anything with a line break in it).
 
-    `overrides_` are `path=value` texts, as after `--set`. Raises DynoError with file, line and
-    column for everything that is wrong.
+    `overrides_` are `path=value` texts, as after `--set`. `file` is where a text once stood: paths
+    in it are relative to that, and messages name it. Raises DynoError with file, line and column
+    for everything that is wrong.
     """
-    text, file = _read(path_or_text)
+    text, origin = _read(path_or_text)
+    origin = file or origin
     server_url.refuse_passwords_typed(overrides_)
-    document_root = document.parse(text, file)
+    document_root = document.parse(text, origin)
     server_url.refuse_passwords(document_root)
     root = paths.normal(document_root)
     _refuse_unknown_keys(root)
@@ -68,7 +72,7 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
         question=head.question.strip(),
         factors=typed_factors,
         cells=cells,
-        blocks=head.blocks,
+        blocks=head.trials.max if head.trials else head.blocks,
         data=head.state.data,
         cache=head.state.cache,
         seed=head.seed,
@@ -82,10 +86,11 @@ def load(path_or_text: Path | str, overrides_: Sequence[str] = ()) -> Spec:
         scope=scope,
         drain_s=head.drain,
         text=overrides.rewrite(text, changes, written),
-        path=str(file),
+        path=str(origin),
         prices=prices.read(head.prices, root, typed_factors, scope),
         places={key: node.where for key, node in root.mapping.items()},
         about=_about(head),
+        looks=_looks(head, root),
         hooks=hooks.read(head.hooks, {each.name: each.hooks() for each in raw_factors}, root),
     )
 
@@ -224,6 +229,34 @@ def _claims(
             _refuse_costs(parts, node)
         found[claim.text] = claim
     return tuple(found.values())
+
+
+def _looks(head: HeadModel, root: Node) -> Looks | None:
+    """How many blocks there are, if that is left to the claims."""
+    asked = head.trials
+    if asked is None:
+        return None
+    trials, blocks = root.mapping["trials"], root.mapping.get("blocks")
+    if blocks is not None and blocks.value is not None:
+        raise DynoError(
+            "`blocks` and `trials` both say how many blocks there are",
+            where=max(trials.place, blocks.place, key=lambda one: one.line),
+            fix="keep `blocks: 6` for a fixed number, or `trials: {max: 12, until: decided}`;"
+            " `--set trials=null` or `--set blocks=null` takes one of them away",
+        )
+    if asked.min > asked.max:
+        raise DynoError(
+            f"`min` ({asked.min}) is more than `max` ({asked.max})",
+            where=(trials.mapping.get("min") or trials).where,
+            fix="raise `max`, or leave `min` out",
+        )
+    if not head.claims:
+        raise DynoError(
+            "`until: decided` waits for claims, and the experiment has none",
+            where=trials.place,
+            fix="add claims, or write `blocks: 6`",
+        )
+    return Looks(asked.min, asked.max)
 
 
 def _refuse_costs(parts: Sequence[ResolvedPart], node: Node) -> None:
