@@ -10,6 +10,7 @@ import traceback
 import click
 
 from dbdyno import __version__
+from dbdyno.cli.compare import compare
 from dbdyno.cli.export import export
 from dbdyno.cli.import_ import import_
 from dbdyno.cli.init import init
@@ -39,7 +40,7 @@ def dyno() -> None:
     """
 
 
-for command in (init, run, status, report, export, import_):
+for command in (init, run, status, report, compare, export, import_):
     dyno.add_command(command)
 
 

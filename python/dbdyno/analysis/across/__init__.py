@@ -1,0 +1,12 @@
+"""What separate runs say together: two of them side by side, many of them over time. Pure.
+
+Two runs are not one experiment: whatever the machine did between them stands in their ratio. That
+ratio is shown, and judged only against the spread between runs of the same plan, where enough of
+them are there to know it (docs/decisions/comparing-runs.md).
+"""
+
+from dbdyno.analysis.across.compare import RUNS_MIN, alike, compare, failing, judge
+from dbdyno.analysis.across.history import history
+from dbdyno.analysis.across.reduced import Reduced, reduce
+
+__all__ = ["RUNS_MIN", "Reduced", "alike", "compare", "failing", "history", "judge", "reduce"]

@@ -1,0 +1,322 @@
+"""Two runs side by side, and the newer one against the runs before it.
+
+Unblocked: what the machine did between A and B stands in their ratio, and nothing inside the two
+runs says how large that is. Where at least `RUNS_MIN` earlier runs of the same plan on the same
+machine are there, the spread between them says it: then B is judged against all of them and A
+(`spread.Prediction`), all rows sharing one error budget (Holm), as claims do within a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from dbdyno.analysis.across import likeness
+from dbdyno.analysis.across.likeness import Key
+from dbdyno.analysis.across.reduced import Reduced, Value
+from dbdyno.analysis.across.spread import Prediction, deviation
+from dbdyno.analysis.across.types import (
+    BETTER,
+    HIGHER,
+    LOWER,
+    NOT_CLEAR,
+    WORSE,
+    Compared,
+    LeftOut,
+    Row,
+)
+from dbdyno.analysis.contrast import Interval
+from dbdyno.analysis.describe import counted, listed
+from dbdyno.analysis.holm import Adjusted, holm
+from dbdyno.analysis.types import Ratio
+from dbdyno.errors import DynoError
+from dbdyno.spec import metrics
+
+RUNS_MIN = 5  # earlier runs of the same plan before the spread between runs counts as known
+
+NO_HISTORY = (
+    "two separate runs are not one experiment: what the machine did between them stands in the"
+    f" ratio. With --history DIR, {RUNS_MIN} earlier runs of the same plan say how much that is"
+)
+
+
+def compare(
+    a: Reduced,
+    b: Reduced,
+    earlier: Iterable[Reduced] | None = None,
+    *,
+    anyway: bool = False,
+    matters: float | None = None,
+    unread: Sequence[LeftOut] = (),
+) -> Compared:
+    """B beside A; judged if `earlier` (runs of a history, in any order, A and B among them or not)
+    allows it. `anyway`: another machine is a warning. `matters`: else that of B's plan.
+    `unread`: what of the history could not be read.
+
+    DynoError, with the reasons, if nothing of the two can be compared.
+    """
+    _refuse(a, b)
+    machines = likeness.differences(a.machine, b.machine, both=True)
+    if machines and not anyway:
+        raise DynoError(
+            f"{a.name} and {b.name} were measured on different machines"
+            f" ({likeness.named(machines)})",
+            cause="their ratio would say more of the machines than of what you changed",
+            fix="measure both on one machine, or add --anyway: ratios without a verdict",
+        )
+    cells, left_out = _cells(a, b)
+    warnings = [f"another machine: {one}" for one in machines]
+    warnings += [f"{run.name}: {run.short}" for run in (a, b) if run.short]
+    mixed = [run for run in (a, b) if run.mixed]
+    warnings += [f"{run.name} changed while it was measured: {run.mixed}" for run in mixed]
+    before, unused, unjudged = _before(a, b, earlier, bool(machines))
+    rows = [
+        row
+        for metric in dict.fromkeys((*a.metrics, *b.metrics))
+        for row in _rows(a, b, cells, metric, left_out)
+    ]
+    if not rows:
+        raise DynoError(
+            f"{a.name} and {b.name} have no metric in common that was measured",
+            cause="; ".join(f"{one.what}: {one.why}" for one in left_out),
+            fix="name one with --metric; `dyno export RUN --csv -` lists what a run has",
+        )
+    matters = b.plan.matters if matters is None else matters
+    if not unjudged:
+        rows = _judged(rows, before, b, matters)
+        if not any(row.against for row in rows):
+            unjudged = f"no row can be judged: {rows[0].problem}"
+    return Compared(
+        a=a.name,
+        b=b.name,
+        rows=tuple(rows),
+        changed=likeness.differences(a.may_change, b.may_change),
+        left_out=(*left_out, *unused, *unread),
+        warnings=tuple(warnings),
+        before=() if unjudged else tuple(run.name for run in before),
+        unjudged=unjudged,
+        matters=matters,
+    )
+
+
+def judge(
+    b: Reduced,
+    earlier: Sequence[Reduced],
+    *,
+    matters: float | None = None,
+    unread: Sequence[LeftOut] = (),
+) -> Compared | None:
+    """B beside the newest run before it that is of the same plan and machine, judged against all
+    of them; None if there is none."""
+    before, _ = alike(b, earlier)
+    if not before:
+        return None
+    return compare(before[-1], b, earlier, matters=matters, unread=unread)
+
+
+def alike(b: Reduced, earlier: Iterable[Reduced]) -> tuple[list[Reduced], list[LeftOut]]:
+    """Runs that began before B, of the same plan, on the same machine, oldest first, each once;
+    and those of its plan that cannot be used, with the reason."""
+    found: dict[tuple[float, int], Reduced] = {}
+    unused = []
+    for run in sorted(earlier, key=lambda one: one.created_unix_s):
+        if run.fingerprint != b.fingerprint or run.created_unix_s >= b.created_unix_s:
+            continue
+        other = likeness.differences(run.machine, b.machine, both=True)
+        why = run.unusable or run.short or (f"another machine: {other[0]}" if other else "")
+        why = why or (f"changed while it was measured: {run.mixed}" if run.mixed else "")
+        if why:
+            unused.append(LeftOut(run.name, why))
+        else:
+            found.setdefault(identity(run), run)
+    return list(found.values()), unused
+
+
+def identity(run: Reduced) -> tuple[float, int]:
+    """What a run and a copy of it, perhaps in a bundle, have in common."""
+    return run.created_unix_s, run.plan.seed
+
+
+def failing(compared: Compared) -> str:
+    """Why a gate cannot say that all is well: what was not judged. Empty if everything was."""
+    if not compared.judged:
+        return compared.unjudged
+    open_ = [row for row in compared.rows if row.against is None]
+    if not open_:
+        return ""
+    first = open_[0]
+    where = f"{first.metric} at {_named(tuple(first.at.items()))}"
+    rows = f"{len(open_)} of {len(compared.rows)} rows are not judged"
+    return f"{rows}, the first {where}: {first.problem}"
+
+
+def _refuse(a: Reduced, b: Reduced) -> None:
+    """Refuses pairs of which no ratio means anything."""
+    if identity(a) == identity(b):
+        raise DynoError(
+            f"{a.name} and {b.name} are the same run",
+            cause="one is a copy of the other, or the same directory was given twice",
+            fix="give two runs; what ran in the same blocks is compared by `dyno report RUN`",
+        )
+    for run in (a, b):
+        if run.unusable:
+            raise DynoError(
+                f"{run.name} cannot be compared: {run.unusable}",
+                fix="compare complete runs; `dyno run --resume` goes on with one",
+            )
+    if (a.plan.imported is None) != (b.plan.imported is None):
+        raise DynoError(
+            f"one of {a.name} and {b.name} was measured by another tool",
+            cause="tools count and time differently",
+            fix="import both, or measure both with dbdyno",
+        )
+
+
+def _cells(a: Reduced, b: Reduced) -> tuple[list[Key], list[LeftOut]]:
+    """Cells that asked the same in both runs, in B's order, and the others."""
+    left_out: list[LeftOut] = []
+    common = []
+    kinds = _kinds(a) != _kinds(b)
+    words = sorted({*likeness.unfixed(a.plan), *likeness.unfixed(b.plan)}) if kinds else []
+    for cell in b.asked:
+        if cell not in a.asked:
+            left_out.append(LeftOut(_named(cell), f"only in {b.name}"))
+        elif different := likeness.differences(a.asked[cell], b.asked[cell]):
+            left_out.append(LeftOut(_named(cell), f"not the same: {likeness.named(different)}"))
+        elif words:
+            why = f"other systems, with {listed(words)} left to their defaults"
+            left_out.append(LeftOut(_named(cell), why))
+        else:
+            common.append(cell)
+    left_out += [
+        LeftOut(_named(cell), f"only in {a.name}") for cell in a.asked if cell not in b.asked
+    ]
+    if not common:
+        reasons = list(dict.fromkeys(one.why for one in left_out))
+        raise DynoError(
+            f"{a.name} and {b.name} did not measure the same thing in any cell",
+            cause="; ".join(reasons[:3]),
+            fix="run the same experiment again; only versions and settings may differ",
+        )
+    return common, left_out
+
+
+def _kinds(run: Reduced) -> set[tuple[str, str]]:
+    return {(target.name, target.kind) for cell in run.plan.cells for target in cell.targets}
+
+
+def _before(
+    a: Reduced, b: Reduced, earlier: Iterable[Reduced] | None, other_machine: bool
+) -> tuple[list[Reduced], list[LeftOut], str]:
+    """Runs that B is judged against, those of its plan that are not used, and why B is not judged;
+    empty if it is."""
+    if earlier is None:
+        return [], [], NO_HISTORY
+    if a.fingerprint != b.fingerprint:
+        return [], [], f"{a.name} and {b.name} are not of the same plan"
+    runs, unused = alike(b, earlier)
+    why = ""
+    if other_machine:
+        why = "the spread between runs of one machine says nothing of another one"
+    elif b.short or b.mixed:
+        why = b.short or f"{b.name} changed while it was measured: {b.mixed}"
+    elif len(runs) < RUNS_MIN:
+        why = (
+            f"the spread between runs is not known: {counted(len(runs), 'earlier run')} of the same"
+            f" plan and machine in the history, {RUNS_MIN} are needed"
+        )
+    also, not_a = alike(b, [a])
+    if not why and not also:
+        why = not_a[0].why if not_a else f"{a.name} is not older than {b.name}"
+        why = f"A is no run to judge by: {why}"
+    if identity(a) not in map(identity, runs):
+        runs = sorted([*runs, *also], key=lambda one: one.created_unix_s)
+    return runs, unused, why
+
+
+def _rows(
+    a: Reduced, b: Reduced, cells: Sequence[Key], metric: str, left_out: list[LeftOut]
+) -> list[Row]:
+    """A metric's rows; none, and it is said, where neither run has it in any cell."""
+    rows = [_row(metric, cell, a.value(cell, metric), b.value(cell, metric)) for cell in cells]
+    if any(row.a is not None or row.b is not None for row in rows):
+        return rows
+    left_out.append(LeftOut(metric, rows[0].problem))
+    return []
+
+
+def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
+    sides = [f"{name}: {one.problem}" for name, one in (("A", a), ("B", b)) if one.problem]
+    ratio = None
+    if not sides and a.mean and b.mean:
+        ratio = b.mean / a.mean
+    return Row(metric, dict(cell), a.mean, b.mean, ratio, "; ".join(sides))
+
+
+def _judged(
+    rows: Sequence[Row], before: Sequence[Reduced], b: Reduced, matters: float
+) -> list[Row]:
+    """The rows with verdicts where their spread is known, all in one error budget."""
+    predictions = [_prediction(row, before, b) for row in rows]
+    contrasts = [one for one in predictions if isinstance(one, Prediction)]
+    adjusted = iter(holm(contrasts, lambda _, ends: _clear(ends)))
+    return [
+        replace(row, problem=one)
+        if isinstance(one, str)
+        else _with_verdict(row, one, next(adjusted), matters)
+        for row, one in zip(rows, predictions, strict=True)
+    ]
+
+
+def _with_verdict(row: Row, contrast: Prediction, adjusted: Adjusted, matters: float) -> Row:
+    low, high = adjusted.interval
+    verdict = _verdict(row.metric, contrast.centre, adjusted.interval)
+    return replace(
+        row,
+        spread=math.expm1(deviation(contrast.before)),
+        against=Ratio(contrast.centre, low, high, adjusted.level, contrast.n, adjusted.p),
+        verdict=verdict,
+        small=verdict != NOT_CLEAR and _small(contrast.centre, matters),
+    )
+
+
+def _prediction(row: Row, before: Sequence[Reduced], b: Reduced) -> Prediction | str:
+    """B against the runs before on a row, or why not. A run of the history whose value is unusable
+    (an outage, a zero) makes the spread unknown: without it, it would look too small."""
+    if row.problem:
+        return row.problem
+    cell = likeness.key(row.at)
+    logs = []
+    for run in before:
+        value = run.value(cell, row.metric)
+        if value.problem or not value.mean:
+            return f"not judged: {value.problem or 'zero'} in {run.name}"
+        logs.append(math.log(value.mean))
+    now = b.value(cell, row.metric).mean
+    assert now is not None
+    if deviation(logs) == 0.0:
+        return "not judged: the runs before are alike to the last digit, so their spread is unknown"
+    return Prediction(tuple(logs), math.log(now))
+
+
+def _clear(ends: Interval) -> bool:
+    low, high = ends
+    return (low is not None and low > 1) or (high is not None and high < 1)
+
+
+def _verdict(metric: str, centre: float, ends: Interval) -> str:
+    if not _clear(ends):
+        return NOT_CLEAR
+    direction = metrics.info(metric).direction
+    if direction == metrics.NEITHER:
+        return HIGHER if centre > 1 else LOWER
+    return BETTER if (centre > 1) == (direction == metrics.HIGHER) else WORSE
+
+
+def _small(centre: float, matters: float) -> bool:
+    return 1 / (1 + matters) <= centre <= 1 + matters
+
+
+def _named(cell: Key) -> str:
+    return " ".join(f"{factor}={level}" for factor, level in cell) or "the only cell"

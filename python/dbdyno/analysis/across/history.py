@@ -1,0 +1,136 @@
+"""Many runs over time: by plan, with change points and what changed where they are.
+
+Change points are looked for on the logarithms, among all values that there are; the error budget of
+a plan's series is shared evenly between them (Bonferroni), since a page of twenty series would else
+show a change that is none on each of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dbdyno.analysis import changepoints
+from dbdyno.analysis.across import compare, likeness
+from dbdyno.analysis.across.likeness import Key
+from dbdyno.analysis.across.reduced import MISSING, Reduced
+from dbdyno.analysis.across.spread import deviation
+from dbdyno.analysis.across.types import Entry, Group, History, LeftOut, Place, Series
+
+# A run is far apart from others beyond so many robust standard deviations (1.4826 times the median
+# absolute deviation) of a stretch without changes, of at least so many runs.
+OUTLIER, OUTLIER_RUNS = 5.0, 5
+_MAD = 1.4826
+
+
+def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:
+    """Runs by plan, each group in the order of time, the largest first. `unread`: what could not
+    be opened."""
+    left_out = list(unread)
+    by_plan: dict[str, list[Reduced]] = {}
+    seen: dict[tuple[float, int], Reduced] = {}
+    for run in sorted(runs, key=lambda one: (one.created_unix_s, one.name)):
+        first = seen.setdefault(compare.identity(run), run)
+        why = run.unusable if first is run else f"a copy of {first.name}"
+        if why:
+            left_out.append(LeftOut(run.name, why))
+        else:
+            by_plan.setdefault(run.fingerprint, []).append(run)
+    ordered = sorted(by_plan.values(), key=lambda group: (-len(group), group[0].plan.name))
+    groups: list[Group] = []
+    firsts: dict[str, Reduced] = {}
+    for group in ordered:
+        newest = group[-1]
+        other = firsts.setdefault(newest.plan.name, newest)
+        groups.append(_group(group, "" if other is newest else _differs(other, newest)))
+    return History(tuple(groups), tuple(left_out))
+
+
+def _group(runs: Sequence[Reduced], differs: str) -> Group:
+    newest = runs[-1]
+    found = []
+    for metric in dict.fromkeys(name for run in runs for name in run.metrics):
+        for cell in newest.asked:
+            if any(run.value(cell, metric).problem != MISSING for run in runs):
+                found.append((metric, cell))
+    comparable = 1 + len(compare.alike(newest, runs)[0])
+    usable = not (newest.short or newest.mixed)
+    comparable -= 0 if usable else 1
+    return Group(
+        experiment=newest.plan.name,
+        fingerprint=newest.fingerprint,
+        runs=tuple(_entry(run, before) for before, run in zip((None, *runs), runs, strict=False)),
+        series=tuple(_series(runs, metric, cell, len(found)) for metric, cell in found),
+        comparable=comparable,
+        needed=max(0, compare.RUNS_MIN - comparable),
+        differs=differs,
+    )
+
+
+def _entry(run: Reduced, before: Reduced | None) -> Entry:
+    changed: tuple[str, ...] = ()
+    if before is not None:
+        changed = (
+            *likeness.differences(before.machine, run.machine, both=True),
+            *likeness.differences(before.may_change, run.may_change),
+        )
+    warnings = [run.short, f"changed while it was measured: {run.mixed}" if run.mixed else ""]
+    return Entry(
+        name=run.name,
+        created_unix_s=run.created_unix_s,
+        blocks=run.blocks,
+        blocks_planned=run.plan.blocks,
+        changed=changed,
+        warnings=tuple(filter(None, warnings)),
+    )
+
+
+def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Series:
+    """One line of a history; `shared`: how many share the error budget."""
+    all_values = [run.value(cell, metric) for run in runs]
+    values = tuple(None if one.problem else one.mean for one in all_values)
+    usable = [index for index, value in enumerate(values) if value]
+    logs = [math.log(values[index] or 1.0) for index in usable]
+    found = changepoints.changes(logs, changepoints.P / shared)
+    needed = 2 * changepoints.MIN_SIZE
+    short = f"{len(logs)} of the {needed} runs that a change point needs"
+    bounds = [0, *(one.index for one in found), len(logs)]
+    stretches = [usable[left:right] for left, right in itertools.pairwise(bounds)]
+    return Series(
+        metric=metric,
+        at=dict(cell),
+        values=values,
+        problems=tuple(one.problem for one in all_values),
+        spread=math.expm1(deviation(logs)) if len(logs) > 1 else None,
+        changes=tuple(
+            Place(usable[one.index], math.exp(one.before), math.exp(one.after), one.p)
+            for one in found
+        ),
+        outliers=tuple(run for stretch in stretches for run in _outliers(stretch, values)),
+        note=short if len(logs) < needed else "",
+    )
+
+
+def _outliers(stretch: Sequence[int], values: Sequence[float | None]) -> list[int]:
+    """Runs of a stretch that stand far apart from its median."""
+    if len(stretch) < OUTLIER_RUNS:
+        return []
+    logs = np.log([values[index] or 1.0 for index in stretch])
+    away = np.abs(logs - np.median(logs))
+    usual = _MAD * float(np.median(away))
+    if usual == 0.0:
+        return []
+    return [index for index, far in zip(stretch, away, strict=True) if far > OUTLIER * usual]
+
+
+def _differs(first: Reduced, other: Reduced) -> str:
+    """How two plans of one experiment differ, in a sentence."""
+    if first.asked.keys() != other.asked.keys():
+        return "other cells"
+    for cell, facts in other.asked.items():
+        if different := likeness.differences(first.asked[cell], facts):
+            return likeness.named(different)
+    return "other systems, or results of another tool"

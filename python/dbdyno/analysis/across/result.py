@@ -1,0 +1,101 @@
+"""Comparisons and histories for programs: `schemas/compare.schema.json`,
+`schemas/history.schema.json`. Numbers are finite; what is not known is null."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from dbdyno.analysis.across.types import Compared, Group, History, Row, Series
+from dbdyno.analysis.types import Ratio
+
+SCHEMA_VERSION = 1
+
+
+def compared_json(compared: Compared) -> dict[str, Any]:
+    """The object that `dyno compare --json` prints."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "a": compared.a,
+        "b": compared.b,
+        "blocked": False,
+        "judged": compared.judged,
+        "unjudged_because": compared.unjudged,
+        "matters": compared.matters,
+        "rows": [_row(row) for row in compared.rows],
+        "regressions": len(compared.regressions),
+        "changed": list(compared.changed),
+        "before": list(compared.before),
+        "left_out": [asdict(one) for one in compared.left_out],
+        "warnings": list(compared.warnings),
+    }
+
+
+def history_json(found: History) -> dict[str, Any]:
+    """The object that `dyno history --json` prints."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "groups": [_group(group) for group in found.groups],
+        "left_out": [asdict(one) for one in found.left_out],
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "metric": row.metric,
+        "at": dict(row.at),
+        "a": _number(row.a),
+        "b": _number(row.b),
+        "ratio": _number(row.ratio),
+        "problem": row.problem,
+        "spread": _number(row.spread),
+        "against_runs_before": _ratio(row.against),
+        "verdict": row.verdict,
+        "small": row.small,
+    }
+
+
+def _ratio(ratio: Ratio | None) -> dict[str, Any] | None:
+    if ratio is None:
+        return None
+    return {
+        "ratio": _number(ratio.ratio),
+        "ci_low": _number(ratio.ci_low),
+        "ci_high": _number(ratio.ci_high),
+        "confidence": ratio.level,
+        "runs": ratio.n,
+        "p": _number(ratio.p),
+    }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "experiment": group.experiment,
+        "fingerprint": group.fingerprint,
+        "comparable": group.comparable,
+        "needed": group.needed,
+        "differs": group.differs,
+        "runs": [
+            {**asdict(run), "changed": list(run.changed), "warnings": list(run.warnings)}
+            for run in group.runs
+        ],
+        "series": [_series(series) for series in group.series],
+    }
+
+
+def _series(series: Series) -> dict[str, Any]:
+    return {
+        "metric": series.metric,
+        "at": dict(series.at),
+        "values": [_number(value) for value in series.values],
+        "problems": list(series.problems),
+        "spread": _number(series.spread),
+        "changes": [asdict(one) for one in series.changes],
+        "outliers": list(series.outliers),
+        "note": series.note,
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,120 @@
+"""What comparisons between runs give out: plain data that text, pages and JSON draw from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbdyno.analysis.types import Ratio
+
+# Verdicts on a row. Of a metric of which neither way is better: higher or lower.
+BETTER, WORSE, HIGHER, LOWER = "better", "worse", "higher", "lower"
+NOT_CLEAR = "not clear"  # the interval holds 1
+NOT_JUDGED = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric of a cell in both runs. The `ratio` is B / A, unblocked; `against` and `verdict` are
+    there where the spread between runs is known."""
+
+    metric: str
+    at: Mapping[str, str]
+    a: float | None  # geometric means over blocks
+    b: float | None
+    ratio: float | None
+    problem: str = ""  # why there is no ratio, or no verdict on this row
+    spread: float | None = None  # standard deviation between the runs before, as a share
+    against: Ratio | None = None  # B over the runs before, at its adjusted level
+    verdict: str = NOT_JUDGED
+    small: bool = False  # clear, but within what `matters`
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something that is not used, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Run B beside run A."""
+
+    a: str
+    b: str
+    rows: tuple[Row, ...]
+    changed: tuple[str, ...]  # versions, kernel, settings: `kernel: 6.1 -> 6.8`
+    left_out: tuple[LeftOut, ...]  # cells, metrics, runs of the history
+    warnings: tuple[str, ...]
+    before: tuple[str, ...]  # the runs that B is judged against, oldest first; A among them
+    unjudged: str  # why there is no verdict on any row; empty if there is
+    matters: float  # a difference up to this is small
+
+    @property
+    def judged(self) -> bool:
+        """Whether rows have verdicts."""
+        return not self.unjudged
+
+    @property
+    def regressions(self) -> tuple[Row, ...]:
+        """Rows that are clearly worse, by more than what matters."""
+        return tuple(row for row in self.rows if row.verdict == WORSE and not row.small)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A change point of a series."""
+
+    run: int  # index into the series' runs: the first one after the change
+    before: float  # level before and after: geometric means of the stretches
+    after: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric of a cell over the runs of a plan."""
+
+    metric: str
+    at: Mapping[str, str]
+    values: tuple[float | None, ...]  # by run; None where there is none
+    problems: tuple[str, ...]  # why, by run; empty where there is a value
+    spread: float | None  # standard deviation between runs as a share; None: fewer than two
+    changes: tuple[Place, ...]
+    outliers: tuple[int, ...]  # runs that stand far apart from the others near them
+    note: str = ""  # why change points could not be looked for
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run of a history."""
+
+    name: str
+    created_unix_s: float
+    blocks: int
+    blocks_planned: int
+    changed: tuple[str, ...]  # against the run before: machine, versions, settings
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one plan, in the order of time."""
+
+    experiment: str
+    fingerprint: str
+    runs: tuple[Entry, ...]
+    series: tuple[Series, ...]
+    comparable: int  # runs that a further one like the newest could be judged against
+    needed: int  # further ones until it can be
+    differs: str = ""  # from the first group of the same experiment: why they are two
+
+
+@dataclass(frozen=True)
+class History:
+    """All runs below a directory."""
+
+    groups: tuple[Group, ...]  # with most runs first
+    left_out: tuple[LeftOut, ...]

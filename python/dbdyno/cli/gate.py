@@ -1,0 +1,80 @@
+"""`--fail-on-regression`: a comparison as a gate for continuous integration.
+
+A gate that cannot judge neither passes nor says "worse": it ends with 2, as all that the user must
+change something about does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from dbdyno.analysis.across.types import Compared
+
+_MATTERS = "matters"
+OPTION = "--fail-on-regression"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """`limit`: a share; None: what the experiment says `matters`."""
+
+    limit: float | None
+
+
+def option(help_text: str) -> Callable[[Any], Any]:
+    """The option; its value is a Gate, or None where it was not given."""
+    return click.option(
+        OPTION,
+        "gate",
+        is_flag=False,
+        flag_value=_MATTERS,
+        default=None,
+        metavar="[PCT]",
+        callback=_gate,
+        help=help_text,
+    )
+
+
+def verdict(compared: Compared) -> int:
+    """The exit code: 0 nothing is worse, 1 something is, 2 it cannot be told. stderr says why."""
+    from dbdyno.analysis import across
+
+    worse = compared.regressions
+    if worse:
+        first = worse[0]
+        at = "".join(f" {name}={level}" for name, level in first.at.items())
+        where = f"{first.metric}{' at' if at else ''}{at}"
+        rows = f"{len(worse)} of {len(compared.rows)} rows"
+        click.echo(f"regression in {rows}, the first {where}", err=True)
+        return 1
+    if why := across.failing(compared):
+        return cannot(why)
+    return 0
+
+
+def cannot(why: str) -> int:
+    """The exit code where there is nothing to judge by; stderr says why."""
+    click.echo(f"{OPTION} cannot tell: {why}", err=True)
+    return 2
+
+
+def _gate(_: click.Context, parameter: click.Parameter, value: str | None) -> Gate | None:
+    if value is None:
+        return None
+    if value == _MATTERS:
+        return Gate(None)
+    try:
+        share = float(value.removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 10:
+        raise click.BadParameter(
+            f"{value!r} is not a percentage: write {OPTION}=5%, or put {OPTION} last",
+            param=parameter,
+        )
+    return Gate(share)

@@ -1,0 +1,48 @@
+"""Runs read for comparisons: those named, and those below a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbdyno.errors import DynoError
+from dbdyno.share.below import below
+from dbdyno.share.opened import opened
+from dbdyno.store.run import Run
+
+if TYPE_CHECKING:  # the analysis brings scipy: imported where it is used
+    from dbdyno.analysis.across import Reduced
+    from dbdyno.analysis.across.types import LeftOut
+
+
+def reduced(run: Run, name: str, metrics: Sequence[str] = ()) -> Reduced:
+    """An open run as comparisons take it."""
+    from dbdyno.analysis import across
+
+    return across.reduce(run.plan, run.records(), run.manifest, name, run.status, metrics)
+
+
+def read(path: Path, metrics: Sequence[str] = ()) -> Reduced:
+    """A run directory or a bundle."""
+    with opened(path) as run:
+        return reduced(run, str(path), metrics)
+
+
+def read_all(
+    directory: Path, metrics: Sequence[str] = (), like: str | None = None
+) -> tuple[list[Reduced], list[LeftOut]]:
+    """The runs below a directory, and what cannot be read, with the reason. `like`: only those with
+    this fingerprint of their plan."""
+    from dbdyno.analysis.across import likeness
+    from dbdyno.analysis.across.types import LeftOut
+
+    found, left_out = [], []
+    for one in below(directory):
+        try:
+            with opened(one.path) as run:
+                if like is None or likeness.fingerprint(run.plan) == like:
+                    found.append(reduced(run, one.name, metrics))
+        except DynoError as error:
+            left_out.append(LeftOut(one.name, error.what))
+    return found, left_out

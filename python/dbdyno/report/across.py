@@ -1,0 +1,157 @@
+"""Two runs side by side in the terminal: what changed, a table a metric, and a sentence.
+
+The ratio is marked *unblocked* wherever it stands alone; a verdict has the interval that it was
+read off beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dbdyno.analysis import describe
+from dbdyno.analysis.across.types import BETTER, NOT_CLEAR, WORSE, Compared, LeftOut, Row
+from dbdyno.plan.types import Plan
+from dbdyno.report import names
+from dbdyno.report.numbers import MISSING, count, percent, sig3, times
+from dbdyno.report.text import visible
+
+ROWS_MAX = 40  # of a table; --json has all of them
+LISTED_MAX = 8
+_STYLE = {BETTER: "green", WORSE: "red", NOT_CLEAR: "dim"}
+_RATES = ("transactions_per_s", "operations_per_s", "rate_max_per_s", "rows_per_s")
+
+
+def compared_text(compared: Compared, plan: Plan) -> RenderableType:
+    """What `dyno compare` prints; `plan` is B's, whose words are used."""
+    head = f"A: {visible(compared.a)}\nB: {visible(compared.b)}"
+    parts: list[RenderableType] = [Text(head)]
+    if compared.changed:
+        parts += lines("changed from A to B", compared.changed)
+    else:
+        parts.append(Text("changed from A to B: nothing that is recorded", style="dim"))
+    for metric in dict.fromkeys(row.metric for row in compared.rows):
+        rows = [row for row in compared.rows if row.metric == metric]
+        parts += [Text(), _table(metric, rows, plan, compared)]
+    parts += [Text(), Text(sentence(compared, plan), style="bold")]
+    if compared.judged:
+        parts.append(Text(_verdicts(compared)))
+    else:
+        parts.append(Text(f"No verdict: {visible(compared.unjudged)}.", style="yellow"))
+    parts += [Text(f"warning: {visible(one)}", style="yellow") for one in compared.warnings]
+    parts += left_out_lines(compared.left_out)
+    return Group(*parts)
+
+
+def sentence(compared: Compared, plan: Plan) -> str:
+    """The ratio of the first metric in words: B is 1.08 times as fast as A (unblocked; ...)."""
+    metric = compared.rows[0].metric
+    rows = [row for row in compared.rows if row.metric == metric]
+    known = names.describe(metric, names.groups_of(plan))
+    ratios = sorted(row.ratio for row in rows if row.ratio is not None)
+    if not ratios:
+        return f"The ratio of B to A in {known.column} is not estimable: {rows[0].problem}."
+    ends = [describe.ratio(ratios[0]), describe.ratio(ratios[-1])]
+    ratio = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    fast = any(metric == name or metric.endswith(f".{name}") for name in _RATES)
+    group = f" in {visible(known.group)}" if known.group else ""
+    text = f"B is {ratio} times as fast as A{group}"
+    if not fast:
+        text = f"{known.column} of B is {ratio} times that of A"
+    return f"{text} (unblocked; {_spread(rows)})"
+
+
+def lines(what: str, every: Sequence[str]) -> list[RenderableType]:
+    """A short list in one line, a longer one with a line each; the rest counted."""
+    shown = [visible(one).replace(" -> ", " → ") for one in every[:LISTED_MAX]]
+    more = len(every) - len(shown)
+    if len(every) == 1:
+        return [Text(f"{what}: {shown[0]}")]
+    tail = [Text(f"  and {more} more")] if more else []
+    return [Text(f"{what}:"), *(Text(f"  {one}") for one in shown), *tail]
+
+
+def left_out_lines(left_out: Sequence[LeftOut]) -> list[RenderableType]:
+    """What is not used, with the reasons; things with one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for one in left_out:
+        reasons.setdefault(one.why, []).append(one.what)
+    found: list[RenderableType] = []
+    for why, things in list(reasons.items())[:LISTED_MAX]:
+        first = ", ".join(visible(thing) for thing in things[:3])
+        more = f" and {len(things) - 3} more" if len(things) > 3 else ""
+        found.append(Text(f"left out: {first}{more}: {visible(why)}", style="dim"))
+    if (more_reasons := len(reasons) - LISTED_MAX) > 0:
+        found.append(
+            Text(f"left out: more, for {more_reasons} other reasons (--json)", style="dim")
+        )
+    return found
+
+
+def _spread(rows: Sequence[Row]) -> str:
+    spreads = sorted(row.spread for row in rows if row.spread is not None)
+    if not spreads:
+        return "spread between runs not known"
+    ends = [percent(float(f"{share:.2g}")) for share in (spreads[0], spreads[-1])]
+    shown = ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix(' %')} to {ends[1]}"
+    return f"between-run spread ±{shown}"
+
+
+def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> Table:
+    known = names.describe(metric, names.groups_of(plan))
+    table = Table(
+        title=Text(visible(known.column), style="bold"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    named = any(row.at for row in rows)
+    if named:
+        table.add_column("at", overflow="fold")
+    for heading in ("A", "B", "B/A"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if compared.judged:
+        runs = count(len(compared.before), "run")
+        table.add_column(f"B/{runs} before", justify="right", no_wrap=True)
+        table.add_column("interval", justify="right", no_wrap=True)
+        table.add_column("verdict")
+    elif any(row.problem for row in rows):
+        table.add_column("")
+    for row in rows[:ROWS_MAX]:
+        cells = [Text(visible(describe.levels(plan, row.at)))] if named else []
+        cells += [Text(sig3(row.a)), Text(sig3(row.b)), Text(times(row.ratio), style="bold")]
+        table.add_row(*cells, *_judgement(row, compared))
+    if len(rows) > ROWS_MAX:
+        table.caption = f"{len(rows) - ROWS_MAX} more rows with --json"
+    return table
+
+
+def _judgement(row: Row, compared: Compared) -> list[Text]:
+    if not compared.judged:
+        return [Text(visible(row.problem), style="yellow")] if row.problem else []
+    if row.against is None:
+        return [Text(MISSING), Text(MISSING), Text(visible(row.problem), style="yellow")]
+    interval = describe.interval(row.against.ci_low, row.against.ci_high)
+    words = f"{row.verdict}, but small" if row.small else row.verdict
+    style = "" if row.small else _STYLE.get(row.verdict, "")
+    return [Text(times(row.against.ratio)), Text(interval), Text(words, style=style)]
+
+
+def _verdicts(compared: Compared) -> str:
+    """How many rows got which verdict, and what they were judged by."""
+    counts: dict[str, int] = {}
+    for row in compared.rows:
+        words = f"{row.verdict}, but small" if row.small else row.verdict or "not judged"
+        counts[words] = counts.get(words, 0) + 1
+    said = ", ".join(f"{words} in {number}" for words, number in counts.items())
+    levels = {row.against.level for row in compared.rows if row.against}
+    runs = f"{compared.before[0]} to {compared.before[-1]}"
+    return (
+        f"B against the {len(compared.before)} runs before it ({visible(runs)}):"
+        f" {said} of {count(len(compared.rows), 'row')}.\n"
+        f"The rows share one error budget of 5 %: intervals at up to {percent(max(levels))}."
+        f" Small: up to {percent(compared.matters)}."
+    )
