@@ -48,11 +48,16 @@ def end(values: Sequence[float] | Floats, step_s: float = 1.0) -> int | None:
     batches = series[n - whole * size :].reshape(whole, size).mean(axis=1)
     cut = int(np.argmin(_squared_errors(batches)[: whole // 2 + 1]))
     if not _differ(batches, cut, whole // 2):
-        cut = 0
-    rest = trend(batches[cut:])
-    if rest.p <= P and abs(rest.share) > DRIFTS:
-        return None
-    return n - (whole - cut) * size if cut else 0
+        return None if _drifts(batches) else 0
+    # Where noise is strong it pays to keep the tail of a warm-up: not to call it warm.
+    while cut <= whole // 2 and _drifts(batches[cut:]):
+        cut += max(1, whole // BATCHES_MIN)
+    return n - (whole - cut) * size if cut <= whole // 2 else None
+
+
+def _drifts(batches: Floats) -> bool:
+    found = trend(batches)
+    return found.p <= P and abs(found.share) > DRIFTS
 
 
 def _batch(n: int, step_s: float) -> int:
