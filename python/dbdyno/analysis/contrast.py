@@ -197,6 +197,28 @@ class Median:
         return ordered[k - 1], ordered[self.n - k]
 
 
+class Look(Protocol):
+    """The levels of one look at a growing sample (`spending`)."""
+
+    def level(self, alpha: float) -> float:
+        """Nominal level for a family level; 0: this look cannot decide."""
+
+    def family_p(self, p: float) -> float:
+        """The family level at which a nominal p decides."""
+
+
+class Only:
+    """The look of a sample that is looked at once."""
+
+    def level(self, alpha: float) -> float:
+        """The same."""
+        return alpha
+
+    def family_p(self, p: float) -> float:
+        """The same."""
+        return p
+
+
 @dataclass(frozen=True)
 class Best:
     """The best of some levels against the best of others: exp(max_i mu_i - max_j mu_j) against 1.
@@ -217,6 +239,7 @@ class Best:
     inside: tuple[tuple[float, ...], ...]
     outside: tuple[tuple[float, ...], ...]
     threshold: float = 1.0
+    look: Look = Only()  # every pair is tested at its levels
 
     @property
     def n(self) -> int:
@@ -242,21 +265,27 @@ class Best:
     def interval(self, confidence: float) -> Interval:
         low = self._bound(self.inside, self.outside, confidence)
         high = -self._bound(self.outside, self.inside, confidence)
-        return _exp(low), _exp(high)
+        ends = [None if math.isinf(end) else _exp(end) for end in (low, high)]
+        return ends[0], ends[1]
 
-    @staticmethod
-    def _p_above(upper: tuple[float, ...], lower: tuple[float, ...]) -> float:
+    def _p_above(self, upper: tuple[float, ...], lower: tuple[float, ...]) -> float:
         """One-sided p of "upper is not above lower"."""
         logs = [a - b for a, b in zip(upper, lower, strict=True)]
-        half = estimate.t_test(logs, 0.0) / 2
+        half = self.look.family_p(estimate.t_test(logs, 0.0)) / 2
         return half if math.fsum(logs) > 0 else 1 - half
 
-    @staticmethod
     def _bound(
-        these: tuple[tuple[float, ...], ...], those: tuple[tuple[float, ...], ...], level: float
+        self,
+        these: tuple[tuple[float, ...], ...],
+        those: tuple[tuple[float, ...], ...],
+        confidence: float,
     ) -> float:
-        """Lower bound of max over `these` minus max over `those`."""
-        adjusted = 1 - (1 - level) / len(these)  # two-sided: its lower end errs with half of that
+        """Lower bound of max over `these` minus max over `those`; infinite: none."""
+        # Two-sided: its lower end errs with half of that.
+        level = self.look.level((1 - confidence) / len(these))
+        if level == 0:
+            return -math.inf
+        adjusted = 1 - level
         return max(
             min(
                 estimate.t_interval([a - b for a, b in zip(one, other, strict=True)], adjusted)[1]

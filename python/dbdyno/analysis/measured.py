@@ -62,6 +62,20 @@ class Measured:
             ),
         )
 
+    def until(self, block: int) -> Measured:
+        """What was known after that block."""
+        return Measured(
+            self.plan,
+            (
+                one
+                for series in self.cells.values()
+                for one in series.values()
+                if one.block <= block
+            ),
+            frozenset(one for one in self.whole if one <= block),
+            frozenset((cell, one) for cell, one in self._failed if one <= block),
+        )
+
     def series(self, cell: int, metric: str) -> dict[int, float]:
         """Values of a metric in a cell, by block; blocks without a sane one are absent.
 

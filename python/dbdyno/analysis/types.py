@@ -95,6 +95,7 @@ class Check:
     ci_high: float | None = None
     level: float | None = None  # confidence of the interval
     agrees: bool = True  # whether it leads to the same verdict
+    note: str = ""  # why it has no interval
 
 
 @dataclass(frozen=True)
@@ -282,9 +283,22 @@ class Versions:
     base: str  # its levels
     new: str
     source: str  # what the base was read from
+    matters: float  # a difference up to this, a ratio minus one, is none
     verdict: str
     sentence: str
     parts: tuple[ClaimPart, ...]  # one a cell and group: new over base
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Of a run whose blocks end when all is decided: how far it got."""
+
+    first: int  # blocks before the first look
+    max: int  # blocks at most
+    taken: int  # looks
+    after: int  # whole blocks
+    decided: bool  # every comparison that can be
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -305,4 +319,5 @@ class Findings:
     stalls: tuple[CellStalls, ...] = ()  # cells that had some
     sweeps: tuple[Sweep, ...] = ()
     cause: Cause | None = None  # of the difference that the answer leads with
+    looking: Looking | None = None  # with `trials: {until: decided}` only
     versions: Versions | None = None  # with `dyno run --against` only

@@ -33,12 +33,13 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
     lines = [
         f"{counted(cost.cells, 'cell')} x {counted(cost.blocks, 'block')} = "
         f"{counted(cost.trials, 'trial')}, seed {plan.seed}",
+        *_looks(plan, cost),
         "factors: "
         + "; ".join(
             f"{f.name} ({'hard' if f.hard else 'easy'}): {', '.join(f.levels)}"
             for f in plan.factors
         ),
-        f"time: about {duration(cost.total_s)} (setting up {duration(cost.setup_s)}, "
+        f"time: {_time(cost)} (setting up {duration(cost.setup_s)}, "
         f"each block {duration(cost.block_s)})"
         + (
             f", if each search takes all of its {cost.probes_max} probes"
@@ -67,6 +68,23 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
     if starts:
         lines.append("(* servers started afresh)")
     return lines
+
+
+def _looks(plan: Plan, cost: Estimate) -> list[str]:
+    """Where the run ends when all is decided: from when on."""
+    if plan.looks is None:
+        return []
+    return [
+        f"ends once every claim is decided: looked at after block {plan.looks.first} and each block"
+        f" from there, {counted(cost.blocks, 'block')} at most"
+    ]
+
+
+def _time(cost: Estimate) -> str:
+    most = f"about {duration(cost.total_s)}"
+    if cost.total_s_min == cost.total_s:
+        return most
+    return f"about {duration(cost.total_s_min)} at least, {duration(cost.total_s)} at most"
 
 
 def _commands(plan: Plan) -> list[str]:

@@ -3,15 +3,15 @@
 Order comes from the plan alone. Each hard combination's servers are started afresh once a block;
 cells whose trials change data start every trial from the loaded snapshot. A trial that does not
 meet `require:`, or whose engine failed, is void, kept, and run again at most twice. Where the
-budget does not hold another block the plan is cut short there, and says so. The user's commands
-around all this are `surroundings`.
+budget does not hold another block, or all is decided, the plan is cut short there, and says so. The
+user's commands around all this are `surroundings`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +52,11 @@ class LocalExecution:
         control: Control,
         listener: Listener,
         scratch: Path | None = None,
+        decided: Callable[[Run], str | None] = lambda run: None,
     ) -> None:
+        """`decided` is asked after each whole block but the last; where it gives a reason, the run
+        ends with it."""
+        self._decided = decided
         self._run = run
         self._engine = engine
         self._control = control
@@ -124,6 +128,10 @@ class LocalExecution:
             if self._control.stop_after_trial:
                 return "interrupted"
             begins = first_of[planned.block] == planned.id
+            if begins and planned.block > 1 and (reason := self._decided(self._run)):
+                self._run.amend(reason, blocks=planned.block - 1, decided=True)
+                self._listener.say(reason)
+                return "complete"
             if begins and not budget.holds_another() and planned.block > 1:
                 self._cut(planned.block - 1)
                 return "complete"

@@ -63,6 +63,7 @@ class Estimate:
     setup_s: float  # once: initialising and loading
     block_s: float  # each block
     total_s: float
+    total_s_min: float  # less than `total_s` where the run ends as soon as all is decided
     probes_max: int  # runs of the engine in one trial: more than one where a rate is searched for
     disk_bytes: int
     memory_bytes: int  # of the largest cell
@@ -84,6 +85,7 @@ def of(plan: Plan) -> Estimate:
         setup_s=setup_s,
         block_s=block_s(plan.cells),
         total_s=setup_s + total_trials_s,
+        total_s_min=setup_s + block_s(plan.cells) * (plan.looks.first if plan.looks else plan.blocks),
         probes_max=max(probes_max(cell) for cell in plan.cells),
         disk_bytes=_disk_bytes(plan.cells),
         memory_bytes=max(memory_bytes(cell) for cell in plan.cells),

@@ -23,7 +23,7 @@ from dbdyno.plan.types import (
 )
 from dbdyno.spec import types as spec_types
 from dbdyno.spec.claims import resolve
-from dbdyno.spec.types import Hooks, Needs, Spec
+from dbdyno.spec.types import Hooks, Looks, Needs, Spec
 from dbdyno.systems.base import TargetPlan
 
 Available = Callable[[TargetPlan], str | None]
@@ -141,6 +141,7 @@ class _Maker:
             hooks=spec.hooks,
             prices=spec.prices,
             about=spec.about,
+            looks=None if self.quick else self._looks(blocks),
             against=self.union.against if self.union else None,
         )
 
@@ -295,6 +296,11 @@ class _Maker:
                 f"The budget of {_minutes(budget_s)} holds about {fitting} of {blocks} blocks."
             )
         return min(blocks, fitting)
+
+    def _looks(self, blocks: int) -> Looks | None:
+        """When claims are looked at: `blocks` are the most, by now."""
+        looks = self.spec.looks
+        return looks and Looks(min(looks.first, blocks), blocks)
 
     # --- what will not be answered --------------------------------------------------------------
 

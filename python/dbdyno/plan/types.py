@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdyno.spec.types import About, Arrivals, Find, Hooks, Prices, Think
+from dbdyno.spec.types import About, Arrivals, Find, Hooks, Looks, Prices, Think
 from dbdyno.systems.base import TargetPlan
 
 PLAN_VERSION = 1
@@ -107,6 +107,7 @@ class Against:
     new: str
     source: str  # what the base was read from: a file, a study, a run
     spec_text: str  # the base's YAML; the plan's own is the new version's
+    matters: float  # a difference up to this, a ratio minus one, is none
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ class Plan:
     about: About = field(default_factory=About)
     imported: Imported | None = None  # None: measured by dbdyno itself
     against: Against | None = None  # with `dyno run --against` only
+    looks: Looks | None = None  # None: `blocks` are settled beforehand
 
     @property
     def paired(self) -> bool:

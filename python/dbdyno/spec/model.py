@@ -25,6 +25,8 @@ NAME_PATTERN = r"^[a-z0-9][a-z0-9-]*$"
 WORD_PATTERN = r"^[A-Za-z_][A-Za-z0-9_-]*$"
 TLS_PATTERN = r"^(verify|require|prefer|off|ca:.+)$"
 BLOCKS_MAX = 1000
+LOOKED_MAX = 100  # blocks, where they end when all is decided
+LOOK_MIN = 4  # blocks before the first look
 SESSIONS_MAX = 100_000
 INSTANCES_MAX = 64
 
@@ -160,6 +162,23 @@ class SetupModel(Strict):
     interval: Duration = Field(1.0, description="length of a reported interval")
 
 
+class TrialsModel(Strict):
+    """As many blocks as it takes to decide every claim; instead of `blocks`."""
+
+    min: Whole = Field(
+        LOOK_MIN,
+        ge=LOOK_MIN,
+        le=LOOKED_MAX,
+        description="blocks before the claims are first looked at",
+    )
+    max: Whole = Field(
+        ge=LOOK_MIN, le=LOOKED_MAX, description="blocks after which the run ends in any case"
+    )
+    until: Literal["decided"] = Field(
+        description="when it ends before: once all claims that can be judged are decided"
+    )
+
+
 class StateModel(Strict):
     """What each trial starts from."""
 
@@ -216,6 +235,9 @@ class HeadModel(Strict):
     context: str = Field("", description="the setting in which it is asked")
     notes: str = Field("", description="whatever else a reader should know")
     blocks: Whole = Field(6, ge=1, le=BLOCKS_MAX, description="passes over all cells")
+    trials: TrialsModel | None = Field(
+        None, description="instead of `blocks`: as many as it takes, `{max: 12, until: decided}`"
+    )
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     seed: int = Field(1, ge=0, le=2**53 - 1, description="everything random follows from it")
     matters: Fraction = Field(0.0, description="smallest interesting effect, such as 3%")

@@ -16,6 +16,7 @@ from dbdyno.spec.names import did_you_mean
 from dbdyno.spec.paths import WORKLOAD, Keys, Paths, patch
 
 _NESTED: dict[str, tuple[str, ...]] = {
+    "trials": tuple(model.TrialsModel.model_fields),
     "state": tuple(model.StateModel.model_fields),
     "needs": tuple(model.NeedsModel.model_fields),
     "cpus": tuple(model.CpusModel.model_fields),

@@ -232,6 +232,16 @@ class Needs:
 
 
 @dataclass(frozen=True)
+class Looks:
+    """Blocks until every claim is decided: the claims are looked at after each whole block from
+    `first` on, and `max` blocks are the most."""
+
+    first: int
+    max: int
+    decided_at: int | None = None  # the block after which the run ended since all was decided
+
+
+@dataclass(frozen=True)
 class Spec:
     """A whole experiment. `data` None: follows from the workloads."""
 
@@ -258,3 +268,4 @@ class Spec:
     hooks: Hooks = field(default_factory=Hooks)
     prices: Prices | None = None
     about: About = field(default_factory=About)
+    looks: Looks | None = None  # None: just `blocks` of them

@@ -170,14 +170,17 @@ class Run:
         self.manifest["updated_unix_s"] = time.time()
         self._write_manifest()
 
-    def amend(self, note: str, *, blocks: int | None = None) -> None:
+    def amend(self, note: str, *, blocks: int | None = None, decided: bool = False) -> None:
         """Adds a note to the plan, for whoever reads the results; with `blocks`, cuts the plan
-        after so many blocks. Nothing else of a plan ever changes."""
+        after so many blocks, `decided`: since all is. Nothing else of a plan ever changes."""
         self._must_write()
         plan = self.plan
         kept = plan.blocks if blocks is None else blocks
         trials = tuple(trial for trial in plan.trials if trial.block <= kept)
-        self.plan = replace(plan, notes=(*plan.notes, note), blocks=kept, trials=trials)
+        looks = replace(plan.looks, decided_at=kept) if plan.looks and decided else plan.looks
+        self.plan = replace(
+            plan, notes=(*plan.notes, note), blocks=kept, trials=trials, looks=looks
+        )
         self.manifest["plan"] = plan_json.to_json(self.plan)
         self.manifest["updated_unix_s"] = time.time()
         self._write_manifest()

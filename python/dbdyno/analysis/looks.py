@@ -1,0 +1,193 @@
+"""Claims that are looked at after each block, so that the run can end once all are decided.
+
+A part's contrast at each look so far becomes one contrast, `Looked`: its p is the smallest family
+level at which some look has crossed its boundary (`spending`), its interval that of a look, at the
+nominal level which the family level leaves to it. Such intervals of all looks together cover with
+the family's confidence (repeated confidence intervals, Jennison and Turnbull 1989, "Interim
+analyses: the repeated confidence interval approach"), so whichever look is shown, and for whatever
+reason the run ended, what is said holds. Holm's procedure takes these p and intervals as any others
+(group-sequential Holm procedure: Ye, Li, Liu, Yao 2013).
+
+Looks are at whole blocks. A part's share of the planned information is its number of values over
+the most blocks that were planned; a run that ends for another reason than its verdicts (`max`, or a
+budget) spends at its last look whatever is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dbdyno.analysis import describe, spending
+from dbdyno.analysis.cases import Case, case_of
+from dbdyno.analysis.contrast import Best, Contrast, Interval, Median, Welch
+from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.spending import Boundary
+from dbdyno.analysis.types import UNDECIDED, ClaimResult, Looking
+from dbdyno.spec.claims import ResolvedPart
+
+LOOK_MIN = 4  # values of a part before it is looked at, but for the last look
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A contrast at the looks so far, in their order; at least one."""
+
+    looks: tuple[Contrast, ...]
+    boundaries: tuple[Boundary, ...]
+
+    @property
+    def n(self) -> int:
+        return self.looks[-1].n
+
+    @property
+    def threshold(self) -> float:
+        return self.looks[-1].threshold
+
+    @property
+    def centre(self) -> float:
+        return self.looks[-1].centre
+
+    @property
+    def p(self) -> float:
+        """Repeated p-value: never rises from look to look."""
+        return min(map(self._p, range(len(self.looks))))
+
+    def interval(self, confidence: float) -> Interval:
+        return self._interval(self._shown(1 - confidence), 1 - confidence)
+
+    def shown(self, confidence: float) -> tuple[Contrast, float]:
+        """The contrast that `interval` is of, and its nominal level."""
+        at = self._shown(1 - confidence)
+        return self.looks[at], self.boundaries[at].level(1 - confidence)
+
+    def _shown(self, alpha: float) -> int:
+        """The last look, unless an earlier one decides what that does not, or decides otherwise:
+        what was decided stays so."""
+        last = len(self.looks) - 1
+        first = next((at for at in range(last) if self._p(at) <= alpha), None)
+        if first is None:
+            return last
+        if self._p(last) > alpha:
+            return first
+        intervals = self._interval(first, alpha), self._interval(last, alpha)
+        return last if _meet(*intervals) else first
+
+    def _p(self, at: int) -> float:
+        contrast = self.looks[at]
+        if isinstance(contrast, Best):  # its pairs are held against the boundary one by one
+            return contrast.p
+        return self.boundaries[at].family_p(contrast.p)
+
+    def _interval(self, at: int, alpha: float) -> Interval:
+        contrast = self.looks[at]
+        if isinstance(contrast, Best):
+            return contrast.interval(1 - alpha)
+        level = self.boundaries[at].level(alpha)
+        return contrast.interval(1 - level) if level else (None, None)
+
+
+def _meet(one: Interval, other: Interval) -> bool:
+    """Whether two intervals have a value in common."""
+    return all(
+        low is None or high is None or low <= high
+        for low, high in ((one[0], other[1]), (other[0], one[1]))
+    )
+
+
+class Looks:
+    """The looks at a run so far."""
+
+    def __init__(self, measured: Measured) -> None:
+        looks, plan = measured.plan.looks, measured.plan
+        assert looks is not None
+        self._looks = looks
+        self._measured = measured
+        self._whole = whole(measured)
+        self._last = self._whole == plan.blocks and looks.decided_at is None
+        first = min(looks.first, self._whole) if self._last else looks.first
+        self.blocks = tuple(range(max(first, 1), self._whole + 1))  # after which it was looked
+        self._until = [measured.until(block) for block in self.blocks]
+
+    def case_of(self, part: ResolvedPart) -> Case:
+        """The case of one comparison, its contrast that of all looks."""
+        if not self.blocks:
+            case = case_of(self._measured, part)
+            first = describe.counted(self._looks.first, "block")
+            return _without(case, f"not looked at before {first} are whole")
+        cases = [case_of(until, part) for until in self._until]
+        now = cases[-1]
+        if now.contrast is None:
+            return now
+        found: dict[int, tuple[Contrast, float]] = {}  # by number of values: a void trial adds none
+        for block, case in zip(self.blocks, cases, strict=True):
+            last = self._last and block == self._whole
+            if case.contrast and case.contrast.n >= (BLOCKS_MIN if last else LOOK_MIN):
+                n = case.contrast.n
+                found[n] = (case.contrast, 1.0 if last else n / self._looks.max)
+        if not found:
+            values = describe.counted(now.contrast.n, "block")
+            return _without(now, f"{values} with both sides: {LOOK_MIN} at least for a look")
+        return replace(now, contrast=_looked(found))
+
+
+def _looked(found: dict[int, tuple[Contrast, float]]) -> Looked:
+    contrasts = tuple(contrast for contrast, _ in found.values())
+    shares = tuple(share for _, share in found.values())
+    boundaries = (
+        spending.any_boundaries(shares)
+        if any(isinstance(one, Median | Welch) for one in contrasts)
+        else spending.t_boundaries(tuple(found), shares)
+    )
+    pairs = zip(contrasts, boundaries, strict=True)
+    held = (replace(one, look=look) if isinstance(one, Best) else one for one, look in pairs)
+    return Looked(tuple(held), boundaries)
+
+
+def whole(measured: Measured) -> int:
+    """Blocks from the first on that are over."""
+    number = 0
+    while number + 1 in measured.whole:
+        number += 1
+    return number
+
+
+def _without(case: Case, why: str) -> Case:
+    if case.contrast is None:
+        return case
+    return replace(case, contrast=None, part=replace(case.part, why=why))
+
+
+def open_parts(claims: Sequence[ClaimResult]) -> int:
+    """Comparisons that are not decided and that more blocks may decide; what cannot be estimated
+    is not among them."""
+    return sum(
+        part.verdict == UNDECIDED and part.estimate is not None
+        for claim in claims
+        for part in claim.parts
+    )
+
+
+def looking(measured: Measured, claims: Sequence[ClaimResult]) -> Looking | None:
+    """How far a run got whose blocks end when all is decided."""
+    looks = measured.plan.looks
+    if looks is None:
+        return None
+    taken = len(Looks(measured).blocks)
+    after, open_ = whole(measured), open_parts(claims)
+    decided = taken > 0 and open_ == 0
+    return Looking(looks.first, looks.max, taken, after, decided, _sentence(looks.max, taken, after, open_))
+
+
+def _sentence(most: int, taken: int, after: int, open_: int) -> str:
+    """ "Decided after 6 of at most 12 blocks; intervals allow for the 3 looks." """
+    blocks = f"{after} of at most {describe.counted(most, 'block')}"
+    if not taken:
+        return f"Not looked at yet: {blocks} are whole."
+    looks = "the one look" if taken == 1 else f"the {taken} looks"
+    if open_:
+        open_parts = describe.counted(open_, "comparison")
+        is_ = "is" if open_ == 1 else "are"
+        return f"After {blocks} {open_parts} {is_} still open; intervals allow for {looks}."
+    return f"Decided after {blocks}; intervals allow for {looks}."

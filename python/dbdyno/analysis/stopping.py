@@ -1,0 +1,22 @@
+"""Whether a run that ends when all is decided has come so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbdyno.analysis import verdict
+from dbdyno.analysis.looks import looking
+from dbdyno.analysis.measured import Measured
+from dbdyno.plan.types import Plan
+from dbdyno.store.record import TrialRecord
+
+
+def decided(plan: Plan, records: Sequence[TrialRecord]) -> str | None:
+    """Why the run ends with the blocks that are over, in a sentence; None: it goes on."""
+    if plan.looks is None:
+        return None
+    measured = Measured.of(plan, records)
+    found = looking(measured, verdict.judge(measured))
+    if found is None or not found.decided:
+        return None
+    return f"{found.sentence} The run ends here."
