@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from dbdyno import spec
-from dbdyno.cli import studies
+from dbdyno.cli import gate as gates
+from dbdyno.cli import studies, trend
 from dbdyno.cli.check import check as check_file
 from dbdyno.cli.check import placed
 from dbdyno.cli.dry_run import show as show_plan
@@ -85,6 +86,16 @@ def _listen_address(
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
 @click.option(
+    "--history",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Judge the run by the spread between earlier ones of its plan: five at least, below DIR.",
+)
+@gates.option(
+    "With --history: exit with 1 if the run is clearly worse by more than this"
+    " [default: `matters`]."
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -105,11 +116,17 @@ def run(
     metrics_listen: tuple[str, int] | None,
     write_to: tuple[str, ...],
     strict: bool,
+    history: Path | None,
+    gate: gates.Gate | None,
     as_json: bool,
     list_studies: bool,
     verbose: bool,
 ) -> int:
     """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
+    if gate and history is None:
+        raise click.UsageError(f"{gates.OPTION} needs --history DIR: the runs to judge by")
+    if history and quick:
+        raise click.UsageError("a quick run is never judged: leave --quick or --history out")
     if list_studies:
         return _list(as_json)
     if resume is not None:
@@ -117,7 +134,8 @@ def run(
             raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
         reopened, scratch = _reopen(resume, mix_environments, scratch)
         with reopened, _endpoint(metrics_listen) as endpoint:
-            return _execute(reopened, scratch, strict, as_json, verbose, endpoint)
+            code = _execute(reopened, scratch, strict, as_json, verbose, endpoint)
+            return trend.after(reopened, code, history, gate, as_json)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
 
@@ -133,9 +151,11 @@ def run(
         scratch = scratch_root(scratch)
         path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
         facts = _described(plan, scratch)
+        trend.announce(history, plan, facts)
         with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
             created.set_status(RUNNING, command=["dyno", *sys.argv[1:]], directory=str(Path.cwd()))
-            return _execute(created, scratch, strict, as_json, verbose, endpoint)
+            code = _execute(created, scratch, strict, as_json, verbose, endpoint)
+            return trend.after(created, code, history, gate, as_json)
 
 
 def _endpoint(

@@ -153,5 +153,5 @@ def _verdicts(compared: Compared) -> str:
         f"B against the {len(compared.before)} runs before it ({visible(runs)}):"
         f" {said} of {count(len(compared.rows), 'row')}.\n"
         f"The rows share one error budget of 5 %: intervals at up to {percent(max(levels))}."
-        f" Small: up to {percent(compared.matters)}."
+        + (f" Small: up to {percent(compared.matters)}." if compared.matters else "")
     )

@@ -5,8 +5,17 @@ ratio is shown, and judged only against the spread between runs of the same plan
 them are there to know it (docs/decisions/comparing-runs.md).
 """
 
-from dbdyno.analysis.across.compare import RUNS_MIN, alike, compare, failing, judge
+from dbdyno.analysis.across.compare import RUNS_MIN, compare, failing, judge, predecessors
 from dbdyno.analysis.across.history import history
 from dbdyno.analysis.across.reduced import Reduced, reduce
 
-__all__ = ["RUNS_MIN", "Reduced", "alike", "compare", "failing", "history", "judge", "reduce"]
+__all__ = [
+    "RUNS_MIN",
+    "Reduced",
+    "compare",
+    "failing",
+    "history",
+    "judge",
+    "predecessors",
+    "reduce",
+]

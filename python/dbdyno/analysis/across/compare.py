@@ -115,6 +115,11 @@ def judge(
     return compare(before[-1], b, earlier, matters=matters, unread=unread)
 
 
+def predecessors(planned: Reduced, earlier: Iterable[Reduced]) -> list[Reduced]:
+    """Runs that a run like `planned`, begun now, would be judged against, oldest first."""
+    return alike(replace(planned, created_unix_s=math.inf), earlier)[0]
+
+
 def alike(b: Reduced, earlier: Iterable[Reduced]) -> tuple[list[Reduced], list[LeftOut]]:
     """Runs that began before B, of the same plan, on the same machine, oldest first, each once;
     and those of its plan that cannot be used, with the reason."""

@@ -56,9 +56,7 @@ def _group(runs: Sequence[Reduced], differs: str) -> Group:
         for cell in newest.asked:
             if any(run.value(cell, metric).problem != MISSING for run in runs):
                 found.append((metric, cell))
-    comparable = 1 + len(compare.alike(newest, runs)[0])
-    usable = not (newest.short or newest.mixed)
-    comparable -= 0 if usable else 1
+    comparable = len(compare.predecessors(newest, runs))
     return Group(
         experiment=newest.plan.name,
         fingerprint=newest.fingerprint,
