@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from dbdyno import samplers
 from dbdyno.samplers import counters, cpu, disk, memory, process, sessions
 from dbdyno.samplers.base import ProcFile
-from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling
+from dbdyno.samplers.pressure import Pressure
+from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling, tick_s
 
 
 def test_cpu_shares_add_up() -> None:
@@ -109,8 +110,8 @@ def test_slow_answers_do_not_change_rates() -> None:
     sampler = counters.Counters(server, clock=lambda: server.now_s)
     sampler.open()
     dated_s = server.now_s
-    for tick_s in (1.0, 2.0, 3.0):
-        server.now_s = begun_s = max(tick_s, server.now_s)
+    for at_s in (1.0, 2.0, 3.0):
+        server.now_s = begun_s = max(at_s, server.now_s)
         assert sampler.sample(begun_s - dated_s) == pytest.approx({"Questions": 100.0})
         dated_s = begun_s
 
@@ -174,6 +175,7 @@ class Fake:
     """A sampler whose answers are scripted: a value, or an exception to raise."""
 
     about = "for tests"
+    quick = False
 
     def __init__(self, source: str, *script: Any) -> None:
         self.source = source
@@ -235,6 +237,68 @@ def test_a_trial_shorter_than_an_interval_gets_one_sample() -> None:
     out: list[dict[str, Any]] = []
     Loop([Fake("a", 1.0)], 1.0, 100.0, clock, lambda x: out.append(dict(x)), clock.now).run()  # type: ignore[arg-type]
     assert [line["t_s"] for line in out] == [0.3]
+
+
+def test_cheap_samplers_are_read_more_often_until_they_cost() -> None:
+    cheap, dear, slow = Fake("a"), Fake("b"), Fake("c")
+    cheap.quick = dear.quick = True
+    clock, spent = Clock(0.1, 9), [0.0]
+    answer = dear.sample
+
+    def sample(elapsed_s: float) -> Mapping[str, float]:
+        spent[0] += 0.002 if clock.time > 1.1 else 0.0
+        return answer(elapsed_s)
+
+    dear.sample = sample  # type: ignore[method-assign]
+    seen: list[tuple[str, float]] = []
+    Loop(
+        [cheap, dear, slow],
+        1.0,
+        0.0,
+        clock,  # type: ignore[arg-type]
+        lambda line: seen.append((line["source"], line["t_s"])),
+        clock.now,
+        lambda: spent[0],
+    ).run()
+    at = {source: [t for name, t in seen if name == source] for source in "abc"}
+    assert at["a"] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8]
+    assert at["b"] == [
+        0.2,
+        0.4,
+        0.6,
+        0.8,
+        1.0,
+        1.2,
+        1.8,
+    ]  # one look too dear; the last is the end's
+    assert at["c"] == [1.0, 1.8]
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "tick"), [(1.0, 0.2), (0.5, 0.25), (0.1, 0.1), (5.0, 0.2), (0.3, 0.3)]
+)
+def test_quick_looks_part_an_interval_evenly(interval_s: float, tick: float) -> None:
+    assert tick_s(interval_s) == pytest.approx(tick)
+
+
+def test_pressure_is_a_share_of_time(tmp_path: Path) -> None:
+    for name in ("cpu", "io"):  # pressure.memory is missing here
+        (tmp_path / name).write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n")
+    sampler = Pressure(tmp_path)
+    sampler.open()
+    (tmp_path / "io").write_text("some avg10=0.00 total=1500000\nfull avg10=0.00 total=7\n")
+    assert sampler.sample(2.0) == {"cpu_some": 0.0, "io_some": 0.25}
+    sampler.close()
+    absent = Pressure(tmp_path / "none")
+    absent.open()
+    assert absent.sample(1.0) == {}
+
+
+def test_stopped_processes_are_counted() -> None:
+    stat = "7 (a b) T 1 7 7 0 -1 0 0 0 0 0 1 2 0 0 20 0 1 0 5 0 0 0"
+    reading = process.parse([process.Files(7, stat, "10 5 2 0 0 0 0")], 7, 100, 4096)
+    values = process.rates(reading, reading, 1.0)
+    assert (values["stopped"], values["blocked"]) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(("end_s", "last"), [(29.97, [29.97]), (30.01, [30.01]), (29.1, [])])
@@ -326,7 +390,7 @@ def test_names_carry_the_target_where_there_are_several(tmp_path: Path) -> None:
 
     one, two = HungServer(tmp_path), HungServer(tmp_path)
     machine, servers = samplers_of({"a": one, "b": two})  # type: ignore[dict-item]
-    assert [s.source for s in machine] == ["cpu", "memory", "disk", "paging", "load"]
+    assert [s.source for s in machine] == ["cpu", "memory", "disk", "paging", "load", "pressure"]
     assert [[s.source for s in each] for each in servers] == [
         ["a.status", "a.sessions"],
         ["b.status", "b.sessions"],

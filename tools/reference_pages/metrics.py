@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from dbdyno.samplers import SAMPLERS, cpu, disk, memory, paging, process
+from dbdyno.samplers import SAMPLERS, cpu, disk, memory, paging, pressure, process
 from dbdyno.spec import metrics
 from dbdyno.store.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
@@ -112,5 +112,8 @@ def _names() -> Mapping[str, tuple[str, ...]]:
         "paging": tuple(paging.NAMES.values()),
         "load": ("one_minute", "runnable"),
         "disk": tuple(disk.rates(counters, counters, 1.0)),
+        "pressure": tuple(
+            f"{name}_{kind}" for name in pressure.RESOURCES for kind in ("some", "full")
+        ),
         "process": tuple(process.rates(reading, reading, 1.0)),
     }

@@ -1,10 +1,10 @@
-"""Sources of metrics: one file a source, each a `base.Sampler`; `runner` reads them once a second.
+"""Sources of metrics: one file a source, each a `base.Sampler`; `runner` reads them each interval.
 
 `SAMPLERS` lists the modules for the reference and the contract test. `hosts` samples other machines
 with the same parsers.
 """
 
 SAMPLERS = (
-    *("cpu", "memory", "disk", "paging", "load"),
+    *("cpu", "memory", "disk", "paging", "load", "pressure"),
     *("process", "counters", "sessions", "replication"),
 )

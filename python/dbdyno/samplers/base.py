@@ -29,6 +29,7 @@ class Sampler(Protocol):
 
     source: str
     about: str
+    quick: bool  # cheap enough to be read several times an interval, so that short stalls show
 
     def open(self) -> None:
         """Opens what it reads and takes the first readings, which rates need."""

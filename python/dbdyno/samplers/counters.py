@@ -20,6 +20,7 @@ class Counters:
 
     source = "status"
     about = "the server's counters: a change a second for each, levels as they are"
+    quick = False
 
     def __init__(
         self, server: Sampled, target: str = "", clock: Callable[[], float] = time.monotonic

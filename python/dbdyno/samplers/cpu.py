@@ -19,6 +19,7 @@ class Cpu:
 
     source = "cpu"
     about = "shares of CPU time: user, system, iowait, steal, idle, busy; context switches a second"
+    quick = True
 
     def __init__(self) -> None:
         self._file = ProcFile("/proc/stat", 1 << 20)

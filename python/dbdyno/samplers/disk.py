@@ -21,6 +21,7 @@ class Disk:
 
     source = "disk"
     about = "reads, writes, flushes and bytes a second; await in ms; utilisation 0..1; queue length"
+    quick = True
 
     def __init__(self, directories: Iterable[Path]) -> None:
         self._directories = tuple(directories)

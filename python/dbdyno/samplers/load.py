@@ -12,6 +12,7 @@ class Load:
 
     source = "load"
     about = "tasks that run or wait for a CPU or a disk: mean of a minute; those runnable just now"
+    quick = False
 
     def __init__(self) -> None:
         self._file = ProcFile("/proc/loadavg")

@@ -21,6 +21,7 @@ class Memory:
 
     source = "memory"
     about = "levels in bytes: dirty, writeback, available, cached, anonymous, swap_free"
+    quick = True
 
     def __init__(self) -> None:
         self._file = ProcFile("/proc/meminfo")

@@ -21,6 +21,7 @@ class Paging:
 
     source = "paging"
     about = "pages swapped in and out a second; faults a second that had to read from a disk"
+    quick = False
 
     def __init__(self) -> None:
         self._file = ProcFile("/proc/vmstat")

@@ -16,6 +16,7 @@ from dbdyno.samplers.base import prefixed
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+STOPPED, BLOCKED = "Tt", "D"  # states: by a signal or a tracer; uninterruptible
 TASKS_MAX = 4096  # a bound on what one sample reads; beyond it schedstat is left out
 
 
@@ -30,13 +31,16 @@ class Reading:
     io: dict[int, tuple[int, int]] = field(default_factory=dict)
     tasks: dict[int, tuple[int, int]] = field(default_factory=dict)
     complete: bool = True
+    stopped: int = 0  # of the processes
+    blocked: int = 0  # of the processes, in an uninterruptible wait: mostly for a disk
 
 
 class Process:
     """See the module."""
 
     source = "server"
-    about = "the server's processes: cpu_cores, runqueue_cores, rss_bytes, context switches, bytes"
+    about = "the server's processes: cpu_cores, runqueue_cores, rss_bytes, switches, bytes, states"
+    quick = True
 
     def __init__(self, pids: int | Sequence[int], target: str = "") -> None:
         """Several processes (instances of one target) count as one."""
@@ -68,6 +72,8 @@ def together(readings: Sequence[Reading]) -> Reading:
         total.cpu_s += each.cpu_s
         total.rss_bytes += each.rss_bytes
         total.processes += each.processes
+        total.stopped += each.stopped
+        total.blocked += each.blocked
         total.io |= each.io
         total.tasks |= each.tasks
         total.complete = total.complete and each.complete
@@ -113,6 +119,8 @@ def parse(found: Iterable[Files], pid: int, ticks_per_s: int, page_bytes: int) -
         own, waited = int(stat[11]) + int(stat[12]), int(stat[13]) + int(stat[14])
         reading.cpu_s += (own + (waited if each.pid == pid else 0)) / ticks_per_s
         reading.processes += 1
+        reading.stopped += stat[0] in STOPPED
+        reading.blocked += stat[0] == BLOCKED
         resident, shared = int(statm[1]) * page_bytes, int(statm[2]) * page_bytes
         # Shared memory is mapped by each process: counted once, by the one that touched most.
         reading.rss_bytes += resident - shared
@@ -158,6 +166,8 @@ def rates(last: Reading, now: Reading, elapsed_s: float) -> dict[str, float]:
         "cpu_cores": max(0.0, now.cpu_s - last.cpu_s) / elapsed_s,
         "rss_bytes": now.rss_bytes,
         "processes": float(now.processes),
+        "stopped": float(now.stopped),
+        "blocked": float(now.blocked),
     }
     if now.io:
         read_bytes, write_bytes = _sums(last.io, now.io)

@@ -26,6 +26,7 @@ class Replication:
 
     source = SOURCE
     about = "seconds that a replica is behind, mean and `_max`, by node: read1, read2..."
+    quick = False
 
     def __init__(self, replica: Replica, node: str, target: str = "") -> None:
         self.source = prefixed(target, SOURCE)

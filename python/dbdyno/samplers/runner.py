@@ -1,4 +1,4 @@
-"""Reads the samplers once an interval on the trial's clock and writes `metrics.ndjson`.
+"""Reads the samplers on the trial's clock, once an interval or oftener, into `metrics.ndjson`.
 
 The clock is the engine's: `t_s` counts from the moment at which measuring starts, negative during
 the warm-up. The machine's files are read by one thread, each server by one of its own, so that a
@@ -24,10 +24,13 @@ from dbdyno.samplers.hosts import Feed
 from dbdyno.samplers.load import Load
 from dbdyno.samplers.memory import Memory
 from dbdyno.samplers.paging import Paging
+from dbdyno.samplers.pressure import Pressure
 from dbdyno.samplers.process import Process
 from dbdyno.samplers.replication import Replica, Replication
 from dbdyno.samplers.sessions import Sessions
 
+QUICK_S = 0.2  # so often those that are cheap: a stall of half a second then has two looks
+QUICK_CPU_S = 0.001  # of our CPU for a look that counts as cheap: half a percent of a CPU
 LAST_MIN = 0.2  # of an interval: the part of one at the end of a trial that is worth a sample
 JOIN_S = 3.0  # a thread that waits for a hung server longer than this is left behind
 GAPS_MAX = 100  # lines about gaps a source and trial
@@ -44,7 +47,7 @@ def samplers_of(
     """Samplers of the machine, and of each server. With one target names carry no prefix."""
     several = len(servers) > 1
     directories = [server.directory for server in servers.values() if server.directory]
-    machine: list[Sampler] = [Cpu(), Memory(), Disk(directories), Paging(), Load()]
+    machine: list[Sampler] = [Cpu(), Memory(), Disk(directories), Paging(), Load(), Pressure()]
     of_servers: list[list[Sampler]] = []
     for name, server in servers.items():
         target = name if several else ""
@@ -122,7 +125,7 @@ class Sampling:
 
 
 class Loop:
-    """One thread's samplers. `now` and `wait` are seams for tests."""
+    """One thread's samplers. `now` and `spent` (CPU of the thread) are seams for tests."""
 
     def __init__(
         self,
@@ -132,8 +135,13 @@ class Loop:
         ending: threading.Event,
         emit: Emit,
         now: Callable[[], float] = time.time,
+        spent: Callable[[], float] = time.thread_time,
     ) -> None:
         self._samplers = samplers
+        self._spent = spent
+        self._tick_s = tick_s(interval_s) if any(one.quick for one in samplers) else interval_s
+        self._slow: set[str] = {one.source for one in samplers if not one.quick}
+        self._ticked = 0  # in which interval the last tick was
         self._interval_s = interval_s
         self._zero_unix_s = zero_unix_s
         self._ending = ending
@@ -143,14 +151,18 @@ class Loop:
         self._gaps: dict[str, int] = {}
 
     def run(self) -> None:
-        """Samples until the end. Ticks lie on whole intervals of the trial's clock; what is left
-        at the end gets a last sample, also where the end comes just before its tick."""
+        """Samples until the end. Ticks lie on whole parts of an interval on the trial's clock, and
+        all samplers are read at whole intervals; what is left at the end gets a last sample, also
+        where the end comes just before its tick."""
         try:
             self._each(self._open)
-            ticked = self._now()
+            ticked, self._ticked = self._now(), self._number(self._interval_s)
             while not self._ending.wait(self._until_next()):
-                ticked = self._now()
-                self._each(self._sample)
+                number = self._number(self._interval_s)
+                whole, self._ticked = number != self._ticked, number
+                if whole:
+                    ticked = self._now()
+                self._each(self._sample if whole else self._sample_quick)
             if self._now() - ticked >= LAST_MIN * self._interval_s:
                 self._each(self._sample)
         finally:
@@ -161,8 +173,12 @@ class Loop:
     def _until_next(self) -> float:
         t_s = self._now() - self._zero_unix_s
         # A tick that was missed is left out, never caught up.
-        next_s = (math.floor(t_s / self._interval_s + 1e-6) + 1) * self._interval_s
+        next_s = (self._number(self._tick_s) + 1) * self._tick_s
         return max(0.0, next_s - t_s)
+
+    def _number(self, length_s: float) -> int:
+        """Of the piece of that length in which the trial's clock is now."""
+        return math.floor((self._now() - self._zero_unix_s) / length_s + 1e-6)
 
     def _each(self, action: Callable[[Sampler], None]) -> None:
         for sampler in self._samplers:
@@ -175,6 +191,14 @@ class Loop:
     def _open(self, sampler: Sampler) -> None:
         sampler.open()
         self._opened[sampler.source] = self._now()
+
+    def _sample_quick(self, sampler: Sampler) -> None:
+        if sampler.source in self._slow:
+            return
+        before_s = self._spent()
+        self._sample(sampler)
+        if self._spent() - before_s > QUICK_CPU_S:  # thousands of sessions, say: less often then
+            self._slow.add(sampler.source)
 
     def _sample(self, sampler: Sampler) -> None:
         last = self._opened.get(sampler.source)
@@ -211,6 +235,11 @@ class Loop:
                 "gap": f"{type(error).__name__}: {error}"[:200],
             }
         )
+
+
+def tick_s(interval_s: float) -> float:
+    """The time between two looks of quick samplers: a whole part of an interval."""
+    return interval_s / max(1, math.floor(interval_s / QUICK_S + 1e-6))
 
 
 def _short(value: float) -> float | int:

@@ -15,6 +15,7 @@ class Sessions:
 
     source = "sessions"
     about = "sessions by state or wait, as the server lists them"
+    quick = True
 
     def __init__(self, server: Sampled, target: str = "") -> None:
         self.source = prefixed(target, "sessions")

@@ -157,7 +157,10 @@ METRICS += tuple(
 )
 
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
-MACHINE_FAMILIES = ("cpu", "memory", "disk", "paging", "load", "generator", TOOL_FAMILY)
+MACHINE_FAMILIES = (
+    *("cpu", "memory", "disk", "paging", "load", "pressure"),
+    *("generator", TOOL_FAMILY),
+)
 TARGET_FAMILIES = ("status", "server", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 

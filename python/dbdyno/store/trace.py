@@ -21,7 +21,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Samples:
-    """One metric: `values[i]` holds for the `length_s[i]` seconds until `t_s[i]`. Shapes (n,)."""
+    """One metric: `values[i]` holds for the `length_s[i]` seconds until `t_s[i]`. Shapes (n,).
+    A session state that a look at the sessions does not list has a 0 there."""
 
     t_s: Floats
     length_s: Floats
@@ -119,20 +120,23 @@ def read_trace(
 def _samples(
     lines: Iterable[Mapping[str, Any]],
 ) -> tuple[dict[str, Samples], tuple[tuple[str, float], ...]]:
-    columns: dict[str, list[tuple[float, float, float]]] = {}
+    columns: dict[tuple[str, str], dict[float, tuple[float, float]]] = {}
+    looks: dict[str, dict[float, tuple[float, float]]] = {}  # of sources that leave out zeros
     gaps = []
     for line in lines:
-        t_s = float(line["t_s"])
+        source, t_s = str(line["source"]), float(line["t_s"])
         if "gap" in line:
-            gaps.append((str(line["source"]), t_s))
+            gaps.append((source, t_s))
             continue
         length_s = float(line["length_s"])
+        if f".{source}".endswith(".sessions"):
+            looks.setdefault(source, {})[t_s] = (length_s, 0.0)
         for key, value in line["values"].items():
             if isinstance(value, int | float) and math.isfinite(value):
-                name = f"{line['source']}.{key}"
-                columns.setdefault(name, []).append((t_s, length_s, float(value)))
+                columns.setdefault((source, key), {})[t_s] = (length_s, float(value))
     found = {}
-    for name, rows in columns.items():
-        table = np.asarray(sorted(rows), dtype=np.float64)
-        found[name] = Samples(table[:, 0], table[:, 1], table[:, 2])
+    for (source, key), column in columns.items():
+        rows = {**looks.get(source, {}), **column}
+        table = np.asarray([(t, *rows[t]) for t in sorted(rows)], dtype=np.float64)
+        found[f"{source}.{key}"] = Samples(table[:, 0], table[:, 1], table[:, 2])
     return found, tuple(gaps)

@@ -38,6 +38,8 @@ class MysqlControl(ABC):
         self.kind = kind
         self._lock = threading.Lock()
         self._connection: pymysql.Connection[Any] | None = None
+        # Of 8.2 and newer, and of what is older.
+        self._binary_log_sql: tuple[str, ...] = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
 
     @abstractmethod
     def _connect(self, database: str | None, timeout_s: int) -> pymysql.Connection[Any]:
@@ -142,12 +144,37 @@ class MysqlControl(ABC):
         return {str(k).lower(): text(v) for k, v in self.rows("SHOW GLOBAL VARIABLES")}
 
     def counters(self) -> dict[str, float]:
+        """SHOW GLOBAL STATUS, and where the binary log is: `Binlog_file`, the number of its file,
+        and `Binlog_snapshot_position` in it."""
         values: dict[str, float] = {}
-        for name, value in self.rows("SHOW GLOBAL STATUS"):
+        rows = self.rows("SHOW GLOBAL STATUS")
+        for name, value in rows:
             number = words.number(text(value)) if text(value)[:1].isdigit() else None
             if number is not None:
                 values[str(name)] = number
+        # MariaDB tells the file there; no statement more is needed, nor a grant.
+        told = {str(name): text(value) for name, value in rows if name == "Binlog_snapshot_file"}
+        file, position = told.get("Binlog_snapshot_file"), None
+        if file is None:
+            file, position = self._binary_log()
+        if (found := re.search(r"\.(\d+)$", file or "")) is not None:
+            values["Binlog_file"] = float(found[1])
+            if position is not None:
+                values["Binlog_snapshot_position"] = position
         return values
+
+    def _binary_log(self) -> tuple[str, float | None]:
+        """File and position of MySQL's binary log; empty without one, or without the grant
+        (REPLICATION CLIENT): then it is not asked again."""
+        while self._binary_log_sql:
+            try:
+                rows = self.rows(self._binary_log_sql[0])
+                return (str(rows[0][0]), float(rows[0][1])) if rows else ("", None)
+            except pymysql.Error as error:
+                if not error.args or error.args[0] in _CLIENTS_CODES:
+                    raise
+                self._binary_log_sql = self._binary_log_sql[1:]
+        return "", None
 
     def gauges(self) -> frozenset[str]:
         return frozenset(name for name in self.counters() if is_gauge(name))
@@ -185,6 +212,7 @@ class MysqlControl(ABC):
             self._connection = None
 
 
+_CLIENTS_CODES = range(2000, 3000)  # the connection broke; all others are the server's answers
 _SYSTEM_USERS = ("system user", "event_scheduler")
 
 _GAUGE = re.compile(
@@ -195,7 +223,7 @@ _GAUGE = re.compile(
     defragment|encryption_n|undo_truncations_active)|
     Key_blocks|Memory_used|Slave_open|Delayed_insert_threads|Not_flushed|Tc_log_(page|max)|Subquery_cache_size|
     Current_|Last_query|Acl_users|wsrep_(cluster_size|local_(recv|send)_queue|flow_control_paused$)|Ssl_|Rpl_|
-    Performance_schema_session_connect_attrs_longest|Resource_group|Global_connection_memory|Binlog_.*_pos""".replace(
+    Performance_schema_session_connect_attrs_longest|Resource_group|Global_connection_memory|Binlog_(file|.*_pos)""".replace(
         "\n", ""
     ).replace(" ", ""),
     re.IGNORECASE,

@@ -132,6 +132,12 @@ class PostgresControl(ABC):
             for column, value in zip(columns, rows[0] if rows else (), strict=False):
                 if value is not None:
                     values[f"{view}.{column}"] = float(value)
+        # What SHOW GLOBAL STATUS calls Uptime, and who waits for a lock however briefly we look.
+        found = self.rows(
+            "SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()), "
+            "(SELECT count(*) FROM pg_locks WHERE NOT granted)"
+        )[0]
+        values["uptime"], values["pg_locks.waiting"] = float(found[0]), float(found[1])
         return values
 
     def _counter_sql(self) -> tuple[tuple[str, str], ...]:
@@ -154,7 +160,7 @@ class PostgresControl(ABC):
         return tuple(queries)
 
     def gauges(self) -> frozenset[str]:
-        return frozenset({"pg_stat_database.numbackends"})
+        return frozenset({"pg_stat_database.numbackends", "pg_locks.waiting", "uptime"})
 
     def sessions_by_state(self) -> dict[str, int]:
         rows = self.rows(
