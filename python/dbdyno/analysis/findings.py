@@ -9,6 +9,7 @@ from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric, table_metrics
 from dbdyno.analysis.lead import find_lead
+from dbdyno.analysis.looks import looking
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import CellResult, Findings
 from dbdyno.plan.types import Cell, Plan
@@ -48,6 +49,7 @@ def analyse(
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
         costs=offers.costs(measured),
         versions=versions.versions(measured, compared),
+        looking=looking(measured, [*(part for claim in claims for part in claim.parts), *compared]),
     )
 
 

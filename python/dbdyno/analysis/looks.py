@@ -15,7 +15,8 @@ budget) spends at its last look whatever is left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import describe, spending
@@ -24,9 +25,10 @@ from dbdyno.analysis.contrast import Best, Contrast, Interval, Median, Welch
 from dbdyno.analysis.estimate import BLOCKS_MIN
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.spending import Boundary
-from dbdyno.analysis.types import UNDECIDED, ClaimResult, Looking
+from dbdyno.analysis.types import UNDECIDED, ClaimPart, Looking
 from dbdyno.spec.claims import ResolvedPart
 
+LEVEL_MIN = 1e-12  # for how small an effect a look may show: below, none
 LOOK_MIN = 4  # values of a part before it is looked at, but for the last look
 
 
@@ -145,6 +147,22 @@ def _looked(found: dict[int, tuple[Contrast, float]]) -> Looked:
     return Looked(tuple(held), boundaries)
 
 
+def case_maker(measured: Measured) -> Callable[[ResolvedPart], Case]:
+    """What makes cases of a run: over its looks, if its plan has some."""
+    if measured.plan.looks is None:
+        return functools.partial(case_of, measured)
+    return Looks(measured).case_of
+
+
+def shown(contrast: Contrast, confidence: float) -> tuple[Contrast, float]:
+    """What an interval at `confidence` is of, and the nominal level of its test: of a contrast at
+    several looks, the one at a look."""
+    if isinstance(contrast, Looked):
+        at, level = contrast.shown(confidence)
+        return at, max(level, LEVEL_MIN)
+    return contrast, 1 - confidence
+
+
 def whole(measured: Measured) -> int:
     """Blocks from the first on that are over."""
     number = 0
@@ -159,35 +177,29 @@ def _without(case: Case, why: str) -> Case:
     return replace(case, contrast=None, part=replace(case.part, why=why))
 
 
-def open_parts(claims: Sequence[ClaimResult]) -> int:
-    """Comparisons that are not decided and that more blocks may decide; what cannot be estimated
-    is not among them."""
-    return sum(
-        part.verdict == UNDECIDED and part.estimate is not None
-        for claim in claims
-        for part in claim.parts
-    )
-
-
-def looking(measured: Measured, claims: Sequence[ClaimResult]) -> Looking | None:
-    """How far a run got whose blocks end when all is decided."""
+def looking(measured: Measured, parts: Sequence[ClaimPart]) -> Looking | None:
+    """How far a run got whose blocks end when all `parts` are decided."""
     looks = measured.plan.looks
     if looks is None:
         return None
-    taken = len(Looks(measured).blocks)
-    after, open_ = whole(measured), open_parts(claims)
-    decided = taken > 0 and open_ == 0
-    return Looking(looks.first, looks.max, taken, after, decided, _sentence(looks.max, taken, after, open_))
+    taken, after = len(Looks(measured).blocks), whole(measured)
+    # What has no estimate (a zero, an outage) will have none after more blocks.
+    judged = [part for part in parts if part.estimate is not None]
+    open_ = sum(part.verdict == UNDECIDED for part in judged)
+    sentence = _sentence(looks.max, taken, after, open_, len(judged))
+    return Looking(looks.first, looks.max, taken, after, taken > 0 and open_ == 0, sentence)
 
 
-def _sentence(most: int, taken: int, after: int, open_: int) -> str:
+def _sentence(most: int, taken: int, after: int, open_: int, judged: int) -> str:
     """ "Decided after 6 of at most 12 blocks; intervals allow for the 3 looks." """
     blocks = f"{after} of at most {describe.counted(most, 'block')}"
     if not taken:
-        return f"Not looked at yet: {blocks} are whole."
+        return f"Not looked at yet: {blocks} {'is' if after == 1 else 'are'} whole."
+    if not judged:
+        return f"After {blocks} no comparison can be judged, and more blocks would not change that."
     looks = "the one look" if taken == 1 else f"the {taken} looks"
-    if open_:
-        open_parts = describe.counted(open_, "comparison")
-        is_ = "is" if open_ == 1 else "are"
-        return f"After {blocks} {open_parts} {is_} still open; intervals allow for {looks}."
-    return f"Decided after {blocks}; intervals allow for {looks}."
+    if not open_:
+        return f"Decided after {blocks}; intervals allow for {looks}."
+    parts = describe.counted(open_, "comparison")
+    is_ = "is" if open_ == 1 else "are"
+    return f"After {blocks} {parts} {is_} still open; intervals allow for {looks}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.analysis import verdict
+from dbdyno.analysis import verdict, versions
 from dbdyno.analysis.looks import looking
 from dbdyno.analysis.measured import Measured
 from dbdyno.plan.types import Plan
@@ -16,7 +16,8 @@ def decided(plan: Plan, records: Sequence[TrialRecord]) -> str | None:
     if plan.looks is None:
         return None
     measured = Measured.of(plan, records)
-    found = looking(measured, verdict.judge(measured))
+    claims, compared = verdict.judge(measured, versions.questions(plan))
+    found = looking(measured, [*(part for claim in claims for part in claim.parts), *compared])
     if found is None or not found.decided:
         return None
     return f"{found.sentence} The run ends here."

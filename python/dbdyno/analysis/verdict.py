@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dbdyno.analysis import power
-from dbdyno.analysis.cases import Case, bound_of, case_of
+from dbdyno.analysis.cases import Case, bound_of
 from dbdyno.analysis.contrast import Contrast, Interval
 from dbdyno.analysis.holm import Adjusted, holm
+from dbdyno.analysis.looks import case_maker, shown
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AGREE,
@@ -63,7 +64,7 @@ def judge(
 ) -> tuple[tuple[ClaimResult, ...], tuple[ClaimPart, ...]]:
     """All claims of the plan, in its order, and `further` comparisons that share their error
     budget."""
-    plan = measured.plan
+    plan, case_of = measured.plan, case_maker(measured)
     resolved: list[tuple[str, list[Case], str]] = []  # text, cases, why not tested
     for text in plan.claims:
         if text in plan.untested:
@@ -74,9 +75,9 @@ def judge(
         except MissingCell as error:
             resolved.append((text, [], _missing(measured, error)))
             continue
-        resolved.append((text, [case_of(measured, part) for part in parts], ""))
+        resolved.append((text, [case_of(part) for part in parts], ""))
     cases = [case for _, group, _ in resolved for case in group]
-    cases += [case_of(measured, part) for part in further]
+    cases += [case_of(part) for part in further]
     judged = iter(_verdicts(cases, plan.matters))
     claims = tuple(
         _claim(measured, text, [next(judged) for _ in group], group, untested)
@@ -115,6 +116,7 @@ def _verdicts(cases: Sequence[Case], matters: float) -> list[ClaimPart]:
 
 def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, matters: float) -> ClaimPart:
     part = case.part
+    contrast, level = shown(contrast, adjusted.level)
     estimate = Ratio(
         ratio=contrast.centre,
         ci_low=adjusted.interval[0],
@@ -133,7 +135,7 @@ def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, matters: float) 
         verdict=verdict,
         small=small,
         blocks_needed=needed,
-        detectable=power.reach(contrast, 1 - adjusted.level),
+        detectable=power.reach(contrast, level),
     )
     return replace(part, why=why(part, case, contrast))
 
