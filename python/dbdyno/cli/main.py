@@ -12,6 +12,7 @@ import click
 from dbdyno import __version__
 from dbdyno.cli.compare import compare
 from dbdyno.cli.export import export
+from dbdyno.cli.history import history
 from dbdyno.cli.import_ import import_
 from dbdyno.cli.init import init
 from dbdyno.cli.report import report
@@ -40,7 +41,7 @@ def dyno() -> None:
     """
 
 
-for command in (init, run, status, report, compare, export, import_):
+for command in (init, run, status, report, compare, history, export, import_):
     dyno.add_command(command)
 
 

@@ -5,9 +5,9 @@ ratio is shown, and judged only against the spread between runs of the same plan
 them are there to know it (docs/decisions/comparing-runs.md).
 """
 
-from dbdyno.analysis.across.compare import RUNS_MIN, compare, failing, judge, predecessors
-from dbdyno.analysis.across.history import history
+from dbdyno.analysis.across.beside import RUNS_MIN, compare, failing, judge, predecessors
 from dbdyno.analysis.across.reduced import Reduced, reduce
+from dbdyno.analysis.across.trend import history
 
 __all__ = [
     "RUNS_MIN",

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dbdyno.analysis import changepoints
-from dbdyno.analysis.across import compare, likeness
+from dbdyno.analysis.across import beside, likeness
 from dbdyno.analysis.across.likeness import Key
 from dbdyno.analysis.across.reduced import MISSING, Reduced
 from dbdyno.analysis.across.spread import deviation
@@ -33,7 +33,7 @@ def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:
     by_plan: dict[str, list[Reduced]] = {}
     seen: dict[tuple[float, int], Reduced] = {}
     for run in sorted(runs, key=lambda one: (one.created_unix_s, one.name)):
-        first = seen.setdefault(compare.identity(run), run)
+        first = seen.setdefault(beside.identity(run), run)
         why = run.unusable if first is run else f"a copy of {first.name}"
         if why:
             left_out.append(LeftOut(run.name, why))
@@ -56,14 +56,14 @@ def _group(runs: Sequence[Reduced], differs: str) -> Group:
         for cell in newest.asked:
             if any(run.value(cell, metric).problem != MISSING for run in runs):
                 found.append((metric, cell))
-    comparable = len(compare.predecessors(newest, runs))
+    comparable = len(beside.predecessors(newest, runs))
     return Group(
         experiment=newest.plan.name,
         fingerprint=newest.fingerprint,
         runs=tuple(_entry(run, before) for before, run in zip((None, *runs), runs, strict=False)),
         series=tuple(_series(runs, metric, cell, len(found)) for metric, cell in found),
         comparable=comparable,
-        needed=max(0, compare.RUNS_MIN - comparable),
+        needed=max(0, beside.RUNS_MIN - comparable),
         differs=differs,
     )
 

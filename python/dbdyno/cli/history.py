@@ -1,0 +1,39 @@
+"""`dyno history`: the runs below a directory over time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from dbdyno.cli import past
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="Show this metric; may be repeated [default: throughput and p95 of each group].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the history as JSON.")
+def history(directory: Path, metrics: tuple[str, ...], as_json: bool) -> int:
+    """Show the runs below DIR over time, by plan: spread between runs, change points, and what
+    changed where they are.
+
+    Run directories at any depth, and bundles. Runs of the same plan ask the same: cells, workload,
+    data, durations, words; seed, number of blocks, versions and settings may differ.
+    """
+    from dbdyno.analysis import across
+    from dbdyno.analysis.across.result import history_json
+    from dbdyno.report.history import history_text
+
+    found = across.history(*past.read_all(directory, metrics))
+    if as_json:
+        click.echo(json.dumps(history_json(found), indent=1, allow_nan=False))
+    else:
+        Console(highlight=False).print(history_text(found))
+    return 0
