@@ -2,7 +2,8 @@
 //! what a run against it costs is the cost of the generator.
 //!
 //! One thread, one epoll; each ready socket is read once and answered by one write from a prebuilt
-//! buffer. Any login is accepted. It listens on 127.0.0.1 (and on a Unix socket if asked to), says
+//! buffer, at once or after a delay (`held`). With `--record` it writes down how long requests were
+//! here (`record`): what a client's latencies are held against. Any login is accepted. It listens on 127.0.0.1 (and on a Unix socket if asked to), says
 //! `{"port":P}` when ready, and at SIGTERM, SIGINT or the end of its standard input says what it
 //! spent: `{"requests":N,"cpu_s":x,"wall_s":y,"busy":0.7}`, all counted while clients were
 //! connected. Standard input is watched where it is a pipe or a terminal.
@@ -12,13 +13,19 @@
 
 mod answers;
 mod connection;
+mod delay;
+mod held;
 mod options;
+mod record;
 mod system;
 
 use answers::Answers;
-use connection::{Connection, Next};
+use connection::{Connection, Desk, Next};
+use delay::Delays;
+use dyno_core::clock::{Clock, MonotonicClock};
+use held::Held;
 use options::Options;
-use std::collections::VecDeque;
+use record::{Batch, Record};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -55,19 +62,11 @@ fn run(options: &Options) -> io::Result<()> {
     say(&serde_json::json!({ "port": server.port()? }))?;
     server.serve()?;
     let (requests, cpu_s, wall_s) = server.spent();
+    server.desk.record.take().map_or(Ok(()), Record::write)?;
     let busy = if wall_s > 0.0 { cpu_s / wall_s } else { 0.0 };
     say(&serde_json::json!({
         "requests": requests, "cpu_s": cpu_s, "wall_s": wall_s, "busy": busy
     }))
-}
-
-/// A reply that waits for its time.
-struct Delayed {
-    due: Instant,
-    socket: RawFd,
-    /// The connection's number, since descriptors are used again.
-    serial: u64,
-    bytes: Box<[u8]>,
 }
 
 struct Server {
@@ -78,17 +77,15 @@ struct Server {
     /// Its end is ours.
     input: File,
     timer: Timer,
-    answers: Answers,
-    delay: Duration,
-    delayed: VecDeque<Delayed>,
+    desk: Desk,
+    delays: Delays,
+    held: Held,
     /// By descriptor.
     connections: Vec<Option<Connection>>,
     serial: u64,
     meter: Meter,
     /// Given up to accept and close a connection when descriptors run out.
     spare: Option<File>,
-    buffer: Box<[u8]>,
-    out: Vec<u8>,
 }
 
 /// A Unix socket that we made; its file goes with it.
@@ -132,15 +129,18 @@ impl Server {
             signals,
             input,
             timer,
-            answers: Answers::new(options.rows),
-            delay: options.delay,
-            delayed: VecDeque::new(),
+            desk: Desk {
+                answers: Answers::new(options.rows),
+                buffer: vec![0; BUFFER_BYTES].into(),
+                out: Vec::with_capacity(BUFFER_BYTES),
+                record: options.record.as_deref().map(Record::create).transpose()?,
+            },
+            delays: Delays::new(options.delay),
+            held: Held::default(),
             connections: vec![],
             serial: 0,
             meter: Meter::default(),
             spare: Some(File::open("/dev/null")?),
-            buffer: vec![0; BUFFER_BYTES].into(),
-            out: Vec::with_capacity(BUFFER_BYTES),
         })
     }
 
@@ -152,7 +152,7 @@ impl Server {
     fn spent(&mut self) -> (u64, f64, f64) {
         self.meter.stop();
         let (cpu, wall) = (self.meter.cpu, self.meter.wall);
-        (self.answers.requests, cpu.as_secs_f64(), wall.as_secs_f64())
+        (self.desk.answers.requests, cpu.as_secs_f64(), wall.as_secs_f64())
     }
 
     /// Until a signal, or the end of `input`.
@@ -219,7 +219,7 @@ impl Server {
         self.serial += 1;
         self.meter.open();
         let mut connection = Connection::new(File::from(socket), self.serial);
-        let next = connection.send(self.answers.greeting());
+        let next = connection.send(self.desk.answers.greeting(), Batch::default(), &mut None);
         self.connections[index] = Some(connection);
         self.settle(index, next)
     }
@@ -228,46 +228,44 @@ impl Server {
         let index = descriptor as usize;
         let Some(connection) = &mut self.connections[index] else { return Ok(()) };
         let next = if writable {
-            connection.send_pending()
-        } else if self.delay.is_zero() {
-            connection.serve(&mut self.answers, &mut self.buffer, &mut self.out)
+            connection.send_pending(&mut self.desk.record)
+        } else if self.delays.are_none() {
+            connection.serve(&mut self.desk)
         } else {
-            let bytes = &mut self.out;
-            let next = connection.collect(&mut self.answers, &mut self.buffer, bytes);
-            if !bytes.is_empty() {
-                let due = Instant::now() + self.delay;
-                if self.delayed.is_empty() {
-                    self.timer.arm(self.delay)?;
+            let (next, batch) = connection.collect(&mut self.desk);
+            if !self.desk.out.is_empty() {
+                let now_ns = MonotonicClock.now_ns();
+                // A client that does not wait for its answers gets them in order all the same.
+                let due_ns = connection.due_ns.max(now_ns + self.delays.next_ns());
+                connection.due_ns = due_ns;
+                let to = (descriptor, connection.serial);
+                if self.held.add(due_ns, to, self.desk.out.as_slice().into(), batch) {
+                    self.timer.arm(Duration::from_nanos(due_ns - now_ns))?;
                 }
-                let serial = connection.serial;
-                let bytes = bytes.as_slice().into();
-                self.delayed.push_back(Delayed { due, socket: descriptor, serial, bytes });
             }
             next
         };
         self.settle(index, next)
     }
 
-    /// The delay is the same for all: what came first is due first.
     fn send_due(&mut self) -> io::Result<()> {
         self.timer.clear();
-        let now = Instant::now();
-        while let Some(first) = self.delayed.front() {
-            if first.due > now {
-                return self.timer.arm(first.due - now);
-            }
-            let Some(Delayed { socket, serial, bytes, .. }) = self.delayed.pop_front() else {
-                break;
-            };
-            let index = socket as usize;
+        while let Some(answer) = self.held.take_due(MonotonicClock.now_ns()) {
+            let index = answer.socket as usize;
             if let Some(Some(connection)) = self.connections.get_mut(index)
-                && connection.serial == serial
+                && connection.serial == answer.serial
             {
-                let next = connection.send(&bytes);
+                let next = connection.send(&answer.bytes, answer.batch, &mut self.desk.record);
                 self.settle(index, next)?;
             }
         }
-        Ok(())
+        match self.held.first_ns() {
+            Some(due_ns) => {
+                let wait_ns = due_ns.saturating_sub(MonotonicClock.now_ns());
+                self.timer.arm(Duration::from_nanos(wait_ns))
+            }
+            None => Ok(()),
+        }
     }
 
     fn settle(&mut self, index: usize, next: Next) -> io::Result<()> {

@@ -89,7 +89,7 @@ class Driven:
     def _start_null(self, server: NullServer) -> None:
         if self._null is None:
             self._null = subprocess.Popen(
-                [self._null_server, "null-server", "--delay-us", "500"],
+                [self._null_server, "null-server", "--delay", "constant:500us"],
                 stdin=subprocess.PIPE,  # its end ends it
                 stdout=subprocess.PIPE,
                 text=True,

@@ -1,7 +1,10 @@
 //! One client of the null server.
 
 use super::answers::{Answer, Answers};
+use super::record::{Batch, Record};
+use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_drivers::mysql::packet::{HEADER_BYTES, PAYLOAD_BYTES_MAX, header};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
@@ -18,6 +21,27 @@ pub enum Next {
     Close,
 }
 
+/// What all clients are served with.
+#[derive(Debug)]
+pub struct Desk {
+    /// What there is to say.
+    pub answers: Answers,
+    /// What was read last.
+    pub buffer: Box<[u8]>,
+    /// Answers being put together.
+    pub out: Vec<u8>,
+    /// How long requests were here, if that is asked for.
+    pub record: Option<Record>,
+}
+
+impl Desk {
+    /// Something was received just now.
+    #[inline]
+    fn received_ns(&self) -> u64 {
+        if self.record.is_some() { MonotonicClock.now_ns() } else { 0 }
+    }
+}
+
 /// A client's state.
 #[derive(Debug)]
 pub struct Connection {
@@ -31,22 +55,36 @@ pub struct Connection {
     partial: Vec<u8>,
     /// Answers that the client has not taken yet; grows by one read's answers at most.
     pending: Vec<u8>,
+    /// Requests whose answers end in `pending`, each with how many bytes there are up to its end.
+    unsent: VecDeque<(usize, Batch)>,
+    /// Before this no answer may leave: the last one held back goes first.
+    pub due_ns: u64,
 }
 
 impl Connection {
     /// Takes a non-blocking socket.
     pub fn new(socket: File, serial: u64) -> Self {
-        Self { serial, socket, deprecated: None, partial: vec![], pending: vec![] }
+        Self {
+            serial,
+            socket,
+            deprecated: None,
+            partial: vec![],
+            pending: vec![],
+            unsent: VecDeque::new(),
+            due_ns: 0,
+        }
     }
 
     /// Reads once, and answers everything that was complete by one write.
     #[inline]
-    pub fn serve(&mut self, answers: &mut Answers, buffer: &mut [u8], out: &mut Vec<u8>) -> Next {
-        let count = match read(&mut self.socket, buffer) {
+    pub fn serve(&mut self, desk: &mut Desk) -> Next {
+        let count = match read(&mut self.socket, &mut desk.buffer) {
             Read1::Bytes(count) => count,
             Read1::Nothing => return Next::Same,
             Read1::End => return Next::Close,
         };
+        let received_ns = desk.received_ns();
+        let Desk { answers, buffer, out, record } = desk;
         // Nearly always: one whole command and nothing else, answered from a prebuilt buffer.
         if let (true, Some(deprecated)) = (self.partial.is_empty(), self.deprecated)
             && let Some((length, _)) = header(&buffer[..count])
@@ -54,45 +92,67 @@ impl Connection {
             && length < PAYLOAD_BYTES_MAX
         {
             out.clear();
+            let batch = Batch { received_ns, requests: 1 };
             return match answers.command(&buffer[HEADER_BYTES..count], deprecated, out) {
-                Answer::Ready(bytes) => self.send(bytes),
-                Answer::Built => self.send(out),
+                Answer::Ready(bytes) => self.send(bytes, batch, record),
+                Answer::Built => self.send(out, batch, record),
                 Answer::Nothing => Next::Same,
                 Answer::Close => Next::Close,
             };
         }
-        let next = self.take(answers, &buffer[..count], out);
-        if next == Next::Close || out.is_empty() { next } else { self.send(out) }
+        let Some(requests) = self.take(answers, &buffer[..count], out) else {
+            return Next::Close;
+        };
+        if out.is_empty() {
+            return Next::Same;
+        }
+        self.send(out, Batch { received_ns, requests }, record)
     }
 
-    /// Reads once; `out` becomes the answers to everything that was complete.
-    pub fn collect(&mut self, answers: &mut Answers, buffer: &mut [u8], out: &mut Vec<u8>) -> Next {
-        out.clear();
-        match read(&mut self.socket, buffer) {
-            Read1::Bytes(count) => self.take(answers, &buffer[..count], out),
-            Read1::Nothing => Next::Same,
-            Read1::End => Next::Close,
+    /// Reads once; `desk.out` becomes the answers to everything that was complete.
+    pub fn collect(&mut self, desk: &mut Desk) -> (Next, Batch) {
+        desk.out.clear();
+        match read(&mut self.socket, &mut desk.buffer) {
+            Read1::Bytes(count) => {
+                let received_ns = desk.received_ns();
+                match self.take(&mut desk.answers, &desk.buffer[..count], &mut desk.out) {
+                    Some(requests) => (Next::Same, Batch { received_ns, requests }),
+                    None => (Next::Close, Batch::default()),
+                }
+            }
+            Read1::Nothing => (Next::Same, Batch::default()),
+            Read1::End => (Next::Close, Batch::default()),
         }
     }
 
-    fn take(&mut self, answers: &mut Answers, input: &[u8], out: &mut Vec<u8>) -> Next {
+    /// How many requests were answered. None: the connection is over.
+    fn take(&mut self, answers: &mut Answers, input: &[u8], out: &mut Vec<u8>) -> Option<u32> {
         out.clear();
+        let requests;
         if self.partial.is_empty() {
-            let Some(consumed) = self.packets(answers, input, out) else { return Next::Close };
+            let consumed;
+            (consumed, requests) = self.packets(answers, input, out)?;
             self.partial.extend_from_slice(&input[consumed..]);
         } else {
             let mut whole = std::mem::take(&mut self.partial);
             whole.extend_from_slice(input);
-            let Some(consumed) = self.packets(answers, &whole, out) else { return Next::Close };
+            let consumed;
+            (consumed, requests) = self.packets(answers, &whole, out)?;
             whole.drain(..consumed);
             self.partial = whole;
         }
-        Next::Same
+        Some(requests)
     }
 
-    /// Answers all complete packets; returns the bytes consumed. None: the connection is over.
-    fn packets(&mut self, answers: &mut Answers, input: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        let mut at = 0;
+    /// Answers all complete packets; returns the bytes consumed and how many requests were answered.
+    /// None: the connection is over.
+    fn packets(
+        &mut self,
+        answers: &mut Answers,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<(usize, u32)> {
+        let (mut at, mut requests) = (0, 0);
         while let Some((length, _)) = header(&input[at..]) {
             if length >= PAYLOAD_BYTES_MAX {
                 // Nobody sends 16 MB to a server that throws everything away.
@@ -108,41 +168,60 @@ impl Connection {
                     out.extend_from_slice(ok);
                 }
                 Some(deprecated) => match answers.command(payload, deprecated, out) {
-                    Answer::Ready(bytes) => out.extend_from_slice(bytes),
-                    Answer::Built | Answer::Nothing => {}
+                    Answer::Ready(bytes) => {
+                        out.extend_from_slice(bytes);
+                        requests += 1;
+                    }
+                    Answer::Built => requests += 1,
+                    Answer::Nothing => {}
                     Answer::Close => return None,
                 },
             }
         }
-        Some(at)
+        Some((at, requests))
     }
 
-    /// Sends now what can be sent, keeps the rest.
+    /// Sends now what can be sent of the answers to `batch`, keeps the rest.
     #[inline]
-    pub fn send(&mut self, bytes: &[u8]) -> Next {
+    pub fn send(&mut self, bytes: &[u8], batch: Batch, record: &mut Option<Record>) -> Next {
         if !self.pending.is_empty() {
-            self.pending.extend_from_slice(bytes);
+            self.keep(bytes, batch);
             return Next::Same;
         }
         match write(&mut self.socket, bytes) {
-            Some(count) if count == bytes.len() => Next::Same,
+            Some(count) if count == bytes.len() => {
+                if let Some(record) = record {
+                    record.sent(batch);
+                }
+                Next::Same
+            }
             Some(count) => {
-                self.pending.extend_from_slice(&bytes[count..]);
+                self.keep(&bytes[count..], batch);
                 Next::AwaitWritable
             }
             None => Next::Close,
         }
     }
 
+    fn keep(&mut self, bytes: &[u8], batch: Batch) {
+        self.pending.extend_from_slice(bytes);
+        self.unsent.push_back((self.pending.len(), batch));
+    }
+
     /// Sends what was kept.
-    pub fn send_pending(&mut self) -> Next {
-        match write(&mut self.socket, &self.pending) {
-            Some(count) => {
-                self.pending.drain(..count);
-                if self.pending.is_empty() { Next::AwaitReadable } else { Next::Same }
+    pub fn send_pending(&mut self, record: &mut Option<Record>) -> Next {
+        let Some(count) = write(&mut self.socket, &self.pending) else { return Next::Close };
+        self.pending.drain(..count);
+        while let Some(&(end, batch)) = self.unsent.front()
+            && end <= count
+        {
+            self.unsent.pop_front();
+            if let Some(record) = record {
+                record.sent(batch);
             }
-            None => Next::Close,
         }
+        self.unsent.iter_mut().for_each(|(end, _)| *end -= count);
+        if self.pending.is_empty() { Next::AwaitReadable } else { Next::Same }
     }
 }
 

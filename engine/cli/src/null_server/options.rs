@@ -1,13 +1,13 @@
 //! Command line of the null server.
 
+use super::delay::{self, Delay};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Longest result set, rows: it is built in memory.
 const ROWS_MAX: u32 = 100_000;
 
-const USAGE: &str =
-    "allowed are --port P, --cpu N, --rows N (at most 100000), --delay-us D, --socket PATH";
+const USAGE: &str = "allowed are --port P, --cpu N, --rows N (at most 100000), --delay D, \
+                     --record FILE, --socket PATH";
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -21,11 +21,15 @@ Options:
   --socket PATH  Listen on this Unix socket as well; nothing may be there yet
   --cpu N        Stay on this CPU
   --rows N       Rows of every result, at most 100000 [default: 1]
-  --delay-us D   Hold each answer back for so many microseconds [default: 0]
+  --delay D      Hold each answer back: constant:2ms, exponential:1ms (the mean), or
+                 bimodal:1ms,20ms,5% (5 % take 20 ms); the same draws in each run, and no answer
+                 waits for another's delay [default: constant:0us]
+  --record FILE  Write down at the end, as a HdrHistogram log, how long each request was here: from
+                 the receive that completed it to the send of its answer
 ";
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// TCP port on 127.0.0.1; 0: any free one.
     pub port: u16,
@@ -34,22 +38,30 @@ pub struct Options {
     /// Rows of every result set.
     pub rows: u32,
     /// How long each answer is held back.
-    pub delay: Duration,
+    pub delay: Delay,
+    /// Where to write how long each request was here.
+    pub record: Option<PathBuf>,
     /// Path of a Unix socket to listen on as well; nothing may be there yet.
     pub socket: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { port: 0, cpu: None, rows: 1, delay: Delay::NONE, record: None, socket: None }
+    }
 }
 
 impl Options {
     /// Parses the arguments behind the command's name.
     pub fn parse(args: &[String]) -> Result<Self, String> {
-        let mut options = Self { port: 0, cpu: None, rows: 1, delay: Duration::ZERO, socket: None };
+        let mut options = Self::default();
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let (name, inline) = match arg.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_string())),
                 None => (arg.as_str(), None),
             };
-            if !["--port", "--cpu", "--rows", "--delay-us", "--socket"].contains(&name) {
+            if !["--port", "--cpu", "--rows", "--delay", "--record", "--socket"].contains(&name) {
                 return Err(format!("{arg} is not known: {USAGE}"));
             }
             let value = inline
@@ -59,9 +71,12 @@ impl Options {
             match name {
                 "--port" => options.port = value.parse().map_err(|_| wrong())?,
                 "--cpu" => options.cpu = Some(value.parse().map_err(|_| wrong())?),
-                "--delay-us" => {
-                    options.delay = Duration::from_micros(value.parse().map_err(|_| wrong())?);
+                "--delay" => {
+                    options.delay = Delay::parse(&value).ok_or_else(|| {
+                        format!("--delay {value} is not possible: give {}", delay::USAGE)
+                    })?;
                 }
+                "--record" => options.record = Some(value.into()),
                 "--rows" => {
                     options.rows = value.parse().map_err(|_| wrong())?;
                     if options.rows > ROWS_MAX {
@@ -85,9 +100,10 @@ mod tests {
 
     #[test]
     fn both_spellings_of_a_value() {
-        let options = parse(&["--port", "7", "--rows=3", "--delay-us", "50", "--cpu=1"]).unwrap();
+        let args = ["--port", "7", "--rows=3", "--delay", "exponential:1ms", "--cpu=1"];
+        let options = parse(&args).unwrap();
         assert_eq!((options.port, options.rows, options.cpu), (7, 3, Some(1)));
-        assert_eq!(options.delay, Duration::from_micros(50));
+        assert_eq!(Some(options.delay), Delay::parse("exponential:1ms"));
     }
 
     #[test]
@@ -96,8 +112,9 @@ mod tests {
             [&["--prot", "1"][..], &["--port"], &["--port", "x"], &["--rows=100001"], &["7"]]
         {
             let why = parse(args).unwrap_err();
-            assert!(why.contains("--delay-us"), "{why}");
+            assert!(why.contains("--delay"), "{why}");
         }
+        assert!(parse(&["--delay=2"]).unwrap_err().contains("constant:2ms"));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The null server under our own driver.
 
+use super::delay::Delay;
 use super::*;
 use dyno_core::driver::{Progress, Reply, Session, Wire};
+use dyno_core::histogram::Histogram;
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
 use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
 use std::io::PipeWriter;
@@ -12,8 +14,11 @@ use std::thread::JoinHandle;
 struct Running {
     port: u16,
     pipe: PipeWriter,
-    thread: JoinHandle<(u64, f64, f64)>,
+    thread: JoinHandle<Life>,
 }
+
+/// What a server was asked in its life, and its record.
+type Life = ((u64, f64, f64), Option<Histogram>);
 
 fn start(options: Options) -> Running {
     let (reader, pipe) = io::pipe().unwrap();
@@ -22,13 +27,16 @@ fn start(options: Options) -> Running {
     let port = server.port().unwrap();
     let thread = std::thread::spawn(move || {
         server.serve().unwrap();
-        server.spent()
+        let record = server.desk.record.take();
+        let histogram = record.as_ref().map(|record| record.histogram().clone());
+        record.map_or(Ok(()), Record::write).unwrap();
+        (server.spent(), histogram)
     });
     Running { port, pipe, thread }
 }
 
 fn options() -> Options {
-    Options { port: 0, cpu: None, rows: 3, delay: Duration::ZERO, socket: None }
+    Options { rows: 3, ..Options::default() }
 }
 
 /// Reads until something happens.
@@ -94,17 +102,27 @@ fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
 #[test]
 fn our_driver_is_answered_and_every_request_is_counted() {
     let path = std::env::temp_dir().join(format!("dbdyno-null-{}", std::process::id()));
-    for delay in [Duration::ZERO, Duration::from_micros(300)] {
-        let server = start(Options { delay, socket: Some(path.clone()), ..options() });
+    let directory = tempfile::tempdir().unwrap();
+    let record = directory.path().join("record.hlog");
+    for delay_us in [0, 300] {
+        let delay = Delay::Constant(Duration::from_micros(delay_us));
+        let (socket, kept) = (Some(path.clone()), Some(record.clone()));
+        let server = start(Options { delay, socket, record: kept, ..options() });
         let begin = Instant::now();
         converse(&mut TcpStream::connect(("127.0.0.1", server.port)).unwrap(), Protocol::Prepared);
         let mut unix = std::os::unix::net::UnixStream::connect(&path).unwrap();
         converse(&mut unix, Protocol::Text);
         // SET, two PREPAREs, two EXECUTEs, SELECT; SET, two statements, SELECT.
-        assert!(begin.elapsed() >= delay * 8);
+        assert!(begin.elapsed() >= Duration::from_micros(delay_us) * 8);
         drop(server.pipe);
-        let (requests, cpu_s, wall_s) = server.thread.join().unwrap();
+        let ((requests, cpu_s, wall_s), histogram) = server.thread.join().unwrap();
         assert_eq!(requests, 6 + 4);
+        let histogram = histogram.unwrap();
+        assert_eq!(histogram.count(), 6 + 4);
+        // At the lower end of its bucket.
+        assert!(histogram.min_ns() >= delay_us * 1000 * 127 / 128);
+        let text = std::fs::read_to_string(&record).unwrap();
+        assert!(text.lines().last().unwrap().starts_with("Tag=receive-to-send,0.000,"), "{text}");
         assert!(cpu_s > 0.0 && wall_s > 0.0);
         assert!(!path.exists(), "its socket is left behind");
     }
@@ -112,7 +130,9 @@ fn our_driver_is_answered_and_every_request_is_counted() {
 
 #[test]
 fn a_client_that_does_not_read_is_not_read_from_and_gets_everything_in_the_end() {
-    let server = start(Options { rows: 1000, ..options() });
+    let directory = tempfile::tempdir().unwrap();
+    let record = directory.path().join("record.hlog");
+    let server = start(Options { rows: 1000, record: Some(record.clone()), ..options() });
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     let mut login = vec![];
     let greeting = read_packet(&mut stream);
@@ -133,7 +153,43 @@ fn a_client_that_does_not_read_is_not_read_from_and_gets_everything_in_the_end()
     assert_eq!(rows, 200 * 1000);
     writer.join().unwrap();
     drop(server.pipe);
-    assert_eq!(server.thread.join().unwrap().0, 200);
+    let ((requests, ..), histogram) = server.thread.join().unwrap();
+    assert_eq!(requests, 200);
+    // Counted when the client took its last byte, each once.
+    assert_eq!(histogram.unwrap().count(), 200);
+}
+
+#[test]
+fn a_client_that_does_not_wait_is_answered_in_order_however_long_each_answer_is_held() {
+    let delay = Delay::parse("bimodal:0us,3ms,50%").unwrap();
+    let server = start(Options { delay, ..options() });
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    read_packet(&mut stream);
+    let mut login = vec![];
+    let flags = dyno_drivers::mysql::flags::capability::PROTOCOL_41;
+    dyno_drivers::mysql::packet::write(&mut login, 1, &flags.to_le_bytes());
+    stream.write_all(&login).unwrap();
+    read_packet(&mut stream);
+    // Each prepared statement gets the next number: the answers say which they belong to.
+    for _ in 0..100 {
+        let mut query = vec![];
+        dyno_drivers::mysql::packet::write(&mut query, 0, b"\x16DELETE FROM t");
+        stream.write_all(&query).unwrap();
+        std::thread::yield_now();
+    }
+    let numbers: Vec<u8> = (0..100).map(|_| read_packet(&mut stream)[1]).collect();
+    assert_eq!(numbers, (1..=100).map(|nth| 2 * nth as u8).collect::<Vec<_>>());
+    drop(server.pipe);
+    server.thread.join().unwrap();
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_an_error_at_once() {
+    let record = Some("/no/such/directory/record.hlog".into());
+    let input = File::open("/dev/null").unwrap();
+    let why = Server::new(&Options { record, ..options() }, input).err().unwrap();
+    assert!(why.to_string().contains("/no/such/directory/record.hlog"), "{why}");
 }
 
 fn read_packet(stream: &mut TcpStream) -> Vec<u8> {

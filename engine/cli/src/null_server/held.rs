@@ -1,0 +1,79 @@
+//! Answers that wait for their time: a heap by due time, so that delays do not wait for each other.
+
+use super::record::Batch;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::os::fd::RawFd;
+
+/// An answer that waits for its time; the first one due comes first, of equal ones the older.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Answer {
+    /// When it is to leave.
+    pub due_ns: u64,
+    /// Its place among all that were ever held.
+    number: u64,
+    /// The client's descriptor.
+    pub socket: RawFd,
+    /// The connection's number, since descriptors are used again.
+    pub serial: u64,
+    /// What it says.
+    pub bytes: Box<[u8]>,
+    /// What it answers.
+    pub batch: Batch,
+}
+
+/// All of them. A client that waits for each answer has one here at most; others are not read from
+/// faster than they read, so that there is a bound.
+#[derive(Debug, Default)]
+pub struct Held {
+    heap: BinaryHeap<Reverse<Answer>>,
+    number: u64,
+}
+
+impl Held {
+    /// Adds one; whether it is now the first one due.
+    pub fn add(
+        &mut self,
+        due_ns: u64,
+        (socket, serial): (RawFd, u64),
+        bytes: Box<[u8]>,
+        batch: Batch,
+    ) -> bool {
+        self.number += 1;
+        let number = self.number;
+        self.heap.push(Reverse(Answer { due_ns, number, socket, serial, bytes, batch }));
+        self.heap.peek().is_some_and(|Reverse(first)| first.number == number)
+    }
+
+    /// When the first one is due.
+    pub fn first_ns(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(first)| first.due_ns)
+    }
+
+    /// Takes the first one, if it is due.
+    pub fn take_due(&mut self, now_ns: u64) -> Option<Answer> {
+        if self.first_ns()? > now_ns {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(first)| first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_due_leaves_first_and_equal_ones_in_their_order() {
+        let mut held = Held::default();
+        let mut add = |due_ns, serial| {
+            held.add(due_ns, (3, serial), Box::default(), Batch { received_ns: 0, requests: 1 })
+        };
+        assert_eq!([add(50, 1), add(20, 2), add(50, 3), add(20, 4)], [true, true, false, false]);
+        assert_eq!(held.first_ns(), Some(20));
+        assert!(held.take_due(19).is_none());
+        let order: Vec<u64> =
+            std::iter::from_fn(|| held.take_due(50)).map(|answer| answer.serial).collect();
+        assert_eq!(order, [2, 4, 1, 3]);
+    }
+}
