@@ -12,12 +12,14 @@ from typing import Any
 
 from dbdyno.analysis.types import (
     SUPPORTED,
+    Check,
     ClaimPart,
     ClaimResult,
     Comparison,
     Costs,
     Estimate,
     Findings,
+    Looking,
     Ratio,
 )
 from dbdyno.plan.types import Plan
@@ -51,6 +53,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
             for factor in plan.factors
         ],
         "blocks": plan.blocks,
+        "looks": _looks(findings.looking),
         "matters": plan.matters,
         "cells": [
             {
@@ -70,6 +73,20 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         ],
         "warnings": list(findings.warnings),
         "notes": list(plan.notes),
+    }
+
+
+def _looks(looking: Looking | None) -> dict[str, Any] | None:
+    """Of a run that ends when all is decided."""
+    if looking is None:
+        return None
+    return {
+        "first": looking.first,
+        "blocks_max": looking.max,
+        "taken": looking.taken,
+        "after_block": looking.after,
+        "decided": looking.decided,
+        "sentence": looking.sentence,
     }
 
 
@@ -129,7 +146,20 @@ def _part(part: ClaimPart) -> dict[str, Any]:
         "figures": part.figures,
         "blocks_needed": part.blocks_needed,
         "detectable": _number(part.detectable),
+        "checks": [_check(check) for check in part.checks],
         "why": part.why,
+    }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    return {
+        "method": check.method,
+        "p": _number(check.p),
+        "ci_low": _number(check.ci_low),
+        "ci_high": _number(check.ci_high),
+        "confidence": _number(check.level),
+        "agrees": check.agrees,
+        "note": check.note,
     }
 
 

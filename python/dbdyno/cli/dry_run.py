@@ -12,6 +12,7 @@ from dbdyno.cli.live import counted, duration
 from dbdyno.plan import estimate
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.commands import commands
+from dbdyno.plan.differences import differences
 from dbdyno.plan.estimate import Estimate, Touched
 from dbdyno.plan.types import Plan
 
@@ -55,6 +56,7 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
         lines.append(f"CPUs: generator {plan.generator_cpus}, servers {plan.server_cpus}")
     elif any(not touched.place for touched in cost.touched):
         lines.append("CPUs: generator and servers share all of them")
+    lines += [f"differs: {difference}" for difference in differences(plan)]
     lines += [f"left out: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
     lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
     lines += [f"note: {note}" for note in plan.notes]

@@ -85,7 +85,8 @@ def of(plan: Plan) -> Estimate:
         setup_s=setup_s,
         block_s=block_s(plan.cells),
         total_s=setup_s + total_trials_s,
-        total_s_min=setup_s + block_s(plan.cells) * (plan.looks.first if plan.looks else plan.blocks),
+        total_s_min=setup_s
+        + block_s(plan.cells) * (plan.looks.first if plan.looks else plan.blocks),
         probes_max=max(probes_max(cell) for cell in plan.cells),
         disk_bytes=_disk_bytes(plan.cells),
         memory_bytes=max(memory_bytes(cell) for cell in plan.cells),

@@ -102,12 +102,19 @@ def levels_note(findings: Findings) -> str:
     """Why a claim can be open although the table of ratios shows the same ratio as clear."""
     parts = [part for claim in findings.claims for part in claim.parts if part.estimate]
     levels = [part.estimate.level for part in parts if part.estimate]
-    if not levels or max(levels) <= CONFIDENCE:
+    shared = bool(levels) and max(levels) > CONFIDENCE
+    looked = findings.looking is not None and findings.looking.taken > 1
+    if not shared and not looked:
         return ""
+    why = []
+    if shared:
+        why.append(f"the claims' {count(len(parts), 'comparison')} share one error budget")
+    if looked:
+        why.append("the claims were looked at several times" if not shared else "over all looks")
+    wider = f" (up to {percent(max(levels))})" if shared else ""
     return (
-        f"Each interval here stands alone, at {percent(CONFIDENCE)}; the claims'"
-        f" {count(len(parts), 'comparison')} share one error budget, so that theirs are wider"
-        f" (up to {percent(max(levels))})."
+        f"Each interval here stands alone, at {percent(CONFIDENCE)}; {' '.join(why)}, so that"
+        f" theirs are wider{wider}."
     )
 
 

@@ -77,6 +77,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "why": findings.why,
         "started": tested.moment(min((r.started_unix_s for r in records), default=0.0)),
         "claims": claims.views(plan, findings, roles),
+        "looking": findings.looking.sentence if findings.looking else "",
         "levels_note": claims.levels_note(findings),
         "parts_shown": claims.SHOWN,
         "verdict_text": claims.verdict_text,

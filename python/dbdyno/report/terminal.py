@@ -40,6 +40,8 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
     views = claims.views(plan, findings, roles)
     if views:
         parts += [Text(), _claims(views)]
+        if findings.looking:
+            parts.append(Text(findings.looking.sentence, style="dim"))
     compared = tables.ratio_tables(findings, roles, groups)
     if compared:
         parts += [Text(), _ratios(compared[0])]
