@@ -1,10 +1,11 @@
 """Two versions that ran in the same blocks: is the new one better, worse, or as good?
 
-One question a group and cell: new over base in what the group is about (its throughput, the response
-time of an open loop, the highest rate of a search), held against the two ends of what `matters`.
-That is the claim `new ~= base within MATTERS`, and it is judged as one, in the claims' own error
-budget. All of the interval beyond an end: better or worse, by more than matters. All of it between
-them: no difference that matters. Else undecided; a version that may be worse is not one that is.
+One question a group and cell: new over base in what the group is about (its throughput, the
+response time of an open loop, the highest rate of a search), held against the two ends of what
+`matters`. That is the claim `new ~= base within MATTERS`, and it is judged as one, in the claims'
+own error budget. All of the interval beyond an end: better or worse, by more than matters. All of
+it between them: no difference that matters. Else undecided; a version that may be worse is not one
+that is.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ def questions(plan: Plan) -> tuple[ResolvedPart, ...]:
         at = {name: level for name, level in new.levels.items() if name != against.factor}
         for group in new.groups:
             metric = group_metric(plan, group.name)
-            sides = (
+            left, right = (
                 Side(CELL, metric, f"{metrics.short(metric)}[{level}]", cell.index)
                 for level, cell in ((against.new, new), (against.base, base))
             )
-            found.append(ResolvedPart(at, *sides, EQUAL, 1.0, plan.matters))
+            found.append(ResolvedPart(at, left, right, EQUAL, 1.0, against.matters))
     return tuple(found)
 
 
@@ -59,7 +60,7 @@ def versions(measured: Measured, parts: Sequence[ClaimPart]) -> Versions | None:
     against = measured.plan.against
     if against is None:
         return None
-    told = tuple(_told(part, measured.plan) for part in parts)
+    told = tuple(_told(part) for part in parts)
     verdict = next((one for one in _TAKEN if any(p.verdict == one for p in told)), UNDECIDED)
     return Versions(
         factor=against.factor,
@@ -67,34 +68,32 @@ def versions(measured: Measured, parts: Sequence[ClaimPart]) -> Versions | None:
         new=against.new,
         source=against.source,
         verdict=verdict,
-        sentence=_sentence(measured.plan, told, verdict),
+        matters=against.matters,
+        sentence=_sentence(measured.plan, told, verdict, against.matters),
         parts=told,
     )
 
 
-def _told(part: ClaimPart, plan: Plan) -> ClaimPart:
+def _told(part: ClaimPart) -> ClaimPart:
     """The part with its verdict in words of versions."""
     if part.verdict == SUPPORTED:
-        return replace(part, verdict=SAME, why=f"all of the interval is {_within(plan)}")
+        return replace(part, verdict=SAME, why=f"all of the interval is {_equal(part.margin)}")
     if part.verdict == REFUTED:
         assert part.estimate is not None
         more = part.estimate.ratio > 1
         better = more != (metrics.info(part.metric).direction == metrics.LOWER)
         verdict = BETTER if better else WORSE
         side = "above" if more else "below"
-        return replace(part, verdict=verdict, why=f"all of the interval is {side} {_end(plan)}")
+        why = f"all of the interval is {side} what is {_equal(part.margin)}"
+        return replace(part, verdict=verdict, why=why)
     return part
 
 
-def _within(plan: Plan) -> str:
-    return f"within {plan.matters * 100:.3g} % of equal" if plan.matters else "exactly equal"
+def _equal(margin: float) -> str:
+    return f"within {margin * 100:.3g} % of equal" if margin else "equal"
 
 
-def _end(plan: Plan) -> str:
-    return f"what is {_within(plan)}" if plan.matters else "1x"
-
-
-def _sentence(plan: Plan, parts: Sequence[ClaimPart], verdict: str) -> str:
+def _sentence(plan: Plan, parts: Sequence[ClaimPart], verdict: str, matters: float) -> str:
     """One sentence for all comparisons: the verdict, and the comparison that shows it most."""
     chosen = [part for part in parts if part.verdict == verdict]
     known = [part for part in chosen if part.estimate is not None and part.estimate.ci_low]
@@ -109,7 +108,7 @@ def _sentence(plan: Plan, parts: Sequence[ClaimPart], verdict: str) -> str:
             return f"The new version was not judged{of}: {chosen[0].why}."
         widest = max(known, key=_width)
         return f"It is not known whether the new version is worse{of}: {_size(plan, widest)}."
-    beyond = f" by more than {plan.matters * 100:.3g} %" if plan.matters else ""
+    beyond = f" by more than {matters * 100:.3g} %" if matters else ""
     most = max(chosen, key=_effect)
     return f"The new version is {verdict}{beyond}{of}: {_size(plan, most)}."
 
@@ -121,7 +120,8 @@ def _size(plan: Plan, part: ClaimPart) -> str:
     one = part.estimate
     at = f", at {describe.levels(plan, part.at)}" if part.at else ""
     if part.verdict == UNDECIDED:  # what is not known is not told by its middle
-        return f"{noun} may be {describe.interval(one.ci_low, one.ci_high)} that of the base{at}"
+        fits = describe.interval(one.ci_low, one.ci_high)
+        return f"{noun} may be {fits} times that of the base{at}"
     size = f"{describe.ratio(one.ratio)}x ({describe.interval(one.ci_low, one.ci_high)})"
     return f"{noun} is {size} that of the base{at}"
 

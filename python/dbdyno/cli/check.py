@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from dbdyno import spec
 from dbdyno.cli import studies
+from dbdyno.cli.against import read as read_base
+from dbdyno.cli.placed import placed
 from dbdyno.errors import DynoError
+from dbdyno.plan.against import unite
 from dbdyno.plan.make import check_settings
-from dbdyno.spec import locate
 
 
-def check(experiment: str, overrides: Sequence[str], as_json: bool) -> int:
-    """Validates an experiment and the settings it asks for; returns the exit code. With `as_json`
-    what is wrong goes to stdout too; else it is a DynoError."""
+def check(
+    experiment: str, overrides: Sequence[str], as_json: bool, against: str | None = None
+) -> int:
+    """Validates an experiment and the settings it asks for, and whether it can run `against` a
+    base; returns the exit code. With `as_json` what is wrong goes to stdout too; else it is a
+    DynoError."""
     try:
         loaded = spec.load(studies.find(experiment), list(overrides))
         with placed(loaded):
             check_settings(loaded)
+        if against is not None:
+            unite(loaded, read_base(against))
     except DynoError as error:
         if not as_json:
             raise
@@ -35,18 +41,6 @@ def check(experiment: str, overrides: Sequence[str], as_json: bool) -> int:
     else:
         click.echo(f"{loaded.path}: ok", err=True)
     return 0
-
-
-@contextlib.contextmanager
-def placed(loaded: spec.Spec) -> Iterator[None]:
-    """Inside, an error about a setting gets the place of that setting in the user's file."""
-    try:
-        yield
-    except DynoError as error:
-        if error.where is None or error.where in loaded.places.values():
-            place = locate.named_in(f"{error.what} {error.cause}", loaded.path)
-            error.where = place or error.where
-        raise
 
 
 def _as_object(error: DynoError) -> dict[str, Any]:

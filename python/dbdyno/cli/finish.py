@@ -1,18 +1,30 @@
-"""The end of a run, and of `dyno report`: analyse, draw, answer."""
+"""The end of a run, and of `dyno report`: analyse, draw, answer; and whether it has come."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from dbdyno.store.run import Run
 
+if TYPE_CHECKING:
+    from dbdyno.analysis.types import Findings
 
-def conclude(run: Run, *, strict: bool, as_json: bool, to: Path | None = None) -> int:
+
+def conclude(
+    run: Run,
+    *,
+    strict: bool,
+    as_json: bool,
+    to: Path | None = None,
+    gate: Callable[[Findings], int] | None = None,
+) -> int:
     """Writes the reports (into `to`, else the run's directory), prints the answer to stdout,
-    returns the exit code."""
+    returns the exit code: that of `gate`, if the rest is well."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno import report
     from dbdyno.analysis.findings import analyse
@@ -26,4 +38,13 @@ def conclude(run: Run, *, strict: bool, as_json: bool, to: Path | None = None) -
         Console(highlight=False).print(report.terminal(run, findings, to))
     if strict and any(claim.verdict == REFUTED for claim in findings.claims):
         return 1
-    return 0
+    return gate(findings) if gate else 0
+
+
+def decided(run: Run) -> str | None:
+    """Why a run that ends when all is decided ends now, in a sentence; None: it goes on."""
+    if run.plan.looks is None:
+        return None
+    from dbdyno.analysis import stopping  # here: as above
+
+    return stopping.decided(run.plan, run.records())

@@ -6,25 +6,28 @@ import contextlib
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dbdyno import spec
+from dbdyno.cli import against as bases
 from dbdyno.cli import gate as gates
 from dbdyno.cli import studies, trend
 from dbdyno.cli.check import check as check_file
-from dbdyno.cli.check import placed
 from dbdyno.cli.dry_run import show as show_plan
-from dbdyno.cli.finish import conclude
+from dbdyno.cli.finish import conclude, decided
 from dbdyno.cli.live import Live, counted
+from dbdyno.cli.placed import placed
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
 from dbdyno.execute.listener import Listener, Several
 from dbdyno.execute.local import LocalExecution
 from dbdyno.imports import read_head
+from dbdyno.plan.differences import differences
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
@@ -34,6 +37,9 @@ from dbdyno.store.run import INTERRUPTED, RUNNING, Run
 from dbdyno.systems import reach, versions
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.scratch import scratch_root
+
+if TYPE_CHECKING:
+    from dbdyno.analysis.types import Findings
 
 
 def _listen_address(
@@ -86,13 +92,19 @@ def _listen_address(
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
 @click.option(
+    "--against",
+    metavar="BASE",
+    help="Run BASE too, in the same blocks, and judge EXPERIMENT by it: another experiment, or a"
+    " run (its directory or bundle).",
+)
+@click.option(
     "--history",
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Judge the run by the spread between earlier ones of its plan: five at least, below DIR.",
 )
 @gates.option(
-    "With --history: exit with 1 if the run is clearly worse by more than this"
+    "With --against or --history: exit with 1 if the run is clearly worse by more than this"
     " [default: `matters`]."
 )
 @click.option(
@@ -116,6 +128,7 @@ def run(
     metrics_listen: tuple[str, int] | None,
     write_to: tuple[str, ...],
     strict: bool,
+    against: str | None,
     history: Path | None,
     gate: gates.Gate | None,
     as_json: bool,
@@ -123,39 +136,68 @@ def run(
     verbose: bool,
 ) -> int:
     """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
-    if gate and history is None:
-        raise click.UsageError(f"{gates.OPTION} needs --history DIR: the runs to judge by")
-    if history and quick:
-        raise click.UsageError("a quick run is never judged: leave --quick or --history out")
+    _refuse_together(quick, against, history, gate, resume)
     if list_studies:
         return _list(as_json)
     if resume is not None:
-        if experiment or overrides or quick or write_to:
+        if experiment or overrides or quick or write_to or against:
             raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
         reopened, scratch = _reopen(resume, mix_environments, scratch)
         with reopened, _endpoint(metrics_listen) as endpoint:
-            code = _execute(reopened, scratch, strict, as_json, verbose, endpoint)
+            judge = bases.gate(reopened.plan, gate, history)
+            code = _execute(reopened, scratch, strict, as_json, verbose, endpoint, judge)
             return trend.after(reopened, code, history, gate, as_json)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
 
     if check:
-        return check_file(experiment, overrides, as_json)
-    loaded = spec.load(studies.find(experiment), list(overrides))
+        return check_file(experiment, overrides, as_json, against)
+    file = studies.find(experiment)
+    loaded = spec.load(file, list(overrides))
+    base = None if against is None else bases.read(against, gate)
     with placed(loaded):
         if not dry_run:
             engine.find()  # what is missing is said before a directory is made
-        plan = make(loaded, Machine.read(), quick=quick, available=_missing, write_to=write_to)
+        plan = make(
+            loaded, Machine.read(), quick=quick, available=_missing, write_to=write_to, base=base
+        )
         if dry_run:
             return show_plan(plan, as_json)
+        judge = bases.gate(plan, gate, history)
         scratch = scratch_root(scratch)
         path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
         facts = _described(plan, scratch)
         trend.announce(history, plan, facts)
         with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
-            created.set_status(RUNNING, command=["dyno", *sys.argv[1:]], directory=str(Path.cwd()))
-            code = _execute(created, scratch, strict, as_json, verbose, endpoint)
+            created.set_status(
+                RUNNING,
+                command=["dyno", *sys.argv[1:]],
+                directory=str(Path.cwd()),
+                **{bases.FILE: str(file.absolute())},
+            )
+            code = _execute(created, scratch, strict, as_json, verbose, endpoint, judge)
             return trend.after(created, code, history, gate, as_json)
+
+
+def _refuse_together(
+    quick: bool,
+    against: str | None,
+    history: Path | None,
+    gate: gates.Gate | None,
+    resume: Path | None,
+) -> None:
+    """Options that contradict each other, or that say nothing alone."""
+    if gate and history is None and against is None and resume is None:
+        raise click.UsageError(
+            f"{gates.OPTION} needs something to judge by: --against BASE or --history DIR"
+        )
+    if against and history:
+        raise click.UsageError(
+            "--against judges within this run's blocks, --history between runs: give one of them"
+        )
+    if quick and (history or gate):
+        which = "--history" if history else gates.OPTION
+        raise click.UsageError(f"a quick run is never judged: leave --quick or {which} out")
 
 
 def _endpoint(
@@ -171,6 +213,7 @@ def _execute(
     as_json: bool,
     verbose: bool,
     endpoint: listen.Endpoint | None,
+    judge: Callable[[Findings], int] | None,
 ) -> int:
     binary = engine.find()
     done = {record.id for record in run_.records()}
@@ -187,10 +230,11 @@ def _execute(
             live.say(f"metrics: {endpoint.url}")
         news = Several([live, *listeners])
         with Control(live.say) as control:
-            execution = LocalExecution(run_, binary, control, news, scratch)
+            execution = LocalExecution(run_, binary, control, news, scratch, decided)
             status = execution.execute()
     run_.set_status(status)
-    code = conclude(run_, strict=strict, as_json=as_json)
+    gate = None if status == INTERRUPTED else judge
+    code = conclude(run_, strict=strict, as_json=as_json, gate=gate)
     if execution.not_undone:
         raise DynoError(
             "; ".join(execution.not_undone),
@@ -207,12 +251,15 @@ def _opening(plan: Plan) -> list[str]:
     """What the user should know before the first trial."""
     cells, blocks, trials = len(plan.cells), plan.blocks, len(plan.trials)
     notes = [f"{counted(cells, 'cell')} x {counted(blocks, 'block')} = {counted(trials, 'trial')}"]
+    if plan.looks is not None:
+        notes[0] += f" at most; ends once all is decided, from block {plan.looks.first} on"
     if plan.generator_cpus:
         notes.append(
             f"CPUs: generator {_cpus(plan.generator_cpus)}, servers {_cpus(plan.server_cpus)}"
         )
     elif any(target.url is None for cell in plan.cells for target in cell.targets):
         notes.append("CPUs: generator and servers share all of them")
+    notes += [f"differs: {difference}" for difference in differences(plan)]
     notes += [f"left out: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
     notes += [f"note: {note}" for note in plan.notes]
     return notes

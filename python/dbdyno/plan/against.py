@@ -20,9 +20,20 @@ from dbdyno.spec.names import listed
 from dbdyno.spec.types import Cell, Factor, Group, Spec
 
 # What holds for a run as a whole, or for both versions of a cell: the new file's.
-_OF_RUN = ("blocks", "seed", "matters", "data", "cache", "require", "budget_s", "cpus", "needs")
+_OF_RUN = {
+    "blocks": "blocks",
+    "looks": "trials",
+    "seed": "seed",
+    "matters": "matters",
+    "data": "state",
+    "cache": "state",
+    "require": "require",
+    "budget_s": "budget",
+    "cpus": "cpus",
+    "needs": "needs",
+    "drain_s": "drain",
+}
 _OF_CELL = {"warmup_s": "warmup", "duration_s": "duration", "interval_s": "interval"}
-_SPELT = {"budget_s": "budget", "drain_s": "drain", "data": "state", "cache": "state"}
 
 Key = frozenset[tuple[str, str]]
 
@@ -30,11 +41,13 @@ Key = frozenset[tuple[str, str]]
 @dataclass(frozen=True)
 class Base:
     """What the new version is compared with. `source` is what it was read from; `notes`: what to
-    tell of that."""
+    tell of that; `matters`: what the comparison holds for a difference, if not what the experiment
+    does."""
 
     spec: Spec
     source: str
     notes: tuple[str, ...] = ()
+    matters: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,8 @@ def unite(new: Spec, against_base: Base) -> Union:
     (factor,) = _free(("version",), {name for each in new.factors for name in _names(each.name)})
     taken = {level for each in new.factors for level in each.levels}
     names = _free(("base", "new"), taken)
-    against = Against(factor, names[0], names[1], against_base.source, base.text)
+    matters = new.matters if against_base.matters is None else against_base.matters
+    against = Against(factor, names[0], names[1], against_base.source, base.text, matters)
     cells = _cells(common, [theirs[_key(cell)] for cell in common], against)
     claims = tuple(_claim(claim, against) for claim in new.claims)
     spec = replace(
@@ -222,8 +236,7 @@ def _notes(
             "Nothing that the experiment's files say differs between the two versions, so what is"
             " compared is the noise of this machine."
         )
-    aside = [_SPELT.get(name, name) for name in _OF_RUN if getattr(new, name) != getattr(base, name)]
-    aside += ["drain"] if new.drain_s != base.drain_s else []
+    aside = [word for name, word in _OF_RUN.items() if getattr(new, name) != getattr(base, name)]
     aside += [
         word
         for name, word in _OF_CELL.items()

@@ -69,12 +69,14 @@ def paired_cells(plan: Plan) -> Iterator[tuple[Cell, Cell]]:
 def _flat(cell: Cell) -> dict[str, Any]:
     """All that a cell's targets and groups say, by path."""
     flat: dict[str, Any] = {}
-    for each in (*cell.targets, *cell.groups):
-        for key, value in asdict(each).items():
-            if key not in _ASIDE:
-                # Workload options stand beside the group's own keys in the file, so they do here.
-                own = key in ("options", "find", "think", "arrivals")
-                flat.update(_leaves(each.name if own else f"{each.name}.{key}", value))
+    named = [(each.name, asdict(each)) for each in cell.targets]
+    named += [(each.name, asdict(each)) for each in cell.groups]
+    for name, facts in named:
+        for key, value in facts.items():
+            if key == "options":  # which stand beside the group's own keys in the file
+                flat.update(_leaves(name, value))
+            elif key not in _ASIDE:
+                flat.update(_leaves(f"{name}.{key}", value))
     return flat
 
 
