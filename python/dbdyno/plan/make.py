@@ -44,8 +44,8 @@ def make(
     `available` says why a target cannot be had here, or None if it can; `data_settings` which
     settings its files depend on; `write_to` names schemas that are there already and that groups
     may change. With a `base` the plan has both versions of every cell that both have
-    (`plan.against`). DynoError if a system that is not optional is missing, or refuses what is asked of
-    it, if CPUs or budget do not suffice, or if no cell is left.
+    (`plan.against`). DynoError if a system that is not optional is missing, or refuses what is
+    asked of it, if CPUs or budget do not suffice, or if no cell is left.
     """
     there.check(spec, write_to)
     if base is None:
