@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dbdyno.analysis import power
+from dbdyno.analysis import crosscheck, power
 from dbdyno.analysis.cases import Case, bound_of
 from dbdyno.analysis.contrast import Contrast, Interval
 from dbdyno.analysis.holm import Adjusted, holm
@@ -33,6 +33,7 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.analysis.why import summary, why
 from dbdyno.plan.claims import scope
+from dbdyno.plan.types import Plan
 from dbdyno.spec import claims as grammar
 from dbdyno.spec.claims import MissingCell, ResolvedPart
 
@@ -78,7 +79,7 @@ def judge(
         resolved.append((text, [case_of(part) for part in parts], ""))
     cases = [case for _, group, _ in resolved for case in group]
     cases += [case_of(part) for part in further]
-    judged = iter(_verdicts(cases, plan.matters))
+    judged = iter(_verdicts(cases, plan))
     claims = tuple(
         _claim(measured, text, [next(judged) for _ in group], group, untested)
         for text, group, untested in resolved
@@ -97,7 +98,7 @@ def _missing(measured: Measured, error: MissingCell) -> str:
     return "; ".join([error.what, *reasons])
 
 
-def _verdicts(cases: Sequence[Case], matters: float) -> list[ClaimPart]:
+def _verdicts(cases: Sequence[Case], plan: Plan) -> list[ClaimPart]:
     open_cases = [case for case in cases if case.contrast is not None]
     contrasts = [case.contrast for case in open_cases if case.contrast is not None]
 
@@ -107,15 +108,17 @@ def _verdicts(cases: Sequence[Case], matters: float) -> list[ClaimPart]:
 
     adjusted = iter(holm(contrasts, decides))
     return [
-        case.part
-        if case.contrast is None
-        else _judged(case, case.contrast, next(adjusted), matters)
+        case.part if case.contrast is None else _judged(case, case.contrast, next(adjusted), plan)
         for case in cases
     ]
 
 
-def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, matters: float) -> ClaimPart:
+def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, plan: Plan) -> ClaimPart:
     part = case.part
+
+    def answer(interval: Interval) -> str:
+        return read(interval, part.operator, part.threshold, part.margin)
+
     contrast, level = shown(contrast, adjusted.level)
     estimate = Ratio(
         ratio=contrast.centre,
@@ -126,18 +129,19 @@ def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, matters: float) 
         p=adjusted.p,
         bound=bound_of(contrast),
     )
-    verdict = read(adjusted.interval, part.operator, part.threshold, part.margin)
+    verdict = answer(adjusted.interval)
     needed = power.blocks_needed(contrast, 1 - adjusted.level) if verdict == UNDECIDED else None
-    small = verdict == SUPPORTED and _small(part, contrast.centre, matters)
-    part = replace(
+    small = verdict == SUPPORTED and _small(part, contrast.centre, plan.matters)
+    judged = replace(
         part,
         estimate=estimate,
         verdict=verdict,
         small=small,
         blocks_needed=needed,
         detectable=power.reach(contrast, level),
+        checks=crosscheck.checks(contrast, 1 - level, verdict, answer, plan.seed),
     )
-    return replace(part, why=why(part, case, contrast))
+    return replace(judged, why=why(judged, case, contrast))
 
 
 def _small(part: ClaimPart, centre: float, matters: float) -> bool:

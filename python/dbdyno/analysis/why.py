@@ -17,6 +17,7 @@ from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,
     UNDECIDED,
+    Check,
     ClaimPart,
 )
 from dbdyno.spec.claims import EQUAL, within
@@ -37,11 +38,31 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
         text = f"{shown}: {words[part.verdict]} {against}"
         if part.small:
             text += "; real but too small to matter"
-        return "; ".join(filter(None, [text, case.note]))
+        return "; ".join(filter(None, [text, _doubt(part), case.note]))
     more = "" if isinstance(contrast, Welch) else _more(part)
     blocks = "run" if isinstance(contrast, Welch) else "block"
-    said = [_unknown(part), more, _reach(part, blocks), case.note]
+    said = [_unknown(part), more, _reach(part, blocks), _doubt(part), case.note]
     return "; ".join(filter(None, said))
+
+
+def checked(check: Check, part: ClaimPart) -> str:
+    """What a cross-check found: `permutation p 0.031`, `BCa interval 1.02x to 1.10x`."""
+    if check.note:
+        return f"no {check.method} interval: {check.note}"
+    if check.p is not None:
+        return f"{check.method} p {check.p:.2g}"
+    times = part.kind == RATIO
+    low, high = (_end(end, times) for end in (check.ci_low or 0.0, check.ci_high or 0.0))
+    return f"{check.method} interval {low} to {high}"
+
+
+def _doubt(part: ClaimPart) -> str:
+    """What other methods say of a verdict that they do not share."""
+    others = [checked(check, part) for check in part.checks if not check.agrees]
+    if not others:
+        return ""
+    would = "would decide it" if part.verdict == UNDECIDED else "would leave it open"
+    return f"at {_percent(part.checks[0].level or 0.0)}, {describe.listed(others)} {would}"
 
 
 def _unknown(part: ClaimPart) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from dbdyno.analysis import why
 from dbdyno.analysis.estimate import CONFIDENCE
 from dbdyno.analysis.types import (
     AGREE,
@@ -82,6 +83,7 @@ class ClaimView:
     parts: tuple[PartView, ...]
     foot: str  # of several parts: confidence of the intervals and what they are held against
     figures: str = ""  # AGREE or CONTRADICT: what imported figures say of a claim left open
+    checks: tuple[str, ...] = ()  # what other methods say, a line a comparison
 
 
 def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
@@ -158,7 +160,17 @@ def _view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVie
         parts,
         _foot(claim),
         claim.figures,
+        tuple(_checks(part, layout) for part in claim.parts if part.checks),
     )
+
+
+def _checks(part: ClaimPart, layout: Layout) -> str:
+    """ "sessions 4: permutation p 0.031, BCa interval 1.02x to 1.10x: the same verdict" """
+    at = ", ".join(layout.level(name, level) for name, level in part.at.items())
+    found = "; ".join(why.checked(check, part) for check in part.checks)
+    same = all(check.agrees for check in part.checks)
+    verdict = "the same verdict" if same else "not the same verdict throughout"
+    return f"{at}: {found} ({verdict})" if at else f"{found} ({verdict})"
 
 
 def _reason(claim: ClaimResult) -> str:
@@ -243,11 +255,10 @@ def _part(
         f"{ends(low)}{unit} to {ends(high)}{unit}" if low is not None and high is not None else ""
     )
     bound = _BOUNDS[e.bound] if e else ""
-    why = part.why
-    if part.verdict == UNDECIDED and part.blocks_needed and "block" not in why:
-        why = (
-            f"{why} About {count(part.blocks_needed, 'more block')} would probably decide.".strip()
-        )
+    reason = part.why
+    if part.verdict == UNDECIDED and part.blocks_needed and "block" not in reason:
+        more = f"About {count(part.blocks_needed, 'more block')} would probably decide."
+        reason = f"{reason} {more}".strip()
     brief = (part.why or words) if e is None else f"{bound}{sig3(ratio)}{unit}"
     if low is not None and high is not None:
         brief += f" ({ends(low)} to {ends(high)})"
@@ -255,7 +266,18 @@ def _part(
             brief = written
     value = MISSING if ratio is None else f"{bound}{sig3(ratio)}{unit}"
     return PartView(
-        at, part.left, part.right, part.verdict, css, mark, value, written, words, brief, why, dot
+        at,
+        part.left,
+        part.right,
+        part.verdict,
+        css,
+        mark,
+        value,
+        written,
+        words,
+        brief,
+        reason,
+        dot,
     )
 
 
