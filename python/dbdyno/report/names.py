@@ -68,6 +68,16 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "retries_per_s": ("retries/s", "Transactions begun again", "retries/s", -1),
     "cost_per_billion_transactions": ("cost/1e9 tx", "Cost of a billion transactions", "", -1),
     "cost_per_billion_operations": ("cost/1e9 op", "Cost of a billion operations", "", -1),
+    "transactions_spread": (
+        "tps spread",
+        "Spread of one-second throughput, over its mean",
+        "",
+        -1,
+    ),
+    "transactions_per_s_p5": ("tps p5", "Slowest 20th of the seconds", "transactions/s", 1),
+    "transactions_per_s_min": ("tps min", "Slowest second", "transactions/s", 1),
+    "stalled_share": ("stalled", "Share of the time in stalls", "", -1),
+    "stalls_per_min": ("stalls/min", "Stalls a minute", "stalls/min", -1),
     "server_cpu_us_per_op": ("server CPU µs/op", "Server CPU per operation", "µs", -1),
     "generator_cpu_us_per_op": ("generator CPU µs/op", "Generator CPU per operation", "µs", -1),
     "tool.new_orders_per_min": ("NOPM", "New orders", "new orders/min", 1),
@@ -99,7 +109,16 @@ TABLE = (
 
 # Known, but not charted: what others say, or what matters only where a warning says so.
 UNCHARTED = frozenset(
-    {"due_per_s", "backlog_end", "left", "drain_s", "dispatch_lag_us_p99", "probes"}
+    {
+        "due_per_s",
+        "backlog_end",
+        "left",
+        "drain_s",
+        "dispatch_lag_us_p99",
+        "probes",
+        "transactions_per_s_min",
+        "stalls_per_min",
+    }
 )
 
 

@@ -74,6 +74,7 @@ def reduce_trial(
             found.update(opened.metrics)
             at_least |= {prefix + name for name in opened.at_least}
         metrics.update({prefix + name: value for name, value in found.items()})
+    metrics.update(_over_time(events, groups))
     sampled = sampled_metrics(samples, measured_s)
     metrics.update(sampled.metrics)
     cpu = _cpu(end, sampled.server_cpu_s, in_process)
@@ -116,6 +117,20 @@ def _group(total: Mapping[str, Any], measured_s: float) -> dict[str, float]:
             if value is not None and latency["count"] >= round(10 / (1 - q), 6):
                 metrics[f"service_ms_{short}"] = value / 1e6
     return metrics
+
+
+def _over_time(events: Sequence[Event], groups: Sequence[GroupPlan]) -> dict[str, float]:
+    """Metrics from the commits of each tick: how even the throughput was."""
+    from dbdyno.store import spread  # numpy: not needed to open a run
+    from dbdyno.store.trace import read_trace
+
+    trace = read_trace("", events, ())
+    found = spread.of_stalls(trace)
+    for group in groups:
+        prefix = f"{group.name}." if len(groups) > 1 else ""
+        own = spread.of_group(trace, group.name)
+        found.update({prefix + name: value for name, value in own.items()})
+    return found
 
 
 def _cpu(end: Event, server_cpu_s: float | None, in_process: bool) -> dict[str, float]:

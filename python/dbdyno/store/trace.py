@@ -36,7 +36,8 @@ class Trace:
     `commits` by group: transactions committed in each tick of `TICK_S`, shape (n,); `ends_s`: where
     each tick ends, shape (n,), rising. `samples` by full name (`cpu.user`,
     `db.status.Qcache_hits`). `gaps`: source and moment of samples that could not be taken.
-    `unread`: what of the files made no sense, in sentences.
+    `unread`: what of the files made no sense, in sentences. `due`, of groups that are open loops:
+    arrivals that fell due in each tick, evenly within an interval; shape (n,).
     """
 
     trial: str
@@ -47,6 +48,7 @@ class Trace:
     gaps: tuple[tuple[str, float], ...] = ()
     outages: tuple[Mapping[str, Any], ...] = ()
     unread: tuple[str, ...] = ()
+    due: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def total(self) -> Floats:
@@ -65,6 +67,7 @@ class Trace:
             self.gaps,
             self.outages,
             self.unread,
+            {name: arrivals[inside] for name, arrivals in self.due.items()},
         )
 
 
@@ -76,6 +79,7 @@ def read_trace(
     """A trace of a trial's events and samples. A trial that was cut off has what it has."""
     ends: list[Floats] = []
     counts: list[Mapping[str, list[int]]] = []
+    arrivals: list[Mapping[str, float]] = []
     outages, unread = [], []
     measured_s = 0.0
     for event in events:
@@ -88,6 +92,8 @@ def read_trace(
                 continue
             ends.append(event["t_s"] - TICK_S * np.arange(n - 1, -1, -1.0))
             counts.append(ticks)
+            opened = {name: group.get("open") for name, group in event["groups"].items()}
+            arrivals.append({name: one["due"] / max(n, 1) for name, one in opened.items() if one})
             if event.get("phase") == "measure":
                 measured_s = max(measured_s, float(event["t_s"]))
         elif kind == "outage":
@@ -104,6 +110,12 @@ def read_trace(
         )
         for name in names
     }
+    due = {
+        name: np.concatenate(
+            [np.full(len(end), one.get(name, 0.0)) for one, end in zip(arrivals, ends, strict=True)]
+        )
+        for name in dict.fromkeys(name for one in arrivals for name in one)
+    }
     sampled, gaps = _samples(samples)
     return Trace(
         trial,
@@ -114,6 +126,7 @@ def read_trace(
         gaps,
         tuple(outages),
         tuple(unread),
+        due,
     )
 
 
