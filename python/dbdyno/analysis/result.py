@@ -21,6 +21,7 @@ from dbdyno.analysis.types import (
     Findings,
     Looking,
     Ratio,
+    Versions,
 )
 from dbdyno.plan.types import Plan
 from dbdyno.store.run import Run
@@ -64,6 +65,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
             }
             for cell in findings.cells
         ],
+        "versions": _versions(findings.versions),
         "claims": [_claim(claim) for claim in findings.claims],
         "comparisons": [_comparison(row) for row in findings.comparisons],
         "costs": _costs(findings.costs),
@@ -98,6 +100,32 @@ def _estimate(one: Estimate) -> dict[str, Any]:
         "values": [_number(value) for value in one.values],
         "blocks": list(one.blocks),
         **({"at_least": True} if one.at_least else {}),
+    }
+
+
+def _versions(versions: Versions | None) -> dict[str, Any] | None:
+    """A new version against its base, in the same blocks."""
+    if versions is None:
+        return None
+    return {
+        "factor": versions.factor,
+        "base": versions.base,
+        "new": versions.new,
+        "source": versions.source,
+        "matters": _number(versions.matters),
+        "verdict": versions.verdict,
+        "sentence": versions.sentence,
+        "comparisons": [
+            {
+                "metric": part.metric,
+                "at": dict(part.at),
+                "verdict": part.verdict,
+                **_ratio(part.estimate),
+                "blocks_needed": part.blocks_needed,
+                "why": part.why,
+            }
+            for part in versions.parts
+        ],
     }
 
 

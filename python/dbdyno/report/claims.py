@@ -14,13 +14,16 @@ from dbdyno.analysis.types import (
     AGREE,
     AT_LEAST,
     AT_MOST,
+    BETTER,
     NOT_TESTED,
     PEAK,
     RATIO,
     REFUTED,
+    SAME,
     SUPPORTED,
     UNDECIDED,
     VALUE,
+    WORSE,
     ClaimPart,
     ClaimResult,
     Findings,
@@ -39,6 +42,9 @@ MARKS: Mapping[str, tuple[str, str]] = {
     REFUTED: ("refuted", "✗"),
     UNDECIDED: ("undecided", "?"),
     NOT_TESTED: ("untested", "–"),
+    BETTER: ("supported", "▲"),
+    WORSE: ("refuted", "▼"),
+    SAME: ("supported", "="),
 }
 _BOUNDS = {"": "", AT_LEAST: "≥ ", AT_MOST: "≤ "}  # before an estimate made of bounds
 _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
@@ -89,7 +95,7 @@ class ClaimView:
 def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
     """All claims in the order of the file; those that were not tested say why."""
     groups = names.groups_of(plan)
-    shown = [_view(claim, layout, groups) for claim in findings.claims]
+    shown = [view(claim, layout, groups) for claim in findings.claims]
     named = {claim.text for claim in findings.claims}
     for text in plan.claims:
         if text in plan.untested and text not in named:
@@ -103,6 +109,8 @@ def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
 def levels_note(findings: Findings) -> str:
     """Why a claim can be open although the table of ratios shows the same ratio as clear."""
     parts = [part for claim in findings.claims for part in claim.parts if part.estimate]
+    if findings.versions:
+        parts += [part for part in findings.versions.parts if part.estimate]
     levels = [part.estimate.level for part in parts if part.estimate]
     shared = bool(levels) and max(levels) > CONFIDENCE
     looked = findings.looking is not None and findings.looking.taken > 1
@@ -110,7 +118,8 @@ def levels_note(findings: Findings) -> str:
         return ""
     why = []
     if shared:
-        why.append(f"the claims' {count(len(parts), 'comparison')} share one error budget")
+        whose = "the verdicts'" if findings.versions else "the claims'"
+        why.append(f"{whose} {count(len(parts), 'comparison')} share one error budget")
     if looked:
         why.append("the claims were looked at several times" if not shared else "over all looks")
     wider = f" (up to {percent(max(levels))})" if shared else ""
@@ -139,7 +148,8 @@ def verdict_text(claim: ClaimView) -> str:
     return f"{claim.verdict}, but too small to matter" if claim.small else claim.verdict
 
 
-def _view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimView:
+def view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimView:
+    """A claim that was judged."""
     css, mark = MARKS.get(claim.verdict, MARKS[UNDECIDED])
     small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
     span = _span(claim.parts)

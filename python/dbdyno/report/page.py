@@ -26,6 +26,7 @@ from dbdyno.report import (
     servers,
     tables,
     tested,
+    versions,
     waits,
 )
 from dbdyno.report.figures import SMALL, WIDE, Figure, metric_figures
@@ -76,6 +77,8 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "caveat": findings.caveat,
         "why": findings.why,
         "started": tested.moment(min((r.started_unix_s for r in records), default=0.0)),
+        "versions": versions.view(plan, findings, complete, roles),
+        "differences_shown": versions.DIFFERENCES_SHOWN,
         "claims": claims.views(plan, findings, roles),
         "looking": findings.looking.sentence if findings.looking else "",
         "levels_note": claims.levels_note(findings),

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import Findings
-from dbdyno.report import claims, layout, names, page, tables, tested
+from dbdyno.report import claims, layout, names, page, tables, tested, versions
 from dbdyno.report.numbers import MISSING, count
 from dbdyno.report.text import visible
 from dbdyno.report.write import HTML
@@ -31,6 +31,8 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
     parts: list[RenderableType] = [Text(visible(plan.question or plan.name), style="bold"), Text()]
     if loud := page.loud(plan, findings):
         parts += [Text(loud, style="bold yellow"), Text()]
+    if compared_with := versions.view(plan, findings, run.records(), roles):
+        parts += [_versions(compared_with), Text()]
     answer = f"{findings.caveat} {findings.answer}".strip()
     parts.append(Text(visible(answer)))
     if findings.why:
@@ -66,6 +68,17 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
         )
     parts += [Text(), Text(f"report: {(to or run.path) / HTML}", no_wrap=True, overflow="ignore")]
     return Group(*parts)
+
+
+def _versions(view: versions.VersionsView) -> RenderableType:
+    """The verdict on the new version, and in what it differs from the base."""
+    claim = view.claim
+    head = Text(f"{claim.mark} {claim.verdict}", style=f"bold {_STYLE[claim.css]}")
+    head.append(f"  {visible(view.sentence)}", style="default")
+    if len(claim.parts) > 1:
+        _parts(head, claim)
+    head.append(f"\nBase: {visible(view.base)}. Differs in {visible(view.in_short)}.", style="dim")
+    return head
 
 
 def _ratios(table: tables.RatioTable) -> Table:
