@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dbdyno.analysis import answer, describe, fairness, offers, reason, verdict, versions
+from dbdyno.analysis import (
+    answer,
+    describe,
+    fairness,
+    inside,
+    offers,
+    reason,
+    steadiness,
+    verdict,
+    versions,
+)
 from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
 from dbdyno.analysis.headline import headline_metric, table_metrics
@@ -36,6 +46,7 @@ def analyse(
     claims, compared = verdict.judge(measured, versions.questions(plan))
     lead = find_lead(measured, claims)
     headline = headline_metric(measured, claims)
+    trials = inside.look(plan, records, trace)
     blocks = {one.block for series in measured.cells.values() for one in series.values()}
     return Findings(
         answer=answer.answer(measured, lead, claims),
@@ -45,9 +56,14 @@ def analyse(
         cells=tuple(_cell(measured, cell) for cell in plan.cells),
         claims=claims,
         comparisons=compare(measured, table_metrics(measured, headline)),
-        warnings=tuple(_warnings(measured, records)),
+        warnings=(
+            *_warnings(measured, records),
+            *(() if plan.quick else steadiness.warnings(plan, trials.inside)),
+        ),
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
         costs=offers.costs(measured),
+        inside=trials.inside,
+        stalls=trials.stalls,
         versions=versions.versions(measured, compared),
         looking=looking(measured, [*(part for claim in claims for part in claim.parts), *compared]),
     )
