@@ -250,6 +250,7 @@ class _Maker:
 
     def _cell(self, index: int, draft: _Draft, state: State, count: int) -> Cell:
         warmup_s, duration_s = draft.source.warmup_s, draft.source.duration_s
+        until_steady = draft.source.until_steady and not self.quick
         groups = draft.groups
         if self.quick:
             warmup_max_s, duration_max_s = quick.trial_s(count)
@@ -267,6 +268,8 @@ class _Maker:
             duration_s=duration_s,
             interval_s=min(draft.source.interval_s, duration_s),
             data_key=self._data_key(draft),
+            until_steady=until_steady,
+            sampling_s=draft.source.sampling_s,
         )
 
     def _data_key(self, draft: _Draft) -> str:

@@ -56,6 +56,8 @@ class Cell:
     duration_s: float
     interval_s: float
     data_key: str  # cells with equal data_key can start from one loaded snapshot
+    until_steady: bool = False  # `duration_s` is then the most that is measured
+    sampling_s: float | None = 1.0  # interval of the samplers; None: there are none
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dbdyno.spec import (
     document,
     factors,
     hooks,
+    measuring,
     model,
     overrides,
     paths,
@@ -65,6 +66,7 @@ def load(
     cells = _cells(setup, raw_factors)
     checks.targets_used(cells, root)
     checks.levels_differ(raw_factors, cells)
+    measuring.check_matters(cells, head.matters, (root.mapping.get("duration") or root).where)
     scope = scopes.of(cells)
     typed_factors = tuple(factor.typed() for factor in raw_factors)
     return Spec(

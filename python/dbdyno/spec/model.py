@@ -15,6 +15,7 @@ from dbdyno.spec import workloads
 from dbdyno.spec.arrivals import Schedule, Search, ThinkTime
 from dbdyno.spec.hooks import HooksModel
 from dbdyno.spec.host import checked as checked_host
+from dbdyno.spec.measuring import MeasuredTime, Sampling
 from dbdyno.spec.scalars import Duration, Fraction, Pause, Price, Size, Strict, Version, Whole
 from dbdyno.spec.setups import DataSetup
 from dbdyno.spec.there import DataModel, MayModel, NodesModel
@@ -158,8 +159,13 @@ class SetupModel(Strict):
         None, description="what is put into each target, with what that says itself over it"
     )
     warmup: Pause = Field(10.0, description="load before measuring")
-    duration: Duration = Field(30.0, description="measured time of a trial")
+    duration: MeasuredTime = Field(
+        30.0, description="measured time of a trial; or `{until: steady, max: 30m}`"
+    )
     interval: Duration = Field(1.0, description="length of a reported interval")
+    sampling: Sampling = Field(
+        1.0, description="interval of the samplers, at least 100ms; or `off`: no samples at all"
+    )
 
 
 class TrialsModel(Strict):
@@ -255,7 +261,7 @@ class HeadModel(Strict):
     )
 
 
-SETUP_KEYS = ("setup", "warmup", "duration", "interval")
+SETUP_KEYS = ("setup", "warmup", "duration", "interval", "sampling")
 HEAD_KEYS = tuple(HeadModel.model_fields)
 _FIRST_KEYS = ("experiment", "question", "targets", "workload", "groups", "factors", *SETUP_KEYS)
 TOP_KEYS = (*_FIRST_KEYS, *(key for key in HEAD_KEYS if key not in _FIRST_KEYS))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.spec import arrivals, setups, there, workloads
+from dbdyno.spec import arrivals, measuring, setups, there, workloads
 from dbdyno.spec.document import Node
 from dbdyno.spec.model import GroupBase, SetupModel, TargetModel
 from dbdyno.spec.names import did_you_mean, listed
@@ -18,7 +18,8 @@ INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/load/src/check.rs` ha
 def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -> Cell:
     """The cell that `setup` describes. `root` is where it was read from, for errors."""
     targets = {name: _target(name, each, root) for name, each in setup.targets.items()}
-    duration = (setup.duration, _at(root, "duration").where)
+    duration_s = measuring.longest_s(setup.duration)
+    duration = (duration_s, _at(root, "duration").where)
     groups = tuple(
         _group(name, each, targets, duration, root) for name, each in setup.groups.items()
     )
@@ -30,21 +31,24 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
             cause="the engine counts in steps of 100 ms",
             fix="write `interval: 1s`",
         )
-    if setup.interval > setup.duration:
+    if setup.interval > duration_s:
         raise DynoError(
-            f"`interval` {setup.interval:g} s is longer than `duration` {setup.duration:g} s",
+            f"`interval` {setup.interval:g} s is longer than `duration` {duration_s:g} s",
             where=_at(root, "interval", "duration").where,
             fix="make the interval shorter, or measure longer",
         )
     _one_search(groups, root)
+    measuring.check(setup.duration, groups, duration[1])
     return Cell(
         index=index,
         levels=dict(levels),
         targets=tuple(target for name, target in targets.items() if name in used),
         groups=groups,
         warmup_s=setup.warmup,
-        duration_s=setup.duration,
+        duration_s=duration_s,
         interval_s=setup.interval,
+        until_steady=isinstance(setup.duration, measuring.SteadyModel),
+        sampling_s=setup.sampling,
     )
 
 

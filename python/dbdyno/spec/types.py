@@ -202,8 +202,10 @@ class Cell:
     targets: tuple[Target, ...]
     groups: tuple[Group, ...]
     warmup_s: float
-    duration_s: float
+    duration_s: float  # of `until_steady`: at most
     interval_s: float
+    until_steady: bool = False  # whether it ends when throughput is steady and known well enough
+    sampling_s: float | None = 1.0  # None: no samplers
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,102 @@
+"""How long a trial measures, and how often samplers look: `duration` and `sampling`.
+
+`duration: 30s` is a length. `duration: {until: steady, max: 30m}` ends when throughput is steady
+and known to within `matters`, at the latest after `max` (docs/decisions/steady-state.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from dbdyno.errors import DynoError, Where
+from dbdyno.spec import units
+from dbdyno.spec.scalars import Duration, Strict, positive_s
+from dbdyno.spec.types import Cell, Group
+from dbdyno.spec.unions import BRANCH
+
+STEADY_S = 10.0  # a steady part is at least so long
+OFF = "off"
+SAMPLING_MIN_S, SAMPLING_MAX_S = 0.1, 3600.0
+_LENGTH, _STEADY = BRANCH + "length", BRANCH + "steady"
+
+
+class SteadyModel(Strict):
+    """Measures until throughput is steady and known to within `matters`."""
+
+    until: Literal["steady"]
+    max: Duration = Field(description="measured time after which the trial ends in any case")
+
+
+def _shape(value: object) -> str:
+    return _STEADY if isinstance(value, dict | SteadyModel) else _LENGTH
+
+
+def _sampling_s(value: object) -> float | None:
+    if value == OFF:
+        return None
+    seconds = positive_s(value)
+    if not SAMPLING_MIN_S <= seconds <= SAMPLING_MAX_S:
+        raise ValueError("must be between 100ms and 1h, or `off`")
+    return seconds
+
+
+_TIME_TEXT = {"type": "string", "pattern": units.DURATION_PATTERN, "examples": ["30s"]}
+
+
+def _schema() -> dict[str, Any]:
+    return {"anyOf": [_TIME_TEXT, SteadyModel.model_json_schema()]}
+
+
+MeasuredTime = Annotated[
+    Annotated[Duration, Tag(_LENGTH)] | Annotated[SteadyModel, Tag(_STEADY)],
+    Discriminator(_shape),
+    WithJsonSchema(_schema()),
+]
+Sampling = Annotated[
+    float | None,
+    BeforeValidator(_sampling_s),
+    WithJsonSchema({"anyOf": [{"const": OFF}, {**_TIME_TEXT, "examples": ["1s"]}]}),
+]
+
+
+def longest_s(measured: float | SteadyModel) -> float:
+    """How long a trial measures, at most."""
+    return measured.max if isinstance(measured, SteadyModel) else measured
+
+
+def check(measured: float | SteadyModel, groups: Sequence[Group], where: Where) -> None:
+    """DynoError where waiting for a steady state makes no sense. `where`: the key's place."""
+    if not isinstance(measured, SteadyModel):
+        return
+    if measured.max <= STEADY_S:
+        raise DynoError(
+            f"`max` {measured.max:g} s leaves no room for a steady state",
+            where=where,
+            cause=f"a steady part lasts at least {STEADY_S:g} s, after the end of the warm-up",
+            fix="raise `max`, or give a length: `duration: 5s`",
+        )
+    for group in groups:
+        key = "find" if group.find else "rate" if group.arrivals else None
+        if key is not None:
+            raise DynoError(
+                f"group `{group.name}` has a `{key}`, and `duration` waits for a steady state",
+                where=where,
+                cause="the throughput of an open loop is its rate, steady or not; and its response"
+                " times belong to all arrivals of the measured time, not to a part of it",
+                fix="give a length, and a `warmup` that is long enough: `duration: 60s`",
+            )
+
+
+def check_matters(cells: Sequence[Cell], matters: float, where: Where | None) -> None:
+    """DynoError if some cell waits until throughput is known to within nothing at all."""
+    if matters <= 0 and any(cell.until_steady for cell in cells):
+        raise DynoError(
+            "`duration: {until: steady}` needs `matters`",
+            where=where,
+            cause="a trial ends once its throughput is known to within the smallest effect that"
+            " matters, and none is given",
+            fix="add `matters: 3%`",
+        )
