@@ -1,4 +1,4 @@
-"""How much of an error budget each look at a growing sample may spend: alpha spending for the t test.
+"""How much of an error budget each look at a growing sample may spend, for the t test.
 
 Lan and DeMets (1983), "Discrete sequential boundaries for clinical trials": after the share s of
 the planned values, looks so far may have erred with probability at most
@@ -25,6 +25,7 @@ from look to look on a grid (Armitage, McPherson and Rowe 1969 did so for the no
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,7 +103,7 @@ def _check(looks: tuple[int, ...], shares: tuple[float, ...]) -> None:
     if len(looks) != len(shares):
         raise ValueError("as many shares as looks")
     for values, low in ((looks, 2), (shares, 0)):
-        if any(a >= b for a, b in zip(values, values[1:], strict=False)) or min(values) < low:
+        if any(a >= b for a, b in itertools.pairwise(values)) or min(values) < low:
             raise ValueError(f"looks must ascend from {low} on: {values}")
     if not 0 < shares[0] <= shares[-1] <= 1:
         raise ValueError(f"shares must lie in (0, 1]: {shares}")

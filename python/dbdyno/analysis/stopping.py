@@ -16,8 +16,7 @@ def decided(plan: Plan, records: Sequence[TrialRecord]) -> str | None:
     if plan.looks is None:
         return None
     measured = Measured.of(plan, records)
-    claims, compared = verdict.judge(measured, versions.questions(plan))
-    found = looking(measured, [*(part for claim in claims for part in claim.parts), *compared])
+    found = looking(measured, verdict.decide(measured, versions.questions(plan)))
     if found is None or not found.decided:
         return None
     return f"{found.sentence} The run ends here."

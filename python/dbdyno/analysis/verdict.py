@@ -65,8 +65,34 @@ def judge(
 ) -> tuple[tuple[ClaimResult, ...], tuple[ClaimPart, ...]]:
     """All claims of the plan, in its order, and `further` comparisons that share their error
     budget."""
+    resolved, cases = _posed(measured, further)
+    judged = iter(
+        case.part if decided is None else _told(case, *decided, measured.plan)
+        for case, decided in zip(cases, _decided(cases), strict=True)
+    )
+    claims = tuple(
+        _claim(measured, text, [next(judged) for _ in group], group, untested)
+        for text, group, untested in resolved
+    )
+    return claims, tuple(judged)
+
+
+def decide(measured: Measured, further: Sequence[ResolvedPart] = ()) -> tuple[ClaimPart, ...]:
+    """The parts of all claims, then `further`, with estimates and verdicts as `judge` gives them,
+    and nothing said of them: what a look needs."""
+    _, cases = _posed(measured, further)
+    return tuple(
+        case.part if decided is None else decided[0]
+        for case, decided in zip(cases, _decided(cases), strict=True)
+    )
+
+
+def _posed(
+    measured: Measured, further: Sequence[ResolvedPart]
+) -> tuple[list[tuple[str, list[Case], str]], list[Case]]:
+    """Each claim's text, cases, and why it is not tested; the cases of all, and of `further`."""
     plan, case_of = measured.plan, case_maker(measured)
-    resolved: list[tuple[str, list[Case], str]] = []  # text, cases, why not tested
+    resolved: list[tuple[str, list[Case], str]] = []
     for text in plan.claims:
         if text in plan.untested:
             resolved.append((text, [], plan.untested[text]))
@@ -78,13 +104,7 @@ def judge(
             continue
         resolved.append((text, [case_of(part) for part in parts], ""))
     cases = [case for _, group, _ in resolved for case in group]
-    cases += [case_of(part) for part in further]
-    judged = iter(_verdicts(cases, plan))
-    claims = tuple(
-        _claim(measured, text, [next(judged) for _ in group], group, untested)
-        for text, group, untested in resolved
-    )
-    return claims, tuple(judged)
+    return resolved, [*cases, *(case_of(part) for part in further)]
 
 
 def _resolve(measured: Measured, text: str) -> tuple[ResolvedPart, ...]:
@@ -98,27 +118,27 @@ def _missing(measured: Measured, error: MissingCell) -> str:
     return "; ".join([error.what, *reasons])
 
 
-def _verdicts(cases: Sequence[Case], plan: Plan) -> list[ClaimPart]:
+def _decided(cases: Sequence[Case]) -> list[tuple[ClaimPart, Contrast, float] | None]:
+    """Of each case that has a contrast: the part with estimate and verdict, the contrast that the
+    estimate is of, and the nominal level of its test."""
     open_cases = [case for case in cases if case.contrast is not None]
     contrasts = [case.contrast for case in open_cases if case.contrast is not None]
-
-    def decides(index: int, interval: Interval) -> bool:
-        part = open_cases[index].part
-        return read(interval, part.operator, part.threshold, part.margin) != UNDECIDED
-
-    adjusted = iter(holm(contrasts, decides))
+    adjusted = iter(
+        holm(contrasts, lambda at, found: _answer(open_cases[at].part, found) != UNDECIDED)
+    )
     return [
-        case.part if case.contrast is None else _judged(case, case.contrast, next(adjusted), plan)
+        None if case.contrast is None else _part(case.part, case.contrast, next(adjusted))
         for case in cases
     ]
 
 
-def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, plan: Plan) -> ClaimPart:
-    part = case.part
+def _answer(part: ClaimPart, interval: Interval) -> str:
+    return read(interval, part.operator, part.threshold, part.margin)
 
-    def answer(interval: Interval) -> str:
-        return read(interval, part.operator, part.threshold, part.margin)
 
+def _part(
+    part: ClaimPart, contrast: Contrast, adjusted: Adjusted
+) -> tuple[ClaimPart, Contrast, float]:
     contrast, level = shown(contrast, adjusted.level)
     estimate = Ratio(
         ratio=contrast.centre,
@@ -129,17 +149,22 @@ def _judged(case: Case, contrast: Contrast, adjusted: Adjusted, plan: Plan) -> C
         p=adjusted.p,
         bound=bound_of(contrast),
     )
-    verdict = answer(adjusted.interval)
-    needed = power.blocks_needed(contrast, 1 - adjusted.level) if verdict == UNDECIDED else None
-    small = verdict == SUPPORTED and _small(part, contrast.centre, plan.matters)
+    answer = _answer(part, adjusted.interval)
+    return replace(part, estimate=estimate, verdict=answer), contrast, level
+
+
+def _told(case: Case, part: ClaimPart, contrast: Contrast, level: float, plan: Plan) -> ClaimPart:
+    """A part with all that is said of its verdict."""
+    assert part.estimate is not None
+    alpha, open_ = 1 - part.estimate.level, part.verdict == UNDECIDED
     judged = replace(
         part,
-        estimate=estimate,
-        verdict=verdict,
-        small=small,
-        blocks_needed=needed,
+        small=part.verdict == SUPPORTED and _small(part, contrast.centre, plan.matters),
+        blocks_needed=power.blocks_needed(contrast, alpha) if open_ else None,
         detectable=power.reach(contrast, level),
-        checks=crosscheck.checks(contrast, 1 - level, verdict, answer, plan.seed),
+        checks=crosscheck.checks(
+            contrast, 1 - level, part.verdict, lambda found: _answer(part, found), plan.seed
+        ),
     )
     return replace(judged, why=why(judged, case, contrast))
 
