@@ -114,8 +114,6 @@ def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> 
     for heading in ("A", "B", "B/A"):
         table.add_column(heading, justify="right", no_wrap=True)
     if compared.judged:
-        runs = count(len(compared.before), "run")
-        table.add_column(f"B/{runs} before", justify="right", no_wrap=True)
         table.add_column("interval", justify="right", no_wrap=True)
         table.add_column("verdict")
     elif any(row.problem for row in rows):
@@ -132,12 +130,11 @@ def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> 
 def _judgement(row: Row, compared: Compared) -> list[Text]:
     if not compared.judged:
         return [Text(visible(row.problem), style="yellow")] if row.problem else []
-    if row.against is None:
-        return [Text(MISSING), Text(MISSING), Text(visible(row.problem), style="yellow")]
-    interval = describe.interval(row.against.ci_low, row.against.ci_high)
+    if row.estimate is None:
+        return [Text(MISSING), Text(visible(row.problem), style="yellow")]
+    interval = describe.interval(row.estimate.ci_low, row.estimate.ci_high)
     words = f"{row.verdict}, but small" if row.small else row.verdict
-    style = "" if row.small else _STYLE.get(row.verdict, "")
-    return [Text(times(row.against.ratio)), Text(interval), Text(words, style=style)]
+    return [Text(interval), Text(words, style="" if row.small else _STYLE.get(row.verdict, ""))]
 
 
 def _verdicts(compared: Compared) -> str:
@@ -147,11 +144,12 @@ def _verdicts(compared: Compared) -> str:
         words = f"{row.verdict}, but small" if row.small else row.verdict or "not judged"
         counts[words] = counts.get(words, 0) + 1
     said = ", ".join(f"{words} in {number}" for words, number in counts.items())
-    levels = {row.against.level for row in compared.rows if row.against}
-    runs = f"{compared.before[0]} to {compared.before[-1]}"
+    said = said[:1].upper() + said[1:]
+    levels = {row.estimate.level for row in compared.rows if row.estimate}
+    runs = f"{visible(compared.before[0])} to {visible(compared.before[-1])}"
     return (
-        f"B against the {len(compared.before)} runs before it ({visible(runs)}):"
-        f" {said} of {count(len(compared.rows), 'row')}.\n"
-        f"The rows share one error budget of 5 %: intervals at up to {percent(max(levels))}."
+        f"{said} of {count(len(compared.rows), 'row')}, by the spread between"
+        f" {len(compared.before)} runs before B ({runs}).\n"
+        f"All rows share one error budget of 5 %: intervals at up to {percent(max(levels))}."
         + (f" Small: up to {percent(compared.matters)}." if compared.matters else "")
     )

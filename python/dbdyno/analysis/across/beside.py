@@ -1,9 +1,9 @@
-"""Two runs side by side, and the newer one against the runs before it.
+"""Two runs side by side, with a verdict where the spread between runs is known.
 
 Unblocked: what the machine did between A and B stands in their ratio, and nothing inside the two
 runs says how large that is. Where at least `RUNS_MIN` earlier runs of the same plan on the same
-machine are there, the spread between them says it: then B is judged against all of them and A
-(`spread.Prediction`), all rows sharing one error budget (Holm), as claims do within a run.
+machine are there, the spread between them says it: then the ratio gets an interval
+(`spread.RunRatio`) and a verdict, all rows sharing one error budget (Holm) as claims do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 from dbdyno.analysis.across import likeness
 from dbdyno.analysis.across.likeness import Key
 from dbdyno.analysis.across.reduced import Reduced, Value
-from dbdyno.analysis.across.spread import Prediction, deviation
+from dbdyno.analysis.across.spread import RunRatio, deviation
 from dbdyno.analysis.across.types import (
     BETTER,
     HIGHER,
@@ -35,6 +35,7 @@ from dbdyno.spec import metrics
 
 RUNS_MIN = 5  # earlier runs of the same plan before the spread between runs counts as known
 
+BLOCKED = "holds two versions in the same blocks: `dyno report` compares those"
 NO_HISTORY = (
     "two separate runs are not one experiment: what the machine did between them stands in the"
     f" ratio. With --history DIR, {RUNS_MIN} earlier runs of the same plan say how much that is"
@@ -70,6 +71,7 @@ def compare(
     warnings += [f"{run.name}: {run.short}" for run in (a, b) if run.short]
     mixed = [run for run in (a, b) if run.mixed]
     warnings += [f"{run.name} changed while it was measured: {run.mixed}" for run in mixed]
+    warnings += [f"{run.name} {BLOCKED}" for run in (a, b) if run.plan.against is not None]
     before, unused, unjudged = _before(a, b, earlier, bool(machines))
     rows = [
         row
@@ -84,8 +86,8 @@ def compare(
         )
     matters = b.plan.matters if matters is None else matters
     if not unjudged:
-        rows = _judged(rows, before, b, matters)
-        if not any(row.against for row in rows):
+        rows = _judged(rows, before, a, b, matters)
+        if not any(row.estimate for row in rows):
             unjudged = f"no row can be judged: {rows[0].problem}"
     return Compared(
         a=a.name,
@@ -107,8 +109,8 @@ def judge(
     matters: float | None = None,
     unread: Sequence[LeftOut] = (),
 ) -> Compared | None:
-    """B beside the newest run before it that is of the same plan and machine, judged against all
-    of them; None if there is none."""
+    """B beside the newest run before it of the same plan and machine, judged by the spread between
+    all of them; None if there is none."""
     before, _ = alike(b, earlier)
     if not before:
         return None
@@ -116,7 +118,7 @@ def judge(
 
 
 def predecessors(planned: Reduced, earlier: Iterable[Reduced]) -> list[Reduced]:
-    """Runs that a run like `planned`, begun now, would be judged against, oldest first."""
+    """Runs that a run like `planned`, begun now, would be judged by, oldest first."""
     return alike(replace(planned, created_unix_s=math.inf), earlier)[0]
 
 
@@ -147,7 +149,7 @@ def failing(compared: Compared) -> str:
     """Why a gate cannot say that all is well: what was not judged. Empty if everything was."""
     if not compared.judged:
         return compared.unjudged
-    open_ = [row for row in compared.rows if row.against is None]
+    open_ = [row for row in compared.rows if row.estimate is None]
     if not open_:
         return ""
     first = open_[0]
@@ -214,8 +216,8 @@ def _kinds(run: Reduced) -> set[tuple[str, str]]:
 def _before(
     a: Reduced, b: Reduced, earlier: Iterable[Reduced] | None, other_machine: bool
 ) -> tuple[list[Reduced], list[LeftOut], str]:
-    """Runs that B is judged against, those of its plan that are not used, and why B is not judged;
-    empty if it is."""
+    """Runs whose spread B is judged by, those of its plan that are not used, and why B is not
+    judged; empty if it is."""
     if earlier is None:
         return [], [], NO_HISTORY
     if a.fingerprint != b.fingerprint:
@@ -260,35 +262,35 @@ def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
 
 
 def _judged(
-    rows: Sequence[Row], before: Sequence[Reduced], b: Reduced, matters: float
+    rows: Sequence[Row], before: Sequence[Reduced], a: Reduced, b: Reduced, matters: float
 ) -> list[Row]:
     """The rows with verdicts where their spread is known, all in one error budget."""
-    predictions = [_prediction(row, before, b) for row in rows]
-    contrasts = [one for one in predictions if isinstance(one, Prediction)]
+    found = [_contrast(row, before, a, b) for row in rows]
+    contrasts = [one for one in found if isinstance(one, RunRatio)]
     adjusted = iter(holm(contrasts, lambda _, ends: _clear(ends)))
     return [
         replace(row, problem=one)
         if isinstance(one, str)
         else _with_verdict(row, one, next(adjusted), matters)
-        for row, one in zip(rows, predictions, strict=True)
+        for row, one in zip(rows, found, strict=True)
     ]
 
 
-def _with_verdict(row: Row, contrast: Prediction, adjusted: Adjusted, matters: float) -> Row:
+def _with_verdict(row: Row, contrast: RunRatio, adjusted: Adjusted, matters: float) -> Row:
     low, high = adjusted.interval
     verdict = _verdict(row.metric, contrast.centre, adjusted.interval)
     return replace(
         row,
         spread=math.expm1(deviation(contrast.before)),
-        against=Ratio(contrast.centre, low, high, adjusted.level, contrast.n, adjusted.p),
+        estimate=Ratio(contrast.centre, low, high, adjusted.level, contrast.n, adjusted.p),
         verdict=verdict,
         small=verdict != NOT_CLEAR and _small(contrast.centre, matters),
     )
 
 
-def _prediction(row: Row, before: Sequence[Reduced], b: Reduced) -> Prediction | str:
-    """B against the runs before on a row, or why not. A run of the history whose value is unusable
-    (an outage, a zero) makes the spread unknown: without it, it would look too small."""
+def _contrast(row: Row, before: Sequence[Reduced], a: Reduced, b: Reduced) -> RunRatio | str:
+    """The ratio of a row with its spread, or why it has none. A run of the history whose value is
+    unusable (an outage, a zero) makes the spread unknown: without it, it would look too small."""
     if row.problem:
         return row.problem
     cell = likeness.key(row.at)
@@ -296,13 +298,15 @@ def _prediction(row: Row, before: Sequence[Reduced], b: Reduced) -> Prediction |
     for run in before:
         value = run.value(cell, row.metric)
         if value.problem or not value.mean:
-            return f"not judged: {value.problem or 'zero'} in {run.name}"
+            why = value.problem or "zero"
+            return f"in {run.name}: {why}; take that run out of the history to judge without it"
         logs.append(math.log(value.mean))
     now = b.value(cell, row.metric).mean
     assert now is not None
     if deviation(logs) == 0.0:
-        return "not judged: the runs before are alike to the last digit, so their spread is unknown"
-    return Prediction(tuple(logs), math.log(now))
+        return "the runs before are alike to the last digit, so their spread is unknown"
+    which = [identity(run) for run in before].index(identity(a))
+    return RunRatio(tuple(logs), which, math.log(now))
 
 
 def _clear(ends: Interval) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 from dbdyno.analysis.across.types import Compared, Group, History, Row, Series
-from dbdyno.analysis.types import Ratio
 
 SCHEMA_VERSION = 1
 
@@ -42,30 +41,21 @@ def history_json(found: History) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
+    estimate = row.estimate
     return {
         "metric": row.metric,
         "at": dict(row.at),
         "a": _number(row.a),
         "b": _number(row.b),
         "ratio": _number(row.ratio),
-        "problem": row.problem,
+        "ci_low": _number(estimate.ci_low) if estimate else None,
+        "ci_high": _number(estimate.ci_high) if estimate else None,
+        "confidence": estimate.level if estimate else None,
+        "p": _number(estimate.p) if estimate else None,
         "spread": _number(row.spread),
-        "against_runs_before": _ratio(row.against),
         "verdict": row.verdict,
         "small": row.small,
-    }
-
-
-def _ratio(ratio: Ratio | None) -> dict[str, Any] | None:
-    if ratio is None:
-        return None
-    return {
-        "ratio": _number(ratio.ratio),
-        "ci_low": _number(ratio.ci_low),
-        "ci_high": _number(ratio.ci_high),
-        "confidence": ratio.level,
-        "runs": ratio.n,
-        "p": _number(ratio.p),
+        "problem": row.problem,
     }
 
 

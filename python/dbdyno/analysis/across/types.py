@@ -15,8 +15,8 @@ NOT_JUDGED = ""
 
 @dataclass(frozen=True)
 class Row:
-    """A metric of a cell in both runs. The `ratio` is B / A, unblocked; `against` and `verdict` are
-    there where the spread between runs is known."""
+    """A metric of a cell in both runs. The `ratio` is B / A, unblocked; `estimate` (the same with
+    an interval) and `verdict` are there where the spread between runs is known."""
 
     metric: str
     at: Mapping[str, str]
@@ -25,7 +25,7 @@ class Row:
     ratio: float | None
     problem: str = ""  # why there is no ratio, or no verdict on this row
     spread: float | None = None  # standard deviation between the runs before, as a share
-    against: Ratio | None = None  # B over the runs before, at its adjusted level
+    estimate: Ratio | None = None  # at its adjusted level; `n`: runs before
     verdict: str = NOT_JUDGED
     small: bool = False  # clear, but within what `matters`
 
@@ -48,7 +48,7 @@ class Compared:
     changed: tuple[str, ...]  # versions, kernel, settings: `kernel: 6.1 -> 6.8`
     left_out: tuple[LeftOut, ...]  # cells, metrics, runs of the history
     warnings: tuple[str, ...]
-    before: tuple[str, ...]  # the runs that B is judged against, oldest first; A among them
+    before: tuple[str, ...]  # the runs whose spread is used, oldest first; A is one of them
     unjudged: str  # why there is no verdict on any row; empty if there is
     matters: float  # a difference up to this is small
 
@@ -107,7 +107,7 @@ class Group:
     fingerprint: str
     runs: tuple[Entry, ...]
     series: tuple[Series, ...]
-    comparable: int  # runs that a further one like the newest could be judged against
+    comparable: int  # runs that a further one like the newest could be judged by
     needed: int  # further ones until it can be
     differs: str = ""  # from the first group of the same experiment: why they are two
 
