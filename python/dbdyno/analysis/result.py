@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from dbdyno.analysis import result_inside
 from dbdyno.analysis.types import (
     SUPPORTED,
     Check,
@@ -69,6 +70,8 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "claims": [_claim(claim) for claim in findings.claims],
         "comparisons": [_comparison(row) for row in findings.comparisons],
         "costs": _costs(findings.costs),
+        "inside": [result_inside.inside(one) for one in findings.inside],
+        "stalls": [result_inside.cell_stalls(one) for one in findings.stalls],
         "skipped": [
             {"what": skipped.what, "why": skipped.why, "fix": skipped.fix}
             for skipped in plan.skipped
