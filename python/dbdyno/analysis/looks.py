@@ -54,7 +54,7 @@ class Looked:
     @property
     def p(self) -> float:
         """Repeated p-value: never rises from look to look."""
-        return min(map(self._p, range(len(self.looks))))
+        return min(self._ps)
 
     def interval(self, confidence: float) -> Interval:
         return self._interval(self._shown(1 - confidence), 1 - confidence)
@@ -68,19 +68,22 @@ class Looked:
         """The last look, unless an earlier one decides what that does not, or decides otherwise:
         what was decided stays so."""
         last = len(self.looks) - 1
-        first = next((at for at in range(last) if self._p(at) <= alpha), None)
+        first = next((at for at in range(last) if self._ps[at] <= alpha), None)
         if first is None:
             return last
-        if self._p(last) > alpha:
+        if self._ps[last] > alpha:
             return first
         intervals = self._interval(first, alpha), self._interval(last, alpha)
         return last if _meet(*intervals) else first
 
-    def _p(self, at: int) -> float:
-        contrast = self.looks[at]
-        if isinstance(contrast, Best):  # its pairs are held against the boundary one by one
-            return contrast.p
-        return self.boundaries[at].family_p(contrast.p)
+    @functools.cached_property
+    def _ps(self) -> tuple[float, ...]:
+        """The family level at which each look decides; those of a `Best` are of its boundary
+        already, since its pairs are held against it one by one."""
+        pairs = zip(self.looks, self.boundaries, strict=True)
+        return tuple(
+            one.p if isinstance(one, Best) else boundary.family_p(one.p) for one, boundary in pairs
+        )
 
     def _interval(self, at: int, alpha: float) -> Interval:
         contrast = self.looks[at]
