@@ -32,7 +32,7 @@ def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:
     left_out = list(unread)
     by_plan: dict[str, list[Reduced]] = {}
     seen: dict[tuple[float, int], Reduced] = {}
-    for run in sorted(runs, key=lambda one: (one.created_unix_s, one.name)):
+    for run in sorted(runs, key=lambda one: one.created_unix_s):
         first = seen.setdefault(beside.identity(run), run)
         why = run.unusable if first is run else f"a copy of {first.name}"
         if why:
