@@ -1,0 +1,49 @@
+"""Runs that rows of the proof make with `dyno` itself, as a user does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.proof.row import Effort
+
+DYNO = Path(sys.executable).with_name("dyno")
+TIMEOUT_S = 600
+
+
+def dyno(effort: Effort, *arguments: object, codes: Sequence[int] = (0,)) -> str:
+    """What `dyno` prints. RuntimeError, with what it says, if it ends with another code."""
+    done = subprocess.run(
+        [DYNO, *map(str, arguments)],
+        cwd=effort.scratch,
+        env={**os.environ, "DYNO_ENGINE": str(effort.engine), "DYNO_SCRATCH": str(place(effort))},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode not in codes:
+        said = " ".join(map(str, arguments))
+        raise RuntimeError(f"dyno {said} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def answer(effort: Effort, *arguments: object) -> dict[str, Any]:
+    """The same with `--json`, read."""
+    found: dict[str, Any] = json.loads(dyno(effort, *arguments, "--json"))
+    return found
+
+
+def place(effort: Effort) -> Path:
+    """Where servers keep their files: reachable for their own accounts."""
+    directory = effort.scratch / "servers"
+    for one in (effort.scratch, directory):
+        one.mkdir(exist_ok=True)
+        one.chmod(0o755)
+    directory.chmod(0o1777)
+    return directory
