@@ -150,7 +150,7 @@ def _peak(measured: Measured, part: ResolvedPart) -> Case:
         which = "only" if inside else "no"
         reason = f"{which} levels {levels} were tested, so there is nothing to compare"
         return _without(Case(blank, None, cells), reason)
-    blocks, series, problem, note = _levels(measured, metric, cells)
+    blocks, series, problem, note = level_series(measured, metric, cells)
     zero = [cell for cell in cells for block in blocks if series[cell][block] <= 0]
     if zero and not problem:
         problem = f"{metric} is zero in some block of {describe.counted(len(set(zero)), 'level')}"
@@ -173,7 +173,7 @@ def _peaks(measured: Measured, part: ResolvedPart) -> Case:
     whole = set(measured.blocks(cells))
     problem, notes, values = "", [], []
     for side in (part.left, part.right):
-        used, series, trouble, note = _levels(measured, side.metric, _cells(side))
+        used, series, trouble, note = level_series(measured, side.metric, _cells(side))
         whole &= set(used)
         problem = problem or trouble
         notes.append(note)
@@ -195,15 +195,16 @@ def _peaks(measured: Measured, part: ResolvedPart) -> Case:
     return _open(case, Median(quotients, part.threshold)) if quotients else _nothing(case)
 
 
-def _levels(
-    measured: Measured, metric: str, cells: Sequence[int]
+def level_series(
+    measured: Measured, metric: str, cells: Sequence[int], *, bounds: bool = False
 ) -> tuple[tuple[int, ...], dict[int, dict[int, float]], str, str]:
-    """Blocks in which all of `cells` have the metric, the values, a problem, a note."""
+    """Blocks in which all of `cells` have the metric, the values, a problem, a note. Lower bounds
+    are a problem unless `bounds` are wanted."""
     blocks = measured.blocks(cells)
     series = {cell: measured.series(cell, metric) for cell in cells}
     used = tuple(block for block in blocks if all(block in series[cell] for cell in cells))
     thin, note = ratios.absent([metric], len(used), len(blocks))
-    if any(measured.bounded(cell, metric) for cell in cells):
+    if not bounds and any(measured.bounded(cell, metric) for cell in cells):
         thin = thin or f"{metric} is only a lower bound at some level"
     return used, series, ratios.disturbed(measured, cells, blocks) or thin, note
 

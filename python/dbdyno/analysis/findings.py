@@ -17,10 +17,11 @@ from dbdyno.analysis import (
 )
 from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
-from dbdyno.analysis.headline import headline_metric, table_metrics
+from dbdyno.analysis.headline import headline_metric, table_metrics, throughput_metric
 from dbdyno.analysis.lead import find_lead
 from dbdyno.analysis.looks import looking
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.sweep import sweeps
 from dbdyno.analysis.types import CellResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.metrics import is_percentile
@@ -65,6 +66,7 @@ def analyse(
         inside=trials.inside,
         stalls=trials.stalls,
         versions=versions.versions(measured, compared),
+        sweeps=sweeps(measured, claims, throughput_metric(measured, headline)),
         looking=looking(measured, [*(part for claim in claims for part in claim.parts), *compared]),
     )
 

@@ -31,6 +31,17 @@ def group_metric(plan: Plan, name: str) -> str:
     return f"{prefix}response_ms_p95" if _is_open(plan, name) else prefix + _RATES[0]
 
 
+def throughput_metric(measured: Measured, headline: str) -> str:
+    """The throughput that goes with a headline: itself, if it is one, else its group's."""
+    head, dot, rest = headline.partition(".")
+    groups = [group.name for group in measured.plan.cells[0].groups]
+    prefix = f"{head}." if dot and head in groups else ""
+    base = rest if prefix else headline
+    if base in (*_RATES, "rate_max_per_s"):
+        return headline
+    return f"{prefix or _group(measured.plan)}{_RATES[0]}"
+
+
 def table_metrics(measured: Measured, headline: str) -> tuple[str, ...]:
     """Metrics of the table of ratios: the headline, then throughput, p95 and the systems' CPU."""
     head, dot, rest = headline.partition(".")

@@ -22,6 +22,7 @@ from dbdyno.analysis.types import (
     Findings,
     Looking,
     Ratio,
+    Sweep,
     Versions,
 )
 from dbdyno.plan.types import Plan
@@ -69,6 +70,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "versions": _versions(findings.versions),
         "claims": [_claim(claim) for claim in findings.claims],
         "comparisons": [_comparison(row) for row in findings.comparisons],
+        "sweeps": [_sweep(sweep) for sweep in findings.sweeps],
         "costs": _costs(findings.costs),
         "inside": [result_inside.inside(one) for one in findings.inside],
         "stalls": [result_inside.cell_stalls(one) for one in findings.stalls],
@@ -202,6 +204,31 @@ def _comparison(row: Comparison) -> dict[str, Any]:
         "baseline": row.baseline,
         "at": dict(row.at),
         **_ratio(row.ratio),
+    }
+
+
+def _sweep(sweep: Sweep) -> dict[str, Any]:
+    return {
+        "factor": sweep.factor,
+        "metric": sweep.metric,
+        "at": dict(sweep.at),
+        "peak": _number(sweep.peak),
+        "peak_levels": [_number(level) for level in sweep.peak_levels],
+        "knee": _number(sweep.knee),
+        "knee_low": _number(sweep.knee_low),
+        "knee_high": _number(sweep.knee_high),
+        "sentence": sweep.sentence,
+        "limits": [
+            {
+                "metric": limit.metric,
+                "operator": limit.operator,
+                "threshold": _number(limit.threshold),
+                "holds_to": _number(limit.holds_to),
+                "broken_at": _number(limit.broken_at),
+                "sentence": limit.sentence,
+            }
+            for limit in sweep.limits
+        ],
     }
 
 

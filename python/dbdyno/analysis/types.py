@@ -258,6 +258,18 @@ class CellStalls:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """Up to which level of a sweep a limit that some claim sets is shown to hold."""
+
+    metric: str
+    operator: str
+    threshold: float
+    holds_to: float | None  # this level and all lower ones; None: not even the lowest
+    broken_at: float | None  # the lowest level beyond at which it is shown to be broken
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Sweep:
     """How a metric goes over the levels of a factor with numbers, all other levels fixed."""
 
@@ -271,6 +283,7 @@ class Sweep:
     knee_low: float | None
     knee_high: float | None
     sentence: str
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True)
