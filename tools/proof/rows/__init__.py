@@ -6,7 +6,7 @@ from importlib import import_module
 
 from tools.proof.row import Row
 
-NAMES: tuple[str, ...] = ("aa", "runs_simulated", "aa_history")
+NAMES: tuple[str, ...] = ("false_alarms", "power", "coverage", "aa", "runs_simulated", "aa_history")
 
 
 def rows() -> tuple[Row, ...]:
