@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Against, Skipped
 from dbdyno.spec import scope as scopes
-from dbdyno.spec.claims import Claim, parse
+from dbdyno.spec.claims import EQUAL, Claim, parse
 from dbdyno.spec.names import listed
 from dbdyno.spec.types import Cell, Factor, Group, Spec
 
@@ -191,7 +191,8 @@ def _factors(factors: Sequence[Factor], cells: Sequence[Cell]) -> tuple[Factor, 
 
 def _claim(claim: Claim, against: Against) -> Claim:
     """The claim about the new version: what its author meant."""
-    joined = "," if claim.at or claim.each else " at"
+    ends_in_levels = (claim.at or claim.each) and claim.operator != EQUAL  # else in `within 3%`
+    joined = "," if ends_in_levels else " at"
     return parse(f"{claim.text}{joined} {against.factor}={against.new}", claim.where)
 
 

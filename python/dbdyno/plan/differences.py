@@ -41,9 +41,9 @@ def differences(plan: Plan) -> tuple[Difference, ...]:
     for base, new in pairs:
         before, after = _flat(base), _flat(new)
         for path in dict.fromkeys((*before, *after)):
-            values = tuple(_shown(side.get(path)) for side in (before, after))
             if before.get(path) != after.get(path):
-                key = (path, values[0], values[1])
+                base_, new_ = (_shown(path, side.get(path)) for side in (before, after))
+                key = (path.removesuffix("_bytes").removesuffix("_s"), base_, new_)
                 found[key] = found.get(key, 0) + 1
     return tuple(
         Difference(path, base_, new_, count, len(pairs))
@@ -88,8 +88,12 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _shown(value: Any) -> str:
+def _shown(path: str, value: Any) -> str:
     if value is None:
         return NOT_SET
+    if path.endswith("_bytes"):
+        return f"{value / 2**20:g} MiB"
+    if path.endswith("_s"):
+        return f"{value:g} s"
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= _LENGTH_MAX else f"{text[: _LENGTH_MAX - 3]}..."

@@ -65,7 +65,11 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
     raw = _read(run, records, roles)
     different = servers.different_settings(complete, plan.cells, roles)
     headline = metric_figures(
-        findings.cells, roles, names.describe(findings.headline_metric, groups), width=WIDE
+        findings.cells,
+        roles,
+        names.describe(findings.headline_metric, groups),
+        width=WIDE,
+        sweeps=findings.sweeps,
     )
     return {
         "version": __version__,
@@ -94,6 +98,8 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "warnings": tested.warning_rows(findings.warnings, records, plan, roles),
         "notes": plan.notes,
         "costs": costs.view(findings, plan, roles),
+        "sweeps": sweeps.views(findings, roles),
+        "sweeps_note": sweeps.note(findings, roles),
         "cell_tables": tables.cell_tables(findings, roles, groups),
         "ratio_tables": tables.ratio_tables(findings, roles, groups),
         "bounds": any(one.at_least for cell in findings.cells for one in cell.metrics.values()),
@@ -122,6 +128,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "repeats": f"{plan.repeats}s",
         "compared": PAIRED if plan.paired else UNPAIRED,
         "spec": plan.spec_text,
+        "base_spec": plan.against.spec_text if plan.against else "",
         "command": command(run),
         "trials_csv": tables.trials_csv(records, plan, roles),
         "cells_csv": tables.cells_csv(findings.cells, roles),
@@ -151,7 +158,10 @@ def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> li
     moving -= {findings.headline_metric, *tables.twins(findings, groups)}
     figures: list[Figure] = []
     for name in names.order(moving, groups):
-        figures += metric_figures(findings.cells, roles, names.describe(name, groups), width=SMALL)
+        metric = names.describe(name, groups)
+        figures += metric_figures(
+            findings.cells, roles, metric, width=SMALL, sweeps=findings.sweeps
+        )
     return figures
 
 
