@@ -97,15 +97,15 @@ def test_change_points_are_those_that_otava_publishes(name: str) -> None:
         assert found[0].after / found[0].before - 1 == pytest.approx(-0.129, abs=0.0005)
 
 
-@given(SERIES, st.integers(0, 10))
-def test_change_points_keep_their_distance(values: list[float], min_size: int) -> None:
-    found = changes(values, min_size=min_size)
+@given(SERIES, st.integers(0, 10), st.booleans())
+def test_change_points_keep_their_distance(values: list[float], min_size: int, alike: bool) -> None:
+    found = changes(values, min_size=min_size, alike=alike)
     places = [0, *(one.index for one in found), len(values)]
     size = max(2, min_size)
     assert not found or min(np.diff(places)) >= size
     assert all(0.0 <= one.p <= 0.05 for one in found)
     assert all(math.isfinite(one.before) and math.isfinite(one.after) for one in found)
-    assert changes(values, min_size=min_size) == found
+    assert changes(values, min_size=min_size, alike=alike) == found
 
 
 def test_change_points_of_noise_are_rare() -> None:
@@ -113,7 +113,7 @@ def test_change_points_of_noise_are_rare() -> None:
     alike = [100 + rng.normal(size=40) for _ in range(150)]
     like_the_one_before = [100 + autoregressive(rng, 300, 0.8) for _ in range(60)]
     assert sum(bool(changes(one)) for one in alike) / 150 <= 0.06
-    assert sum(bool(changes(one)) for one in like_the_one_before) / 60 <= 0.1
+    assert sum(bool(changes(one, alike=True)) for one in like_the_one_before) / 60 <= 0.1
 
 
 def test_steps_and_bumps_are_found_where_they_are() -> None:

@@ -9,8 +9,8 @@ Regressions*, ICPE 2023 (now Apache Otava): it is deterministic, and finds a cha
 points, which no permutation of six can.
 
 Two things differ from there. The split was looked for, so its p is multiplied by the number of
-places where it could have been (Bonferroni). And neighbours that resemble each other count less
-(`autocorrelation`), since the series are seconds of one trial, too.
+places where it could have been (Bonferroni). And where the values are moments of one trial, not
+trials of their own, neighbours resemble each other and count less (`autocorrelation`).
 """
 
 from __future__ import annotations
@@ -46,9 +46,15 @@ class Change:
 
 
 def changes(
-    values: Sequence[float] | Floats, p: float = P, min_size: int = MIN_SIZE
+    values: Sequence[float] | Floats,
+    p: float = P,
+    min_size: int = MIN_SIZE,
+    *,
+    alike: bool = False,
 ) -> tuple[Change, ...]:
-    """Change points of finite `values`, in order, each significant at `p`.
+    """Change points of finite `values`, in order, each significant at `p`. `alike`: neighbours
+    resemble each other, change or not, as the seconds of a trial do and separate runs do not; then
+    one change may hide behind others.
 
     No two are closer than `min_size` (at least 2) to each other or to an end; of a series of fewer
     than twice that, and of a constant one, nothing is said. Time and memory are bounded by
@@ -59,44 +65,61 @@ def changes(
     n = len(series)
     if n < 2 * min_size or np.ptp(series) == 0.0:
         return ()
-    places = sorted(_split(series, 0, n, min(1.0, LOOSE * p), min_size))
-    bounds = _merge(series, [0, *places, n], p)
+    places = sorted(_split(series, min(1.0, LOOSE * p), min_size, alike))
+    bounds = _merge(series, places, p, alike)
     found = []
     for left, at, right in zip(bounds, bounds[1:], bounds[2:], strict=False):
         before, after = float(series[left:at].mean()), float(series[at:right].mean())
         found.append(
-            Change(at, before * scale, after * scale, _p(series[left:at], series[at:right], n - 1))
+            Change(
+                at,
+                before * scale,
+                after * scale,
+                _p(series[left:at], series[at:right], n - 1, alike),
+            )
         )
     return tuple(found)
 
 
-def _split(series: Floats, start: int, end: int, p: float, min_size: int) -> list[int]:
-    """Places within [start, end) that may be changes, each loosely significant in its stretch."""
-    todo, found = [(start, end)], []
+def _split(series: Floats, p: float, min_size: int, alike: bool) -> list[int]:
+    """Places that may be changes, each loosely significant in its stretch."""
+    todo, found = [(0, len(series))], []
     while todo:
         start, end = todo.pop()
         best = _best(series[start:end], min_size)
         if best is None:
             continue
         at, until = start + best[0], start + best[1]
-        if _p(series[start:at], series[at:until], end - start - 1) > p:
+        if _p(series[start:at], series[at:until], end - start - 1, alike) > p:
             continue
         found.append(at)
         todo += [(start, at), (at, end)]
     return found
 
 
-def _merge(series: Floats, bounds: list[int], p: float) -> list[int]:
-    """Drops the weakest place until each one left is significant at `p` between its neighbours."""
+def _merge(series: Floats, places: list[int], p: float, alike: bool) -> list[int]:
+    """The places that are significant at `p` between those that are left, with both ends of the
+    series: the weakest is dropped until none is left that is not. One that was dropped beside
+    another that has gone, too, gets a second chance."""
+    n = len(series)
+
+    def weight(bounds: list[int], i: int) -> float:
+        left, at, right = bounds[i - 1 : i + 2]
+        return _p(series[left:at], series[at:right], n - 1, alike)
+
+    bounds, dropped = [0, *places, n], []
     while len(bounds) > 2:
-        ps = [
-            _p(series[left:at], series[at:right], len(series) - 1)
-            for left, at, right in zip(bounds, bounds[1:], bounds[2:], strict=False)
-        ]
+        ps = [weight(bounds, i) for i in range(1, len(bounds) - 1)]
         weakest = max(range(len(ps)), key=ps.__getitem__)
         if ps[weakest] <= p:
             break
-        del bounds[weakest + 1]
+        dropped.append(bounds.pop(weakest + 1))
+    for _ in range(len(dropped)):
+        tried = [sorted([*bounds, place]) for place in dropped if place not in bounds]
+        ps = [weight(one, one.index(*({*one} - {*bounds}))) for one in tried]
+        if not ps or min(ps) > p:
+            break
+        bounds = tried[ps.index(min(ps))]
     return bounds
 
 
@@ -155,7 +178,7 @@ def _place(series: Floats, near: int, end: int, width: int, min_size: int) -> in
     return min(places, key=squares, default=near)
 
 
-def _p(left: Floats, right: Floats, looks: int) -> float:
+def _p(left: Floats, right: Floats, looks: int, alike: bool) -> float:
     """Two-sided p of Student's t that two neighbouring stretches have one mean, times `looks`, the
     places where a change was looked for; 1 at most."""
     from scipy.special import stdtr
@@ -163,7 +186,7 @@ def _p(left: Floats, right: Floats, looks: int) -> float:
     n = len(left) + len(right)
     off = float(left.mean() - right.mean())
     rest = np.concatenate([left - left.mean(), right - right.mean()])
-    worth = effective(rest) / n if n >= DEPENDENCE_MIN else 1.0
+    worth = effective(rest) / n if alike and n >= DEPENDENCE_MIN else 1.0
     free = n * worth - 2.0
     if free <= 0.0:
         return 1.0

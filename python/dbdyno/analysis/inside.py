@@ -160,7 +160,7 @@ def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Ste
     rest = points[warm:]
     steps = tuple(
         Step((warm + one.index) * step_s, one.before / step_s, one.after / step_s, one.p)
-        for one in changes(rest, P, STRETCH_MIN)
+        for one in changes(rest, P, STRETCH_MIN, alike=True)
         if abs(one.after - one.before) > STEP_MIN * abs(one.before)
     )
     drift = trend(rest)
