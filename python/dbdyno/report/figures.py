@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.analysis.types import CellResult, Estimate
+from dbdyno.analysis.types import CellResult, Estimate, Sweep
 from dbdyno.report.charts.dots import Row, dot_chart, row_axis
-from dbdyno.report.charts.lines import Point, Series, line_chart, value_axis
+from dbdyno.report.charts.lines import Marks, Point, Series, line_chart, value_axis
 from dbdyno.report.charts.scale import Axis
 from dbdyno.report.layout import Layout
 from dbdyno.report.names import Metric
+from dbdyno.report.sweeps import marks
 
 WIDE, NARROW, SMALL = 680.0, 350.0, 352.0  # px: page, phone, one of two columns
 
@@ -29,9 +30,15 @@ class Figure:
 
 
 def metric_figures(
-    cells: tuple[CellResult, ...], layout: Layout, metric: Metric, *, width: float = WIDE
+    cells: tuple[CellResult, ...],
+    layout: Layout,
+    metric: Metric,
+    *,
+    width: float = WIDE,
+    sweeps: tuple[Sweep, ...] = (),
 ) -> list[Figure]:
-    """Charts of a metric over all cells: one, or one a panel on a common axis."""
+    """Charts of a metric over all cells: one, or one a panel on a common axis. Of `sweeps`, peak
+    and knee are marked."""
     panels: dict[tuple[str, ...], list[CellResult]] = {}
     for cell in cells:
         if metric.name in cell.metrics:
@@ -52,7 +59,7 @@ def metric_figures(
     for members in panels.values():
         where = layout.label(members[0].levels, layout.panels)
         title = f"{metric.heading}{f', {where}' if where else ''}"
-        draw = _drawing(members, layout, metric, title, axis)
+        draw = _drawing(members, layout, metric, title, axis, sweeps)
         name = f"{metric.name}-{where}" if where else metric.name
         figures.append(Figure(title, metric.unit, name, draw(width), draw(NARROW)))
     return figures
@@ -68,12 +75,17 @@ def _queueing(metric: Metric) -> bool:
 
 
 def _drawing(
-    members: list[CellResult], layout: Layout, metric: Metric, title: str, axis: Axis | None
+    members: list[CellResult],
+    layout: Layout,
+    metric: Metric,
+    title: str,
+    axis: Axis | None,
+    sweeps: tuple[Sweep, ...],
 ) -> Callable[[float], Markup]:
     if layout.x is None:
         rows = _rows(members, layout, metric.name)
         return lambda width: dot_chart(rows, title=title, unit=metric.unit, width=width, axis=axis)
-    series = _lines(members, layout, metric.name)
+    series = _lines(members, layout, metric.name, sweeps)
     levels = [*(layout.x.values or ())]
     return lambda width: line_chart(
         series,
@@ -87,15 +99,24 @@ def _drawing(
     )
 
 
-def _lines(members: list[CellResult], layout: Layout, name: str) -> list[Series]:
+def _lines(
+    members: list[CellResult], layout: Layout, name: str, sweeps: tuple[Sweep, ...] = ()
+) -> list[Series]:
     found: dict[tuple[str, ...], list[Point]] = {}
     label: dict[tuple[str, ...], str] = {}
+    marked: dict[tuple[str, ...], Marks] = {}
     for cell in members:
         key = layout.series_key(cell.levels)
         label[key] = layout.label(cell.levels, layout.series)
+        marked[key] = marks(sweeps, layout, name, cell.levels)
         found.setdefault(key, []).append(_point(layout.x_value(cell.levels), cell.metrics[name]))
     return [
-        Series(label[key], layout.styles[key], tuple(sorted(found[key], key=lambda p: p.x)))
+        Series(
+            label[key],
+            layout.styles[key],
+            tuple(sorted(found[key], key=lambda p: p.x)),
+            marked[key],
+        )
         for key in sorted(found, key=lambda key: layout.styles[key])
     ]
 

@@ -24,6 +24,7 @@ from dbdyno.report import (
     names,
     series,
     servers,
+    sweeps,
     tables,
     tested,
     versions,

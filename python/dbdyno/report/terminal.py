@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import Findings
-from dbdyno.report import claims, layout, names, page, tables, tested, versions
+from dbdyno.report import claims, layout, names, page, sweeps, tables, tested, versions
 from dbdyno.report.numbers import MISSING, count
 from dbdyno.report.text import visible
 from dbdyno.report.write import HTML
@@ -19,6 +19,7 @@ from dbdyno.store.run import Run
 
 ROWS_MAX = 16  # of the table of ratios; the report has all of them
 WARNINGS_MAX = 3
+SWEEPS_MAX = 4
 _STYLE = {"supported": "green", "refuted": "red", "undecided": "yellow", "untested": "dim"}
 
 
@@ -42,6 +43,8 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
     views = claims.views(plan, findings, roles)
     if views:
         parts += [Text(), _claims(views)]
+    if swept := sweeps.views(findings, roles):
+        parts += [Text(), *_sweeps(swept)]
         if findings.looking:
             parts.append(Text(findings.looking.sentence, style="dim"))
     compared = tables.ratio_tables(findings, roles, groups)
@@ -79,6 +82,17 @@ def _versions(view: versions.VersionsView) -> RenderableType:
         _parts(head, claim)
     head.append(f"\nBase: {visible(view.base)}. Differs in {visible(view.in_short)}.", style="dim")
     return head
+
+
+def _sweeps(views: list[sweeps.SweepView]) -> list[Text]:
+    """Peaks, knees and limits, a line each."""
+    said = [
+        Text(visible(": ".join(filter(None, [view.at, " ".join(view.sentences)]))))
+        for view in views[:SWEEPS_MAX]
+    ]
+    if (more := len(views) - SWEEPS_MAX) > 0:
+        said.append(Text(f"{count(more, 'more sweep')} in the report", style="dim"))
+    return said
 
 
 def _ratios(table: tables.RatioTable) -> Table:

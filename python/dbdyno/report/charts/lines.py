@@ -29,12 +29,22 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Marks:
+    """What is marked on a line: rings around the points at some levels, and a knee on the
+    horizontal axis with the ends of its interval."""
+
+    rings: frozenset[float] = frozenset()
+    knee: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Series:
     """A line; `style` chooses colour and marker and is the same in every chart of a report."""
 
     label: str
     style: int
     points: tuple[Point, ...]
+    marks: Marks = Marks()
 
 
 def line_chart(
@@ -72,6 +82,8 @@ def line_chart(
     x = Scale(x_low, x_high, left + 8, width - right - 8, log)
     y = Scale(axis.low, axis.high, height - 38, above + 26, axis.log)
     _frame(canvas, x, y, axis, x_levels, left, right, axis.title(unit), x_label)
+    for i, one in enumerate(series):
+        _knee(canvas, one, x, y, y.start - 4 - 4 * i, x_label)
     shift = _dodge(len(series))
     for i, one in enumerate(series):
         _draw(canvas, one, x, y, shift[i], unit, x_label)
@@ -100,6 +112,7 @@ def summary(series: list[Series], unit: str, x_label: str) -> str:
         said.append(
             f"{one.label}: "
             + ", ".join(f"{_said(p)} {unit} at {sig3(p.x)} {x_label}" for p in ends)
+            + (f", knee at {sig3(one.marks.knee[0])}" if one.marks.knee else "")
         )
     return "; ".join(said)
 
@@ -162,7 +175,21 @@ def _draw(
         tip = f"{one.label}, {x_label} {sig3(p.x)}: {_said(p)} {unit}"
         if p.low is not None:
             tip += f" (95 % interval {interval(p.low, p.high)})"
+        if p.x in one.marks.rings:
+            canvas.marker(px, y(p.mean), one.style, tip, hollow=True, size=7)
         canvas.marker(px, y(p.mean), one.style, tip, size=3.4)
+
+
+def _knee(canvas: Canvas, one: Series, x: Scale, y: Scale, row: float, x_label: str) -> None:
+    """The knee as a dashed line up to the highest mean, its interval as a bar at `row`."""
+    if one.marks.knee is None or not one.points:
+        return
+    css = f"s{one.style % SERIES}"
+    knee, low, high = one.marks.knee
+    top = max(p.mean for p in one.points)
+    canvas.line(x(knee), y.start, x(knee), y(top), f"knee {css}")
+    tip = f"{one.label}, knee at {sig3(knee)} {x_label} (95 % interval {interval(low, high)})"
+    canvas.rect(x(low), row - 1.5, max(3.0, x(high) - x(low)), 3, f"f {css}", tip)
 
 
 def _labels(

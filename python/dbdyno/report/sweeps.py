@@ -1,0 +1,77 @@
+"""Sweeps as the reader meets them: a sentence each, and marks in the chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbdyno.analysis.types import Findings, Sweep
+from dbdyno.report.charts.lines import Marks
+from dbdyno.report.layout import Layout
+
+NONE = Marks()
+
+
+@dataclass(frozen=True)
+class SweepView:
+    """A sweep: at which levels of the other factors, and what is said of it."""
+
+    at: str  # empty: there is no other factor
+    sentences: tuple[str, ...]
+
+
+def views(findings: Findings, layout: Layout) -> list[SweepView]:
+    """All sweeps, in the order of the factors and cells. With several factors to sweep over, `at`
+    says which one."""
+    several = len({sweep.factor for sweep in findings.sweeps}) > 1
+    return [
+        SweepView(_at(sweep, layout, several), (sweep.sentence, *_limits(sweep)))
+        for sweep in findings.sweeps
+    ]
+
+
+def note(findings: Findings, layout: Layout) -> str:
+    """What the marks in the charts mean; empty where there are none."""
+    drawn = [one for one in findings.sweeps if layout.x and one.factor == layout.x.name]
+    said = []
+    if any(_told_apart(one) for one in drawn):
+        said.append("a ring marks a level that cannot be told from the best")
+    if any(one.knee is not None for one in drawn):
+        said.append(
+            "a dashed line marks the knee, with its 95 % interval on the axis: where growth in"
+            " proportion from the lowest level would meet the best"
+        )
+    return f"In charts, {'; '.join(said)}." if said else ""
+
+
+def marks(
+    sweeps: tuple[Sweep, ...], layout: Layout, metric: str, levels: Mapping[str, str]
+) -> Marks:
+    """The marks on the line through the cell with these levels."""
+    if layout.x is None:
+        return NONE
+    at = {name: level for name, level in levels.items() if name != layout.x.name}
+    for sweep in sweeps:
+        if (sweep.factor, sweep.metric) == (layout.x.name, metric) and dict(sweep.at) == at:
+            rings = frozenset(sweep.peak_levels) if _told_apart(sweep) else frozenset()
+            if sweep.knee is None or sweep.knee_low is None or sweep.knee_high is None:
+                return Marks(rings)
+            return Marks(rings, (sweep.knee, sweep.knee_low, sweep.knee_high))
+    return NONE
+
+
+def _told_apart(sweep: Sweep) -> bool:
+    """Whether some level is not among the best: where all are, marking them says nothing."""
+    return len(sweep.peak_levels) < len(sweep.cells)
+
+
+def _at(sweep: Sweep, layout: Layout, several: bool) -> str:
+    at = layout.label(sweep.at)
+    if not several:
+        return at
+    over = f"over {layout.short(sweep.factor)}"
+    return f"{over}, {at}" if at else over
+
+
+def _limits(sweep: Sweep) -> tuple[str, ...]:
+    return tuple(f"{limit.sentence}." for limit in sweep.limits)
