@@ -19,6 +19,7 @@ from dbdyno.samplers import counters, cpu, disk, memory, process, sessions
 from dbdyno.samplers.base import ProcFile
 from dbdyno.samplers.pressure import Pressure
 from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling, tick_s
+from dbdyno.samplers.state import State
 
 
 def test_cpu_shares_add_up() -> None:
@@ -242,11 +243,11 @@ def test_a_trial_shorter_than_an_interval_gets_one_sample() -> None:
 def test_cheap_samplers_are_read_more_often_until_they_cost() -> None:
     cheap, dear, slow = Fake("a"), Fake("b"), Fake("c")
     cheap.quick = dear.quick = True
-    clock, spent = Clock(0.1, 9), [0.0]
+    clock, spent = Clock(0.1, 14), [0.0]
     answer = dear.sample
 
     def sample(elapsed_s: float) -> Mapping[str, float]:
-        spent[0] += 0.002 if clock.time > 1.1 else 0.0
+        spent[0] += 0.0021 if clock.time > 1.1 else 0.0
         return answer(elapsed_s)
 
     dear.sample = sample  # type: ignore[method-assign]
@@ -261,17 +262,10 @@ def test_cheap_samplers_are_read_more_often_until_they_cost() -> None:
         lambda: spent[0],
     ).run()
     at = {source: [t for name, t in seen if name == source] for source in "abc"}
-    assert at["a"] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8]
-    assert at["b"] == [
-        0.2,
-        0.4,
-        0.6,
-        0.8,
-        1.0,
-        1.2,
-        1.8,
-    ]  # one look too dear; the last is the end's
-    assert at["c"] == [1.0, 1.8]
+    assert at["a"] == [round(0.2 * n, 1) for n in range(1, 15)]
+    # From 1.2 on 2.1 ms: the mean of the quick looks is above 1 ms at 1.8; whole intervals stay.
+    assert at["b"] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.8]
+    assert at["c"] == [1.0, 2.0, 2.8]
 
 
 @pytest.mark.parametrize(
@@ -292,6 +286,19 @@ def test_pressure_is_a_share_of_time(tmp_path: Path) -> None:
     absent = Pressure(tmp_path / "none")
     absent.open()
     assert absent.sample(1.0) == {}
+
+
+def test_a_stopped_process_shows_in_its_state(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    stat = tmp_path / "7" / "stat"
+    stat.write_text("7 (a) b) S 1 7")  # a program's name may hold anything
+    sampler = State(7, "db", str(tmp_path))
+    sampler.open()
+    assert sampler.source == "db.state"
+    assert sampler.sample(1.0) == {"stopped": 0.0, "blocked": 0.0}
+    stat.write_text("7 (a) b) T 1 7")
+    assert sampler.sample(1.0) == {"stopped": 1.0, "blocked": 0.0}  # `state.stopped`
+    sampler.close()
 
 
 def test_stopped_processes_are_counted() -> None:

@@ -115,5 +115,6 @@ def _names() -> Mapping[str, tuple[str, ...]]:
         "pressure": tuple(
             f"{name}_{kind}" for name in pressure.RESOURCES for kind in ("some", "full")
         ),
+        "state": ("stopped", "blocked"),
         "process": tuple(process.rates(reading, reading, 1.0)),
     }

@@ -6,5 +6,5 @@ with the same parsers.
 
 SAMPLERS = (
     *("cpu", "memory", "disk", "paging", "load", "pressure"),
-    *("process", "counters", "sessions", "replication"),
+    *("process", "state", "counters", "sessions", "replication"),
 )

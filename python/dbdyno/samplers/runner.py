@@ -28,9 +28,11 @@ from dbdyno.samplers.pressure import Pressure
 from dbdyno.samplers.process import Process
 from dbdyno.samplers.replication import Replica, Replication
 from dbdyno.samplers.sessions import Sessions
+from dbdyno.samplers.state import State
 
 QUICK_S = 0.2  # so often those that are cheap: a stall of half a second then has two looks
-QUICK_CPU_S = 0.001  # of our CPU for a look that counts as cheap: half a percent of a CPU
+QUICK_CPU_S = 0.001  # of our CPU, for looks that are cheap on average: half a percent of a CPU
+QUICK_LOOKS = 5  # before that is judged
 LAST_MIN = 0.2  # of an interval: the part of one at the end of a trial that is worth a sample
 JOIN_S = 3.0  # a thread that waits for a hung server longer than this is left behind
 GAPS_MAX = 100  # lines about gaps a source and trial
@@ -52,7 +54,7 @@ def samplers_of(
     for name, server in servers.items():
         target = name if several else ""
         if server.pid is not None:
-            machine.append(Process(server.pid, target))
+            machine += [State(server.pid, target), Process(server.pid, target)]
         of_servers.append([Counters(server, target), Sessions(server, target)])
         for node, replica in (replicas or {}).get(name, {}).items():
             of_servers.append([Replication(replica, node, target)])
@@ -141,6 +143,7 @@ class Loop:
         self._spent = spent
         self._tick_s = tick_s(interval_s) if any(one.quick for one in samplers) else interval_s
         self._slow: set[str] = {one.source for one in samplers if not one.quick}
+        self._costs: dict[str, tuple[int, float]] = {}  # of quick looks: how many, CPU together
         self._ticked = 0  # in which interval the last tick was
         self._interval_s = interval_s
         self._zero_unix_s = zero_unix_s
@@ -197,7 +200,11 @@ class Loop:
             return
         before_s = self._spent()
         self._sample(sampler)
-        if self._spent() - before_s > QUICK_CPU_S:  # thousands of sessions, say: less often then
+        looks, spent_s = self._costs.get(sampler.source, (0, 0.0))
+        looks, spent_s = looks + 1, spent_s + self._spent() - before_s
+        self._costs[sampler.source] = looks, spent_s
+        # Thousands of sessions, say: less often then. A single look may be dear by accident.
+        if looks >= QUICK_LOOKS and spent_s > looks * QUICK_CPU_S:
             self._slow.add(sampler.source)
 
     def _sample(self, sampler: Sampler) -> None:

@@ -203,7 +203,7 @@ MACHINE_FAMILIES = (
     *("cpu", "memory", "disk", "paging", "load", "pressure"),
     *("generator", TOOL_FAMILY),
 )
-TARGET_FAMILIES = ("status", "server", "sessions", "host", "replica_lag_s")
+TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")

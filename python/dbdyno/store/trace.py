@@ -81,6 +81,7 @@ def read_trace(
     counts: list[Mapping[str, list[int]]] = []
     arrivals: list[Mapping[str, float]] = []
     outages, unread = [], []
+    busy: list[tuple[float, float, float]] = []
     measured_s = 0.0
     for event in events:
         kind = event.get("event")
@@ -94,6 +95,8 @@ def read_trace(
             counts.append(ticks)
             opened = {name: group.get("open") for name, group in event["groups"].items()}
             arrivals.append({name: one["due"] / max(n, 1) for name, one in opened.items() if one})
+            if loads := event.get("generator", {}).get("busy"):
+                busy.append((event["t_s"], event["length_s"], max(loads)))
             if event.get("phase") == "measure":
                 measured_s = max(measured_s, float(event["t_s"]))
         elif kind == "outage":
@@ -117,6 +120,8 @@ def read_trace(
         for name in dict.fromkeys(name for one in arrivals for name in one)
     }
     sampled, gaps = _samples(samples)
+    if busy:  # of the generator's busiest thread, by the interval
+        sampled["generator.busy"] = Samples(*np.asarray(busy, dtype=np.float64).T)
     return Trace(
         trial,
         measured_s,

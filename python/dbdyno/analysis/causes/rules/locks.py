@@ -1,0 +1,90 @@
+"""Sessions wait for locks on tables or rows that somebody else holds."""
+
+from __future__ import annotations
+
+import re
+
+from dbdyno.analysis import describe
+from dbdyno.analysis.causes.evidence import STALL, Evidence
+from dbdyno.analysis.causes.rule import ANY, Match, Rule
+from dbdyno.analysis.causes.rules import disk
+
+SHARE_MIN = 0.5  # of the sessions
+MORE_MIN = 0.25  # than otherwise
+SURE = 0.75  # this share of the sessions leaves little else
+BESIDE_A_BUSY_DISK = 0.6  # who waits for a disk holds locks, so that others wait for those
+
+_LOCK = re.compile(r"waiting: .*lock", re.IGNORECASE)
+_NOT_DATA = re.compile(r"lwlock|mutex|rwlock|rw-lock|latch|query cache|spinlock", re.IGNORECASE)
+
+
+def look(seen: Evidence) -> Match | None:
+    """By state, by InnoDB's waiting transactions, or by the time that these have waited."""
+    if not seen.sessions:
+        return None
+    found = [share for share in (_by_state(seen), _by_count(seen), _by_time(seen)) if share]
+    during, otherwise, metric, who = max(found, default=(0.0, 0.0, "", ""))
+    if during < SHARE_MIN or during - otherwise < MORE_MIN:
+        return None
+    confidence = 0.9 * min(1.0, during / SURE)
+    if disk.slower(seen):
+        confidence *= BESIDE_A_BUSY_DISK
+    n = seen.sessions
+    return Match(
+        confidence,
+        f"{describe.number(during * n)} of {describe.counted(n, 'session')} waited for {who}"
+        f" {seen.here}, against {describe.number(otherwise * n)} {seen.there}.",
+        "Find who holds it (MariaDB, MySQL: SHOW ENGINE INNODB STATUS, INNODB_TRX, the metadata"
+        " locks; PostgreSQL: pg_blocking_pids): shorter transactions, no DDL or LOCK TABLES under"
+        " load.",
+        metric,
+    )
+
+
+Share = tuple[float, float, str, str]  # during, otherwise, metric, for what
+
+
+def _by_state(seen: Evidence) -> Share | None:
+    during = otherwise = 0.0
+    most, metric, what = 0.0, "", ""
+    for state, moved in seen.states():
+        if _LOCK.match(state) and not _NOT_DATA.search(state):
+            during += moved.during
+            otherwise += moved.otherwise
+            if moved.during > most:
+                most, metric = moved.during, moved.metric
+                what = f"a lock (“{state.partition(': ')[2]}”)"
+    return (during / seen.sessions, otherwise / seen.sessions, metric, what) if metric else None
+
+
+def _by_count(seen: Evidence) -> Share | None:
+    for name in ("status.Innodb_row_lock_current_waits", "status.pg_locks.waiting"):
+        moved = seen.get(name)
+        if moved is not None:
+            shares = (min(1.0, value / seen.sessions) for value in (moved.during, moved.otherwise))
+            return (*shares, moved.metric, "row locks" if "row" in name else "locks")  # type: ignore[return-value]
+    return None
+
+
+def _by_time(seen: Evidence) -> Share | None:
+    """InnoDB counts a wait when it is over, in milliseconds."""
+    moved = seen.get("status.Innodb_row_lock_time")
+    if moved is None or seen.question != STALL or not seen.length_s > 0:
+        return None
+    all_ms = seen.length_s * seen.sessions * 1000
+    during, otherwise = (min(1.0, ms / all_ms) for ms in (moved.gained, moved.expected))
+    return during, otherwise, moved.metric, "row locks"
+
+
+RULES = (
+    Rule(
+        "lock_waits",
+        "lock waits",
+        "half of the sessions or more wait for a lock on a table or on rows, many more than"
+        " otherwise",
+        "https://mariadb.com/kb/en/innodb-lock-modes/,"
+        " https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-LOCK-TABLE",
+        ANY,
+        look,
+    ),
+)
