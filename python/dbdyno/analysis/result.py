@@ -218,6 +218,7 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
         "knee_low": _number(sweep.knee_low),
         "knee_high": _number(sweep.knee_high),
         "sentence": sweep.sentence,
+        "problem": sweep.problem,
         "limits": [
             {
                 "metric": limit.metric,

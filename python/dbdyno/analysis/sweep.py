@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbdyno.analysis import describe
 from dbdyno.analysis.answer import metric_words
@@ -142,7 +142,9 @@ def _sweep(
     if problem:
         peak = max(known)[1]
         text = f"{told.noun} has its highest mean at {told.at(peak)}; not judged: {problem}"
-        return _made(line, metric, peak, line.levels, None, limits, told.sentence([text, note]))
+        sentence = told.sentence([text, note])
+        made = _made(line, metric, peak, line.levels, None, limits, sentence)
+        return replace(made, problem=problem)
     logs = [[math.log(series[cell][block]) for block in blocks] for cell in line.cells]
     best, alike = best_levels(logs)
     found, why_not = None, ""

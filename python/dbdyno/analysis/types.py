@@ -284,6 +284,7 @@ class Sweep:
     knee_high: float | None
     sentence: str
     limits: tuple[Limit, ...] = ()
+    problem: str = ""  # why levels are not compared; then all are in `peak_levels`
 
 
 @dataclass(frozen=True)

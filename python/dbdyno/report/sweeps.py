@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,12 +22,19 @@ class SweepView:
 
 
 def views(findings: Findings, layout: Layout) -> list[SweepView]:
-    """All sweeps, in the order of the factors and cells. With several factors to sweep over, `at`
-    says which one."""
+    """All sweeps, in the order of the factors and cells; what several are not judged for is said
+    once. With several factors to sweep over, `at` says which one."""
     several = len({sweep.factor for sweep in findings.sweeps}) > 1
-    return [
+    problems = Counter(sweep.problem for sweep in findings.sweeps if sweep.problem)
+    shown = [
         SweepView(_at(sweep, layout, several), (sweep.sentence, *_limits(sweep)))
         for sweep in findings.sweeps
+        if problems[sweep.problem] < 2 or sweep.limits
+    ]
+    return shown + [
+        SweepView("", (f"Which level is best is not judged in {n} sweeps: {problem}.",))
+        for problem, n in problems.items()
+        if n > 1
     ]
 
 
