@@ -44,4 +44,5 @@ def _trials(found: CellStalls) -> str:
 
 
 def _share(found: CellStalls) -> str:
-    return f"{100 * found.share:.1f} % of the time" if found.share >= 0.001 else "under 0.1 %"
+    share = f"{100 * found.share:.1f} %" if found.share >= 0.001 else "under 0.1 %"
+    return f"{share} of the time"
