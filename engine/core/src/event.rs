@@ -154,10 +154,16 @@ pub struct GroupInterval {
     pub transactions: u64,
     /// Operations of committed transactions.
     pub operations: u64,
+    /// Rows returned by them.
+    #[serde(default)]
+    pub rows: u64,
     /// Failed attempts (retried or not).
     pub errors: u64,
     /// Attempts begun again.
     pub retries: u64,
+    /// Transactions given up.
+    #[serde(default)]
+    pub failed: u64,
     /// Sessions without a connection at the end of the interval.
     pub lost: u32,
     /// Committed transactions in each 100 ms.
@@ -209,6 +215,9 @@ pub struct Generator {
     /// CPU of each load thread as a share of the interval, 0 to 1; of many, the 64 busiest. Without
     /// what a thread with a CPU to itself spends looking for work shortly before an arrival is due.
     pub busy: Vec<f64>,
+    /// CPU of all load threads, user and system.
+    #[serde(default)]
+    pub cpu_s: f64,
     /// How long a ready answer waited for its time stamp, 99th percentile; network drivers only.
     pub lag_p99_ns: Option<u64>,
 }

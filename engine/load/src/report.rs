@@ -214,6 +214,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         }
         let generator = Generator {
             busy: busy(&now, &last, length_s),
+            cpu_s: cpu_s(&now, &last),
             lag_p99_ns: now.lag.since(&last.lag).latency().and_then(|lag| lag.p99_ns),
         };
         (self.emit)(Event::Interval { t_s: self.t_s(now_ns), length_s, phase, groups, generator });
@@ -345,7 +346,6 @@ pub enum Ended {
 impl Closing {
     fn generator(&self, lag: &Histogram) -> GeneratorTotal {
         let (base, end) = (&self.base.0, &self.end.0);
-        let cpu_ns: u64 = end.cpu_ns.iter().zip(&base.cpu_ns).map(|(now, then)| now - then).sum();
         let medians = end.groups.iter().zip(&base.groups).filter_map(|(now, then)| {
             let latency = now.latency.since(&then.latency);
             (latency.count() > 0).then(|| latency.quantile_ns(0.5))
@@ -354,7 +354,7 @@ impl Closing {
         let lag_bound =
             lag.count() > 0 && lag.quantile_ns(0.99) as f64 > LAG_BOUND * fastest_ns as f64;
         GeneratorTotal {
-            cpu_s: cpu_ns as f64 / 1e9,
+            cpu_s: cpu_s(end, base),
             busy_max: self.busy_max,
             lag: lag.latency(),
             polls: end.polls - base.polls,
@@ -388,8 +388,10 @@ fn interval_of(
     GroupInterval {
         transactions: latency.count(),
         operations: now.operations - last.operations,
+        rows: now.rows - last.rows,
         errors: now.errors - last.errors,
         retries: now.retries - last.retries,
+        failed: now.failed - last.failed,
         lost: now.lost,
         ticks,
         latency: latency.latency(),
@@ -433,6 +435,11 @@ fn bounded(mut codes: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
         *codes.entry(code).or_default() += count;
     }
     codes
+}
+
+fn cpu_s(now: &Totals, last: &Totals) -> f64 {
+    let cpu_ns: u64 = now.cpu_ns.iter().zip(&last.cpu_ns).map(|(now, then)| now - then).sum();
+    cpu_ns as f64 / 1e9
 }
 
 fn busy(now: &Totals, last: &Totals, length_s: f64) -> Vec<f64> {

@@ -46,14 +46,9 @@ class Measured:
         over = {record.id for record in records}
         missing = {trial.block for trial in plan.trials if trial.id not in over}
         whole = frozenset(trial.block for trial in plan.trials) - missing
-        durations = {cell.index: cell.duration_s for cell in plan.cells}
         return cls(
             plan,
-            (
-                _measurement(plan, record, durations[record.cell])
-                for record in records
-                if record.status == COMPLETE
-            ),
+            (_measurement(plan, record) for record in records if record.status == COMPLETE),
             whole,
             frozenset(
                 (record.cell, record.block)
@@ -133,22 +128,25 @@ class Measured:
         )
 
 
-def _measurement(plan: Plan, record: TrialRecord, duration_s: float) -> Measurement:
+def _measurement(plan: Plan, record: TrialRecord) -> Measurement:
+    from_s, until_s = record.steady_from_s or 0.0, record.measured_s
+    if until_s is None:  # an older record, or another tool's
+        until_s = plan.cells[record.cell].duration_s
     return Measurement(
         trial=record.id,
         block=record.block,
         cell=record.cell,
         metrics={**record.metrics, **cost.metrics(plan, plan.cells[record.cell], record.metrics)},
         warnings=record.warnings,
-        outage=any(_touches(outage, duration_s) for outage in record.outages),
+        outage=any(_touches(outage, from_s, until_s) for outage in record.outages),
         at_least=record.at_least,
     )
 
 
-def _touches(outage: Mapping[str, Any], duration_s: float) -> bool:
-    """Whether an outage overlaps the measured phase; one in the warm-up that ended does not."""
+def _touches(outage: Mapping[str, Any], from_s: float, until_s: float) -> bool:
+    """Whether an outage overlaps what counts; one in the warm-up that ended does not."""
     end = outage.get("end_s")
-    return outage.get("start_s", 0.0) < duration_s and (end is None or end > 0)
+    return outage.get("start_s", 0.0) < until_s and (end is None or end > from_s)
 
 
 def _sane(value: float) -> bool:

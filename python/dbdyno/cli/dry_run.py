@@ -41,7 +41,7 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
             for f in plan.factors
         ),
         f"time: {_time(cost)} (setting up {duration(cost.setup_s)}, "
-        f"each block {duration(cost.block_s)})"
+        f"each block {_block(cost)})"
         + (
             f", if each search takes all of its {cost.probes_max} probes"
             if cost.probes_max > 1
@@ -80,6 +80,11 @@ def _looks(plan: Plan, cost: Estimate) -> list[str]:
         f"ends once every claim is decided: looked at after block {plan.looks.first} and each block"
         f" from there, {counted(cost.blocks, 'block')} at most"
     ]
+
+
+def _block(cost: Estimate) -> str:
+    most = duration(cost.block_s)
+    return f"at most {most}" if cost.trials_end_early else most
 
 
 def _time(cost: Estimate) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
+from dbdyno.plan.types import Plan
 from dbdyno.store.run import Run
 
 if TYPE_CHECKING:
@@ -48,3 +49,20 @@ def decided(run: Run) -> str | None:
     from dbdyno.analysis import stopping  # here: as above
 
     return stopping.decided(run.plan, run.records())
+
+
+def steady_from(plan: Plan) -> Callable[[Sequence[int]], float | None] | None:
+    """What says from when on the ticks of a trial are steady; None if no trial waits for that."""
+    if not any(cell.until_steady for cell in plan.cells):
+        return None
+    # Here, and not with the first look: that comes while a trial is being measured.
+    import scipy.stats  # noqa: F401
+
+    from dbdyno.analysis.steady import steady
+    from dbdyno.store.trace import TICK_S
+
+    def judge(commits: Sequence[int]) -> float | None:
+        found = steady(commits, TICK_S, plan.matters)
+        return found.from_s if found else None
+
+    return judge

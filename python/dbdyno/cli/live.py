@@ -41,14 +41,16 @@ class Eta:
         """`about 3 min left`."""
         net_left_s = sum(self._net_s(trial) for trial in self._left)
         if self._finished_s == 0:
-            least = "at most" if self._searching() else "at least"
+            least = "at most" if self._open_ended() else "at least"
             return f"{least} {duration(net_left_s)} left"
         factor = (time.monotonic() - self._begun) / self._finished_s
         return f"about {duration(net_left_s * factor)} left"
 
-    def _searching(self) -> bool:
-        """Whether trials search for a rate: their number of probes is known only as a limit."""
-        return any(estimate.probes_max(self._cells[trial.cell]) > 1 for trial in self._left)
+    def _open_ended(self) -> bool:
+        """Whether only a limit is known of some trial: it searches for a rate, or ends when it is
+        steady."""
+        cells = {trial.cell: self._cells[trial.cell] for trial in self._left}.values()
+        return any(cell.until_steady or estimate.probes_max(cell) > 1 for cell in cells)
 
     def _net_s(self, trial: TrialPlan) -> float:
         return estimate.trial_s(self._cells[trial.cell])

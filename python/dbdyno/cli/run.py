@@ -18,7 +18,7 @@ from dbdyno.cli import gate as gates
 from dbdyno.cli import studies, trend
 from dbdyno.cli.check import check as check_file
 from dbdyno.cli.dry_run import show as show_plan
-from dbdyno.cli.finish import conclude, decided
+from dbdyno.cli.finish import conclude, decided, steady_from
 from dbdyno.cli.live import Live, counted
 from dbdyno.cli.placed import placed
 from dbdyno.errors import DynoError
@@ -230,7 +230,9 @@ def _execute(
             live.say(f"metrics: {endpoint.url}")
         news = Several([live, *listeners])
         with Control(live.say) as control:
-            execution = LocalExecution(run_, binary, control, news, scratch, decided)
+            execution = LocalExecution(
+                *(run_, binary, control, news, scratch, decided), judge=steady_from(run_.plan)
+            )
             status = execution.execute()
     run_.set_status(status)
     gate = None if status == INTERRUPTED else judge

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dbdyno.cli.live import duration, interval_line
+from dbdyno.plan import estimate
 from dbdyno.plan.types import Plan
 from dbdyno.share.opened import opened
 from dbdyno.store.run import Run
@@ -56,9 +57,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "trials": len(plan.trials),
         "trials_done": len(records),
         "trials_void": sum(record.status == "void" for record in records.values()),
-        "left_s_min": sum(
-            plan.cells[t.cell].warmup_s + plan.cells[t.cell].duration_s for t in left
-        ),
+        "left_s_min": sum(estimate.run_s_min(plan.cells[t.cell]) for t in left),
         "current": _current(run, plan, left[0]) if left and run.status == "running" else None,
     }
 

@@ -122,6 +122,13 @@ class Job:
             process.send_signal(signal.SIGKILL if self._stopping else signal.SIGINT)
         self._stopping = True
 
+    def enough(self) -> None:
+        """Tells the engine that enough has been measured: it ends with the interval, in order."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGUSR1)
+
 
 def _parse(line: bytes) -> Event | None:
     """An event, or None for a line that a dying engine left half-written."""

@@ -22,6 +22,7 @@ from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
 from dbdyno.execute.remote import Remotes
+from dbdyno.execute.steadiness import Judge
 from dbdyno.execute.surroundings import HookFailed, Surroundings
 from dbdyno.execute.trial import Trial
 from dbdyno.plan.types import Cell, TrialPlan
@@ -53,10 +54,12 @@ class LocalExecution:
         listener: Listener,
         scratch: Path | None = None,
         decided: Callable[[Run], str | None] = lambda run: None,
+        judge: Judge | None = None,
     ) -> None:
         """`decided` is asked after each whole block but the last; where it gives a reason, the run
-        ends with it."""
+        ends with it. `judge` says when a trial is steady."""
         self._decided = decided
+        self._judge = judge
         self._run = run
         self._engine = engine
         self._control = control
@@ -96,7 +99,10 @@ class LocalExecution:
                 self._listener.on_event,
                 self._run,
             )
-            trial = Trial(self._run, fleet, self._engine, self._control, self._listener, explained)
+            trial = Trial(
+                *(self._run, fleet, self._engine, self._control, self._listener, explained),
+                self._judge,
+            )
             try:
                 fleet.recover()
                 return self._all(waiting, fleet, trial)

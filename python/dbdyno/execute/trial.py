@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control
@@ -14,6 +16,7 @@ from dbdyno.execute.listener import Listener
 from dbdyno.execute.member import Member
 from dbdyno.execute.probing import Probing
 from dbdyno.execute.request import run_request, with_values
+from dbdyno.execute.steadiness import Judge, Steadiness
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
@@ -21,6 +24,7 @@ from dbdyno.store import files
 from dbdyno.store.record import NO_PLAN, TrialRecord
 from dbdyno.store.reduce import Reduced, reduce_trial
 from dbdyno.store.run import Run
+from dbdyno.store.steady import Part, part
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
 FATAL = ("plan", "authentication")
@@ -37,13 +41,17 @@ class Trial:
         control: Control,
         listener: Listener,
         explained: set[int],
+        judge: Judge | None = None,
     ) -> None:
+        """`judge` says when a trial is steady: only a plan in which none waits for that has no use
+        for it."""
         self._run = run
         self._fleet = fleet
         self._engine = engine
         self._control = control
         self._listener = listener
         self._explained = explained
+        self._judge = judge
 
     def measure(self, cell: Cell, trial: TrialPlan, cpus: Sequence[int]) -> TrialRecord:
         """Returns the record, complete or void, not yet stored. Raises DynoError where no trial
@@ -77,30 +85,53 @@ class Trial:
         reached_by, drain_s = self._fleet.reached_by, self._run.plan.drain_s
         request = run_request(cell, trial, targets, reached_by, directory, cpus, drain_s)
         self._run.save_request(trial.id, request)
-        outcome, statements = self._drive(with_values(request, values), directory)
+        sampling = self._sampling(cell, directory)
+        steadiness = self._steadiness(cell)
+        outcome, statements = self._drive(
+            with_values(request, values), directory, sampling, steadiness
+        )
         self._control.check()
-        record = self._record(cell, trial, started_unix_s, outcome)
+        record = self._record(cell, trial, started_unix_s, outcome, steadiness)
         return record.replace(statements=statements)
 
-    def _drive(self, request: dict, directory: Path) -> tuple[Outcome, dict[str, str]]:  # type: ignore[type-arg]
-        statements: dict[str, str] = {}
-        sampling = Sampling(
+    def _steadiness(self, cell: Cell) -> Steadiness | None:
+        if not cell.until_steady:
+            return None
+        assert self._judge is not None, "a plan that waits for a steady state has no judge"
+        return Steadiness(self._judge)
+
+    def _sampling(self, cell: Cell, directory: Path) -> Sampling | None:
+        if cell.sampling_s is None:
+            return None
+        members = self._fleet.members
+        return Sampling(
             directory / "metrics.ndjson",
-            {name: each.sampled for name, each in self._fleet.members.items() if each.sampled},
-            replicas={name: each.nodes() for name, each in self._fleet.members.items()},
-            feeds=hosts.feeds([member.target for member in self._fleet.members.values()]),
-            interval_s=1.0,
+            {name: each.sampled for name, each in members.items() if each.sampled},
+            replicas={name: each.nodes() for name, each in members.items()},
+            feeds=hosts.feeds([member.target for member in members.values()]),
+            interval_s=cell.sampling_s,
         )
+
+    def _drive(
+        self,
+        request: dict[str, Any],
+        directory: Path,
+        sampling: Sampling | None,
+        steadiness: Steadiness | None,
+    ) -> tuple[Outcome, dict[str, str]]:
+        statements: dict[str, str] = {}
         job = Job(self._engine, request, directory / "events.ndjson")
 
         def on_event(event: Event) -> None:
-            if event["event"] == "ready":
+            if event["event"] == "ready" and sampling:
                 sampling.start(event["measure_unix_s"])
             elif event["event"] == "statement":
                 statements[f"{event['group']}/{event['class']}"] = event["sql"]
-            elif event["event"] == "end":
+            elif event["event"] == "end" and sampling:
                 sampling.stop()
             self._listener.on_event(event)
+            if steadiness and steadiness.is_enough(event):
+                job.enough()
 
         try:
             with (
@@ -109,15 +140,22 @@ class Trial:
             ):
                 outcome = job.run(on_event)
         finally:
-            sampling.stop()
+            if sampling:
+                sampling.stop()
         return outcome, statements
 
     def _record(
-        self, cell: Cell, trial: TrialPlan, started_unix_s: float, outcome: Outcome
+        self,
+        cell: Cell,
+        trial: TrialPlan,
+        started_unix_s: float,
+        outcome: Outcome,
+        steadiness: Steadiness | None,
     ) -> TrialRecord:
         events = self._run.events(trial.id)
         void_reason = ""
-        reduced = Reduced({}, ())
+        reduced, steady = Reduced({}, ()), None
+        said: tuple[str, ...] = ()
         if outcome.end is None:
             error = error_of(outcome, f"trial {trial.id}")
             if outcome.failed and self._is_hopeless(outcome.failed.get("kind")):
@@ -126,8 +164,10 @@ class Trial:
         elif outcome.interrupted:  # not by us: `measure` has asked
             void_reason = f"somebody else's signal ended trial {trial.id} early"
         else:
+            if steadiness is not None:
+                steady, said = self._steady(trial, events, steadiness)
             samples = self._run.samples(trial.id)
-            reduced = reduce_trial(events, samples, cell.groups, cell.targets)
+            reduced = reduce_trial(events, samples, cell.groups, cell.targets, steady)
         return TrialRecord(
             id=trial.id,
             block=trial.block,
@@ -136,12 +176,28 @@ class Trial:
             started_unix_s=started_unix_s,
             metrics=reduced.metrics,
             at_least=reduced.at_least,
-            warnings=(*reduced.warnings, *self._fleet.remarks()),
+            warnings=(*said, *reduced.warnings, *self._fleet.remarks()),
             outages=tuple(e for e in events if e.get("event") == "outage"),
             statements={},
             explain={},
             targets={name: _facts(member) for name, member in self._fleet.members.items()},
             void_reason=void_reason,
+            measured_s=outcome.end["measured_s"] if outcome.end else None,
+            steady_from_s=steady.from_s if steady else None,
+        )
+
+    def _steady(
+        self, trial: TrialPlan, events: Sequence[Event], steadiness: Steadiness
+    ) -> tuple[Part | None, tuple[str, ...]]:
+        """The steady part of a trial that was to end with it; without one, why all of it counts."""
+        from_s = steadiness.last_look()
+        if from_s is not None:
+            with contextlib.suppress(LookupError):
+                return part(events, self._run.histograms(trial.id), from_s), ()
+        measured_s = next(e["measured_s"] for e in reversed(events) if e.get("event") == "end")
+        return None, (
+            f"it never became steady: all {measured_s:,.0f} s of measured time count, whatever"
+            " drifts or changes in them; see `duration`",
         )
 
     def _is_hopeless(self, kind: object) -> bool:

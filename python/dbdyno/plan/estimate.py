@@ -6,12 +6,13 @@ live view corrects the time as trials complete.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec import server_url
+from dbdyno.spec.measuring import STEADY_S
 from dbdyno.spec.types import Setup
 from dbdyno.systems.base import Scalar, TargetPlan
 from dbdyno.systems.remote import PREFIX
@@ -63,7 +64,8 @@ class Estimate:
     setup_s: float  # once: initialising and loading
     block_s: float  # each block
     total_s: float
-    total_s_min: float  # less than `total_s` where the run ends as soon as all is decided
+    total_s_min: float  # less than `total_s` where run or trials end as soon as enough is known
+    trials_end_early: bool  # whether some end as soon as they are steady
     probes_max: int  # runs of the engine in one trial: more than one where a rate is searched for
     disk_bytes: int
     memory_bytes: int  # of the largest cell
@@ -86,7 +88,8 @@ def of(plan: Plan) -> Estimate:
         block_s=block_s(plan.cells),
         total_s=setup_s + total_trials_s,
         total_s_min=setup_s
-        + block_s(plan.cells) * (plan.looks.first if plan.looks else plan.blocks),
+        + block_s(plan.cells, trial_s_min) * (plan.looks.first if plan.looks else plan.blocks),
+        trials_end_early=any(cell.until_steady for cell in plan.cells),
         probes_max=max(probes_max(cell) for cell in plan.cells),
         disk_bytes=_disk_bytes(plan.cells),
         memory_bytes=max(memory_bytes(cell) for cell in plan.cells),
@@ -99,22 +102,34 @@ def setup_s(cells: Sequence[Cell]) -> float:
     return sum(_load_s(cell) for cell in _loaded(cells).values())
 
 
-def block_s(cells: Sequence[Cell]) -> float:
-    """Seconds of one block: trials, and the starts between them."""
+def block_s(cells: Sequence[Cell], length_s: Callable[[Cell], float] | None = None) -> float:
+    """Seconds of one block: trials (of `length_s`, else `trial_s`), and the starts between them."""
+    length_s = length_s or trial_s
     trials = order.trials(cells, 1, 0)
     by_index = {cell.index: cell for cell in cells}
     total = 0.0
     for trial in trials:
         cell = by_index[trial.cell]
-        total += _TRIAL_S + trial_s(cell)
+        total += _TRIAL_S + length_s(cell)
         if trial.fresh_servers or _restarted(cell):
             total += _start_s(cell)
     return total
 
 
 def trial_s(cell: Cell) -> float:
-    """Seconds of load in a trial of the cell; of a search, with all the probes it may take."""
+    """Seconds of load in a trial of the cell, at most: of a search, with all the probes it may take;
+    of one that ends when it is steady, if it never is."""
     return probes_max(cell) * (cell.warmup_s + cell.duration_s)
+
+
+def trial_s_min(cell: Cell) -> float:
+    """The same where trials that end when they are steady are so at once."""
+    return probes_max(cell) * run_s_min(cell)
+
+
+def run_s_min(cell: Cell) -> float:
+    """Seconds of load in one run of the engine, at least."""
+    return cell.warmup_s + (STEADY_S if cell.until_steady else cell.duration_s)
 
 
 def probes_max(cell: Cell) -> int:

@@ -107,6 +107,7 @@ class _Maker:
         self.notes += notes.comparability(cells)
         self.notes += notes.open_loops(cells)
         self.notes += notes.idle_instances(cells)
+        self.notes += notes.unsampled(cells)
         if not self.quick:
             self.notes += notes.state(cells, spec.data is not None)
         blocks = 1 if self.quick else self._blocks(cells)
@@ -229,6 +230,8 @@ class _Maker:
             if target.name == group.target and (name := quick.shortened(group, target))
         }
         self.notes += quick.notes(len(cells), len(sources), sorted(cut), self.spec.hooks != Hooks())
+        if any(source.until_steady for source in sources):
+            self.notes.append("quick: trials end after a fixed time, steady or not.")
         return found
 
     def _draft(self, source: spec_types.Cell, *, small: bool = True) -> _Draft:

@@ -81,6 +81,20 @@ def open_loops(cells: Sequence[Cell]) -> list[str]:
     return list(found.values())
 
 
+def unsampled(cells: Sequence[Cell]) -> list[str]:
+    """A sentence if some cells have no samples."""
+    off = [cell for cell in cells if cell.sampling_s is None]
+    if not off:
+        return []
+    levels = {", ".join(f"{k}={v}" for k, v in cell.levels.items()) for cell in off}
+    listed = "; ".join(sorted(levels)) if len(off) < len(cells) else ""
+    where = f" in {len(off)} of {len(cells)} cells ({listed})" if listed else ""
+    return [
+        f"Sampling is off{where}: CPU of the servers, server counters and whatever else is sampled "
+        "are not known there, and stalls have no causes."
+    ]
+
+
 def idle_instances(cells: Sequence[Cell]) -> list[str]:
     """A sentence for each target with more instances than sessions in some cell."""
     found = {}

@@ -38,6 +38,10 @@ class TrialRecord:
     at_least: frozenset[str] = frozenset()  # metrics that are lower bounds
     # Of a search for a rate, in order: {"rate_per_s": float, "passed": bool, "why": str}
     probes: tuple[Mapping[str, Any], ...] = ()
+    measured_s: float | None = None  # length of the measured phase; None: not known
+    # Where trials end when they are steady: from when on it was, on the trial's clock. Only what
+    # came then is in `metrics`; None: it never was, and all of it is.
+    steady_from_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.status not in (COMPLETE, VOID):
@@ -69,7 +73,13 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         "targets": {name: dict(facts) for name, facts in record.targets.items()},
         **({"at_least": sorted(record.at_least)} if record.at_least else {}),
         **({"probes": [dict(probe) for probe in record.probes]} if record.probes else {}),
+        **({} if record.measured_s is None else {"measured_s": record.measured_s}),
+        **({} if record.steady_from_s is None else {"steady_from_s": record.steady_from_s}),
     }
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def from_json(value: Any, origin: str) -> TrialRecord:
@@ -92,6 +102,8 @@ def from_json(value: Any, origin: str) -> TrialRecord:
             void_reason=value["void_reason"],
             at_least=frozenset(value.get("at_least", ())),
             probes=tuple(value.get("probes", ())),
+            measured_s=_seconds(value.get("measured_s")),
+            steady_from_s=_seconds(value.get("steady_from_s")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DynoError(

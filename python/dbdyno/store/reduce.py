@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from dbdyno.plan.types import GroupPlan
 from dbdyno.store import open_loop
 from dbdyno.store.sampled import sampled_metrics
+from dbdyno.store.steady import Part
 from dbdyno.systems.base import TargetPlan
 
 Event = Mapping[str, Any]
@@ -47,16 +48,21 @@ def reduce_trial(
     samples: Sequence[Mapping[str, Any]],
     groups: Sequence[GroupPlan],
     targets: Sequence[TargetPlan] = (),
+    part: Part | None = None,
 ) -> Reduced:
     """Reduces one trial. Without an `end` event there is nothing measured: no metrics, a warning.
 
     `targets` (the cell's) say whose CPU the load threads use: those of an in-process system do the
     system's work, which is then `server_cpu_us_per_op`. Beside a server both kinds of work mix in
-    the load threads, and no CPU per operation is given.
+    the load threads, and no CPU per operation is given. Of a trial with a steady `part` only that
+    counts.
     """
     end = next((event for event in reversed(events) if event.get("event") == "end"), None)
     if end is None or not end["measured_s"] > 0:
         return Reduced({}, ("nothing was measured: the engine did not reach the end",))
+    whole_s, from_s = float(end["measured_s"]), 0.0
+    if part is not None:
+        end, from_s = part.end, part.from_s
     measured_s = float(end["measured_s"])
     used = {group.target for group in groups}
     kinds = {target.kind for target in targets if target.name in used}
@@ -75,19 +81,19 @@ def reduce_trial(
             at_least |= {prefix + name for name in opened.at_least}
         metrics.update({prefix + name: value for name, value in found.items()})
     metrics.update(_over_time(events, groups))
-    sampled = sampled_metrics(samples, measured_s)
+    sampled = sampled_metrics(samples, whole_s, from_s)
     metrics.update(sampled.metrics)
     cpu = _cpu(end, sampled.server_cpu_s, in_process)
     metrics.update({k: v for k, v in cpu.items() if not (mixed and k.endswith("_cpu_us_per_op"))})
 
-    warnings = list(_meter(end, in_process, mixed))
+    warnings = [*(part.warnings if part else ()), *_meter(end, in_process, mixed)]
     for group in groups:
         who = f"{group.name}: " if len(groups) > 1 else ""
         total = end["groups"][group.name]
         if total.get("open"):
             warnings.extend(f"{who}{text}" for text in open_loop.warnings(group, total, measured_s))
         warnings.extend(_of_group(total, who))
-    warnings.extend(_of_events(events, end, measured_s))
+    warnings.extend(_of_events(events, from_s, whole_s))
     warnings.extend(_of_machine(metrics))
     warnings.extend(sampled.warnings)
     finite = {name: value for name, value in metrics.items() if math.isfinite(value)}
@@ -202,13 +208,13 @@ def _of_group(total: Mapping[str, Any], who: str) -> Iterable[str]:
         )
 
 
-def _of_events(events: Sequence[Event], end: Event, measured_s: float) -> Iterable[str]:
+def _of_events(events: Sequence[Event], from_s: float, until_s: float) -> Iterable[str]:
     outages = [
         event
         for event in events
         if event.get("event") == "outage"
-        and event["start_s"] < measured_s
-        and (event.get("end_s") is None or event["end_s"] > 0)
+        and event["start_s"] < until_s
+        and (event.get("end_s") is None or event["end_s"] > from_s)
     ]
     if outages:
         first = min(outages, key=lambda event: event["start_s"])
@@ -223,8 +229,8 @@ def _of_events(events: Sequence[Event], end: Event, measured_s: float) -> Iterab
     ]
     covered = sum(event["length_s"] for event in intervals)
     longest = max((event["length_s"] for event in intervals), default=0.0)
-    if intervals and measured_s - covered > 1.5 * longest:
-        yield f"intervals cover {covered:.1f} s of {measured_s:.1f} s: some are missing"
+    if intervals and until_s - covered > 1.5 * longest:
+        yield f"intervals cover {covered:.1f} s of {until_s:.1f} s: some are missing"
     for event in events:
         if event.get("event") == "warning":
             yield str(event["message"])

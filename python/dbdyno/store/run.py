@@ -195,7 +195,8 @@ class Run:
             if theirs:
                 last = max(theirs, key=lambda one: one.started_unix_s)
                 cell = self.plan.cells[last.cell]
-                length_s = (cell.warmup_s + cell.duration_s) * max(1, len(last.probes))
+                measured_s = cell.duration_s if last.measured_s is None else last.measured_s
+                length_s = (cell.warmup_s + measured_s) * max(1, len(last.probes))
                 total += last.started_unix_s + length_s - start
         return total
 

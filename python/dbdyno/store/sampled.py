@@ -30,8 +30,8 @@ class Sampled(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def sampled_metrics(samples: Sequence[Line], measured_s: float) -> Sampled:
-    """Time-weighted means over the measured phase of `measured_s` seconds.
+def sampled_metrics(samples: Sequence[Line], until_s: float, from_s: float = 0.0) -> Sampled:
+    """Time-weighted means over the measured phase, or its part, between two moments.
 
     CPU seconds of the servers are their mean use times the measured time, so that a missing sample
     does not make a server look frugal.
@@ -43,17 +43,17 @@ def sampled_metrics(samples: Sequence[Line], measured_s: float) -> Sampled:
     warnings: list[str] = []
     for source, unordered in by_source.items():
         lines = sorted(unordered, key=lambda line: line["t_s"])
-        metrics.update(_means(source, lines, measured_s))
-        gaps = [line["gap"] for line in lines if "gap" in line and 0 <= line["t_s"] <= measured_s]
+        metrics.update(_means(source, lines, from_s, until_s))
+        gaps = [line["gap"] for line in lines if "gap" in line and from_s <= line["t_s"] <= until_s]
         if gaps:
             warnings.append(
                 f"{source}: {len(gaps)} sample{'s' * (len(gaps) > 1)} missing (first: {gaps[0]})"
             )
     cores = [value for name, value in metrics.items() if f".{name}".endswith(".server.cpu_cores")]
-    return Sampled(metrics, sum(cores) * measured_s if cores else None, tuple(warnings))
+    return Sampled(metrics, sum(cores) * (until_s - from_s) if cores else None, tuple(warnings))
 
 
-def _means(source: str, lines: Sequence[Line], measured_s: float) -> dict[str, float]:
+def _means(source: str, lines: Sequence[Line], from_s: float, until_s: float) -> dict[str, float]:
     counts_zero = f".{source}".endswith(".sessions")
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, float] = defaultdict(float)
@@ -64,7 +64,7 @@ def _means(source: str, lines: Sequence[Line], measured_s: float) -> dict[str, f
             continue
         t_s, length = float(line["t_s"]), float(line["length_s"])
         at_s = t_s if counts_zero else t_s - length / 2
-        if length <= 0 or not 0.0 <= at_s <= measured_s:
+        if length <= 0 or not from_s <= at_s <= until_s:
             continue
         total += length
         for key, value in line["values"].items():
