@@ -9,6 +9,8 @@ import click
 from rich.console import Console
 
 from dbdyno.cli import past
+from dbdyno.errors import DynoError
+from dbdyno.store import files
 
 
 @click.command()
@@ -19,8 +21,15 @@ from dbdyno.cli import past
     multiple=True,
     help="Show this metric; may be repeated [default: throughput and p95 of each group].",
 )
+@click.option(
+    "--html",
+    "html_to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write one HTML file with a chart a metric.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the history as JSON.")
-def history(directory: Path, metrics: tuple[str, ...], as_json: bool) -> int:
+def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_json: bool) -> int:
     """Show the runs below DIR over time, by plan: spread between runs, change points, and what
     changed where they are.
 
@@ -30,10 +39,25 @@ def history(directory: Path, metrics: tuple[str, ...], as_json: bool) -> int:
     from dbdyno.analysis import across
     from dbdyno.analysis.across.result import history_json
     from dbdyno.report.history import history_text
+    from dbdyno.report.history_page import history_page
 
     found = across.history(*past.read_all(directory, metrics))
+    if html_to is not None:
+        _write(html_to, history_page(found, directory.name or str(directory)))
     if as_json:
         click.echo(json.dumps(history_json(found), indent=1, allow_nan=False))
     else:
         Console(highlight=False).print(history_text(found))
     return 0
+
+
+def _write(path: Path, page: str) -> None:
+    try:
+        files.write_atomically(path, page)
+    except OSError as error:
+        raise DynoError(
+            f"cannot write {path}: {error.strerror or error}",
+            cause="its directory is not there, is full, or belongs to someone else",
+            fix="name another place",
+        ) from None
+    click.echo(f"page: {path}", err=True)

@@ -60,6 +60,12 @@ def html(data: dict[str, Any]) -> str:
     )
 
 
+def styled(template: str, data: dict[str, Any]) -> str:
+    """Another page in the report's style: a template of ours with the same style sheet."""
+    css = Markup(_asset("templates/report.css"))
+    return _environment(escaped=True).get_template(template).render(data, css=css)
+
+
 def markdown(data: dict[str, Any]) -> str:
     """The same facts in Markdown, without the charts."""
     body = _environment(escaped=False).get_template("report.md.j2").render(data)

@@ -1,6 +1,6 @@
 """Many runs over time: by plan, with change points and what changed where they are.
 
-Change points are looked for on the logarithms, among all values that there are; the error budget of
+Change points are looked for on the logarithms, without single runs that stand apart; the error budget of
 a plan's series is shared evenly between them (Bonferroni), since a page of twenty series would else
 show a change that is none on each of them.
 """
@@ -23,6 +23,7 @@ from dbdyno.analysis.across.types import Entry, Group, History, LeftOut, Place, 
 # A run is far apart from others beyond so many robust standard deviations (1.4826 times the median
 # absolute deviation) of a stretch without changes, of at least so many runs.
 OUTLIER, OUTLIER_RUNS = 5.0, 5
+NEIGHBOURS = 3  # on either side of a run
 _MAD = 1.4826
 
 
@@ -92,10 +93,12 @@ def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Ser
     values = tuple(None if one.problem else one.mean for one in all_values)
     usable = [index for index, value in enumerate(values) if value]
     logs = [math.log(values[index] or 1.0) for index in usable]
-    found = changepoints.changes(logs, changepoints.P / shared)
+    kept = [index for index, apart in enumerate(_apart(logs)) if not apart]
+    found = changepoints.changes([logs[index] for index in kept], changepoints.P / shared)
     needed = 2 * changepoints.MIN_SIZE
-    short = f"{len(logs)} of the {needed} runs that a change point needs"
-    bounds = [0, *(one.index for one in found), len(logs)]
+    short = f"{len(kept)} of the {needed} runs that a change point needs"
+    at = [kept[one.index] for one in found]
+    bounds = [0, *at, len(logs)]
     stretches = [usable[left:right] for left, right in itertools.pairwise(bounds)]
     return Series(
         metric=metric,
@@ -104,12 +107,25 @@ def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Ser
         problems=tuple(one.problem for one in all_values),
         spread=math.expm1(deviation(logs)) if len(logs) > 1 else None,
         changes=tuple(
-            Place(usable[one.index], math.exp(one.before), math.exp(one.after), one.p)
-            for one in found
+            Place(usable[index], math.exp(one.before), math.exp(one.after), one.p)
+            for index, one in zip(at, found, strict=True)
         ),
         outliers=tuple(run for stretch in stretches for run in _outliers(stretch, values)),
-        note=short if len(logs) < needed else "",
+        note=short if len(kept) < needed else "",
     )
+
+
+def _apart(logs: Sequence[float]) -> list[bool]:
+    """Which values stand apart from their neighbours on both sides, and would hide a change from
+    tests on means. Source: Hampel's identifier, as in Pearson (2002), "Outliers in process modeling
+    and identification", IEEE Transactions on Control Systems Technology 10."""
+    found = []
+    for index, value in enumerate(logs):
+        near = np.asarray(logs[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1])
+        middle = float(np.median(near))
+        usual = _MAD * float(np.median(np.abs(near - middle)))
+        found.append(usual > 0 and abs(value - middle) > OUTLIER * usual)
+    return found
 
 
 def _outliers(stretch: Sequence[int], values: Sequence[float | None]) -> list[int]:
