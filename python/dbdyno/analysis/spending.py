@@ -3,9 +3,10 @@
 Lan and DeMets (1983), "Discrete sequential boundaries for clinical trials": after the share s of
 the planned values, looks so far may have erred with probability at most
 
-    spent(s) = 2 - 2 Phi(z(1 - alpha/2) / sqrt(s)),
+    spent(s) = 2 (2 - 2 Phi(z(1 - alpha/4) / sqrt(s))),
 
-their function of O'Brien and Fleming's type: next to nothing early, nearly all at the end. The
+their function of O'Brien and Fleming's type, alpha/2 for either direction, as gsDesign and rpact
+have it: next to nothing early, nearly all at the end. The
 nominal level of a look is what makes the chance of crossing at it, and not before, just what may be
 spent between the two.
 
@@ -73,7 +74,7 @@ def spent(alpha: float | Floats, share: float) -> Floats:
     """What all looks up to `share` (0 to 1) of the planned values may have spent of `alpha`."""
     if not 0 < share <= 1:
         raise ValueError(f"share {share} is not in (0, 1]")
-    return np.asarray(2 * special.ndtr(special.ndtri(np.asarray(alpha) / 2) / np.sqrt(share)))
+    return np.asarray(4 * special.ndtr(special.ndtri(np.asarray(alpha) / 4) / np.sqrt(share)))
 
 
 def t_boundaries(looks: tuple[int, ...], shares: tuple[float, ...]) -> tuple[Boundary, ...]:

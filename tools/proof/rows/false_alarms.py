@@ -165,9 +165,9 @@ NOTES = (
     " 15 % from end to end, up or down, with a wave of a third of that.",
     "With looks, every experiment goes on to its last block and all looks count: one that ends when"
     " all is decided can only have fewer.",
-    "The last two rows are beyond the bar's conditions: with a drift of 50 % the steps from trial to"
-    " trial of a single pair are larger than its noise, and its ratios take few values. More cells"
-    " in a block, or longer trials, do not have it.",
+    "The last two rows are beyond the bar's conditions: with a drift of 50 % the steps from trial"
+    " to trial of a single pair are larger than its noise, and its ratios take few values. More"
+    " cells in a block, or longer trials, do not have it.",
 )
 
 ROW = Row(
