@@ -26,7 +26,9 @@ from dbdyno.analysis.across.types import BETTER, NOT_CLEAR, WORSE
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Imported, Plan
 from dbdyno.report.across import compared_text
+from dbdyno.report.charts.trend import trend_chart
 from dbdyno.report.history import history_text
+from dbdyno.report.history_page import history_page
 from dbdyno.report.sparkline import sparkline
 from dbdyno.spec.types import Setup
 from dbdyno.store.record import TrialRecord
@@ -473,7 +475,15 @@ def test_a_history_lists_what_it_leaves_out_and_what_is_odd() -> None:
     shown = text(history_text(found))
     assert "r5 stands apart: tps at cache=on is 306" in shown
     assert "Another plan than above: duration_s" in shown
-    assert "r33: no tps at cache=on: there was an outage" in shown
+    assert "r33: no tps at cache=on, p95 ms at cache=on: there was an outage" in shown
+
+
+def test_a_single_run_that_stands_apart_hides_no_change() -> None:
+    levels = [1.0, 1.01, 0.99, 0.5, 1.005, 0.995, 1.0, 0.86, 0.865, 0.855, 0.86]
+    (group,) = across.history([run(day, level) for day, level in enumerate(levels)]).groups
+    for series in group.series:
+        assert [place.run for place in series.changes] == [7]
+        assert series.outliers == (3,)
 
 
 def longer_plan() -> Plan:
@@ -487,8 +497,40 @@ def test_hostile_names_are_shown_not_obeyed() -> None:
     for shown in (
         text(history_text(across.history(runs))),
         text(compared_text(across.compare(*runs), plan)),
+        history_page(across.history(runs), "x\x1b"),
     ):
         assert "\x1b" not in shown and "[red]off" in shown
+
+
+def test_the_page_is_escaped_and_whole() -> None:
+    plan = plans.plan({"<script>": ("<img src=x>", "b")})
+    levels = [1.0, 1.01, 0.99, 1.0, 0.7, 0.71, 0.69, 0.7]
+    runs = [run(day, level, plan=plan) for day, level in enumerate(levels)]
+    page = history_page(across.history([*runs, run(20, blocks_done=0)]), "<runs>")
+    assert "<script" not in page and "<img" not in page and "&lt;img src=x&gt;" in page
+    assert page.count("<svg") == 4 and "from r4 on" in page and "no complete block" in page
+    assert "no run here" in history_page(across.history([]), "x")
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.floats(1e-100, 1e100)), min_size=1, max_size=20),
+    st.data(),
+)
+def test_any_values_make_a_chart(values: list[float | None], data: st.DataObject) -> None:
+    changes = sorted(data.draw(st.sets(st.integers(1, max(1, len(values) - 1)), max_size=3)))
+    names = [f"r{index}" for index in range(len(values))]
+    changes = [change for change in changes if change < len(values)]
+    drawn = trend_chart(
+        values,
+        names,
+        changes,
+        [1.0] * (len(changes) + 1),
+        title="t",
+        unit="u",
+        width=500,
+        height=200,
+    )
+    assert "nan" not in drawn and drawn.count("<title>r") == sum(v is not None for v in values)
 
 
 @settings(max_examples=40)

@@ -72,31 +72,34 @@ def changes(group: Runs) -> list[tuple[Entry, list[str], str]]:
     found = []
     for run in sorted(by_run):
         entry = group.runs[run]
-        changed = likeness.named(one.replace(" -> ", " → ") for one in entry.changed)
+        changed = arrows(likeness.named(entry.changed))
         found.append((entry, by_run[run], f"changed there: {changed}" if changed else _RECORDED))
     return found
 
 
 def notes(group: Runs) -> list[str]:
-    """What is odd about single runs: outliers, values that are not there, missing blocks."""
+    """What is odd about single runs, run by run: outliers, missing values, missing blocks."""
     found = []
-    for series in group.series:
-        for run in series.outliers:
-            value = sig3(series.values[run])
-            found.append(f"{group.runs[run].name} stands apart: {label(series)} is {value}")
-    for series in group.series:
-        reasons: dict[str, list[str]] = {}
-        for entry, problem in zip(group.runs, series.problems, strict=True):
-            if problem:
-                reasons.setdefault(problem, []).append(entry.name)
-        for why, runs in reasons.items():
-            more = f" and {len(runs) - 2} more runs" if len(runs) > 2 else ""
-            found.append(
-                f"{' and '.join(runs[:2]) if not more else ', '.join(runs[:2])}{more}:"
-                f" no {label(series)}: {why}"
-            )
-    found += [f"{entry.name}: {warning}" for entry in group.runs for warning in entry.warnings]
+    for index, entry in enumerate(group.runs):
+        apart = [
+            f"{label(series)} is {sig3(series.values[index])}"
+            for series in group.series
+            if index in series.outliers
+        ]
+        if apart:
+            found.append(f"{entry.name} stands apart: {', '.join(apart)}")
+        missing: dict[str, list[str]] = {}
+        for series in group.series:
+            if problem := series.problems[index]:
+                missing.setdefault(problem, []).append(label(series))
+        found += [f"{entry.name}: no {', '.join(of)}: {why}" for why, of in missing.items()]
+        found += [f"{entry.name}: {warning}" for warning in entry.warnings]
     return found
+
+
+def arrows(text: str) -> str:
+    """Differences with the arrow that people read."""
+    return text.replace(" -> ", " → ")
 
 
 def label(series: Series) -> str:
@@ -108,7 +111,7 @@ def label(series: Series) -> str:
 def _group(group: Runs) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(heading(group), style="bold")]
     if group.differs:
-        parts.append(Text(f"Another plan than above: {visible(group.differs)}"))
+        parts.append(Text(f"Another plan than above: {visible(arrows(group.differs))}"))
     parts.append(Text(readiness(group), style="dim"))
     for metric in dict.fromkeys(series.metric for series in group.series):
         parts += [Text(), _table(group, metric)]

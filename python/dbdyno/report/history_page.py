@@ -61,7 +61,7 @@ def _section(group: Group) -> Section:
     shown = [series for series in group.series if any(v is not None for v in series.values)]
     return Section(
         heading=history.heading(group),
-        differs=group.differs,
+        differs=history.arrows(group.differs),
         readiness=history.readiness(group),
         charts=tuple(_chart(series, group.runs) for series in shown[:CHARTS_MAX]),
         more_charts=max(0, len(shown) - CHARTS_MAX),

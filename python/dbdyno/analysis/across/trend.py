@@ -1,8 +1,8 @@
 """Many runs over time: by plan, with change points and what changed where they are.
 
-Change points are looked for on the logarithms, without single runs that stand apart; the error budget of
-a plan's series is shared evenly between them (Bonferroni), since a page of twenty series would else
-show a change that is none on each of them.
+Change points are looked for on the logarithms, without single runs that stand apart. The error
+budget of a plan's series is shared evenly between them (Bonferroni), since a page of twenty series
+would else often show a change that is none.
 """
 
 from __future__ import annotations
