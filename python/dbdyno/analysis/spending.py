@@ -57,7 +57,7 @@ class Boundary:
     def level(self, alpha: float) -> float:
         """The nominal level at which this look tests for a family level `alpha`; 0: not at all."""
         z = _z(alpha)
-        if len(self.family) == 0 or z > self.family[-1]:
+        if len(self.family) == 0 or z > self.family[-1] + 1e-9:
             return 0.0
         return _p(float(np.interp(z, self.family, self.nominal)))
 
