@@ -24,6 +24,7 @@ from dbdyno.report import (
     names,
     series,
     servers,
+    stalls,
     sweeps,
     tables,
     tested,
@@ -113,6 +114,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "classes": classes.classes(raw.cells, plan.cells, roles),
         "heat": latency.heat_figures(raw.cells, plan.cells, roles),
         "heat_all": sum(len(cell.heat) for cell in raw.cells),
+        "stalls": stalls.views(run, findings, roles),
         "waits": waits.figure(findings.cells, roles),
         "counters": counters.counter_tables(findings.cells, plan, roles),
         "void": tested.void_attempts(run.voided(), records, plan, roles),
@@ -124,7 +126,9 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "around": around.around(run),
         "environment": tested.environment_rows(run.environment),
         "split": "" if plan.imported else tested.split(plan),
-        "design": imported.design(plan) if plan.imported else _design(run),
+        "design": imported.design(plan)
+        if plan.imported
+        else [*_design(run), *stalls.design(findings)],
         "sources": imported.sources(run),
         "repeats": f"{plan.repeats}s",
         "compared": PAIRED if plan.paired else UNPAIRED,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import Findings
-from dbdyno.report import claims, layout, names, page, sweeps, tables, tested, versions
+from dbdyno.report import claims, layout, names, page, stalls, sweeps, tables, tested, versions
 from dbdyno.report.numbers import MISSING, count
 from dbdyno.report.text import visible
 from dbdyno.report.write import HTML
@@ -40,6 +40,7 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
         parts.append(Text(f"Why: {visible(findings.why)}", style="dim"))
     if findings.costs:
         parts.append(Text(visible(findings.costs.sentence)))
+    parts += [Text(line) for line in stalls.lines(plan, findings, roles)]
     views = claims.views(plan, findings, roles)
     if views:
         parts += [Text(), _claims(views)]
