@@ -88,9 +88,9 @@ def test_levels_and_p_belong_together(
 ) -> None:
     strict, loose = sorted((one, other))
     for boundary in (*t_boundaries(*schedule), *any_boundaries(schedule[1])):
-        assert 0 <= boundary.level(strict) <= boundary.level(loose) <= loose * 1.01
+        assert 0 <= boundary.level(strict) <= boundary.level(loose) <= loose * (1 + 1e-9)
         family = boundary.family_p(p)
-        assert p * 0.99 <= family <= 1
+        assert p * (1 - 1e-9) <= family <= 1
         if 1e-8 < family < 0.3:
             assert boundary.level(family) >= p * (1 - 1e-6)
         if boundary.level(strict):

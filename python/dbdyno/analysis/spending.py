@@ -135,6 +135,9 @@ def _t_boundaries(looks: tuple[int, ...], shares: tuple[float, ...]) -> tuple[Bo
 def _boundary(z: Floats) -> Boundary:
     """From a look's nominal z at each family level. Kept is where both rise together: at very loose
     family levels the first looks spend nearly all, and late ones less than at stricter levels."""
+    z = np.maximum(
+        z, _FAMILY
+    )  # no look tests at more than the whole, whatever the grid makes of it
     usable = len(z) if np.isfinite(z).all() else int(np.argmin(np.isfinite(z)))
     falls = np.flatnonzero(np.diff(z[:usable]) <= 0)
     start = int(falls[-1]) + 1 if len(falls) else 0
