@@ -111,6 +111,20 @@ def test_a_groups_own_metrics_can_be_claimed(tmp_path: Path) -> None:
     assert [claim.figures for claim in findings.claims] == [AGREE, CONTRADICT]
 
 
+def test_published_figures_say_whether_two_cells_are_equal(tmp_path: Path) -> None:
+    claims = """claims:
+  - tps[16] ~= tps[1] within 1%
+  - tps[16] ~= tps[1] within 100%
+  - tps[16] ~= 7000 within 20%
+"""
+    table = tmp_path / "table.csv"
+    table.write_text("threads,tps\n1,4000\n16,7800\n")
+    run = imported(tmp_path / "run", [table], "", claims)
+    findings = analyse(run.plan, run.records())
+    assert [claim.figures for claim in findings.claims] == [CONTRADICT, AGREE, AGREE]
+    assert findings.claims[0].why.endswith("say 1.95x, which contradicts it")
+
+
 def test_names_that_no_pattern_fits_are_listed() -> None:
     with pytest.raises(DynoError, match=r"no pattern fits b\.txt, c\.txt"):
         arrange(
@@ -240,6 +254,14 @@ def test_unblocked_repetitions_are_judged_by_two_samples_and_marked(tmp_path: Pa
     assert peak.figures == AGREE
     assert findings.why == ""
     assert any(text.startswith("unblocked: ") for text in findings.warnings)
+
+
+def test_unblocked_repetitions_may_refute_equality(tmp_path: Path) -> None:
+    claims = "claims: ['tps[16] ~= tps[1] within 3%']"
+    run = imported(tmp_path / "run", [SYSBENCH], "ro-{threads}-{rep}.txt", claims)
+    (equal,) = analyse(run.plan, run.records()).claims
+    assert equal.verdict == REFUTED
+    assert equal.parts[0].detectable is not None
 
 
 def test_blocked_repetitions_are_paired(tmp_path: Path) -> None:

@@ -84,8 +84,9 @@ factors:
   place:
     zebra-west: {db.url: "mysql://appuser7@10.20.30.40/shopschema"}
     other: {apply: "ssh walter@meridian reboot"}
-claims: ["tps[zebra-west] > tps[other]"]
+claims: ["tps[zebra-west] > tps[other]", "tps[zebra-west] ~= 1.1 * tps[other] within 90%"]
 """
+CLAIMS = ("tps[zebra-west] > tps[other]", "tps[zebra-west] ~= 1.1 * tps[other] within 90%")
 SQL = (
     "SELECT * FROM shopschema.ledger_entries"
     " WHERE iban = 'DE89370400440532013000' AND n > 4711081500"
@@ -101,7 +102,7 @@ FAILURE = "Duplicate entry 'DE89370400440532013000' for key 'iban' of walter@10.
 
 def planted(path: Path) -> Run:
     """A finished run in which everything that can hold a name holds one."""
-    base = plans.plan({"place": ("zebra-west", "other")}, claims=("tps[zebra-west] > tps[other]",))
+    base = plans.plan({"place": ("zebra-west", "other")}, claims=CLAIMS)
     target = Target(
         "db",
         "mariadb",
@@ -276,6 +277,7 @@ def test_a_name_has_one_alias_everywhere(run: Run, tmp_path: Path) -> None:
     assert host in made.plan.spec_text
     assert f"{customer}-west" in made.plan.factors[0].levels
     assert f"{customer}-west" in made.plan.claims[0]
+    assert made.plan.claims[1].endswith("~= 1.1 * tps[other] within 90%")
 
 
 def test_two_reports_of_a_run_agree_and_the_table_is_private(run: Run, tmp_path: Path) -> None:
