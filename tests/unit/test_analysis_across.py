@@ -103,12 +103,18 @@ def valid(name: str, value: Any) -> Any:
 
 def test_two_runs_alone_give_ratios_marked_unblocked_and_no_verdict() -> None:
     compared = across.compare(run(1), run(2, 1.08))
-    assert [row.metric for row in compared.rows] == [TPS, TPS, P95, P95]
-    assert [round(row.ratio or 0, 3) for row in compared.rows] == [1.08, 1.08, 0.926, 0.926]
+    assert [(row.metric, row.cells) for row in compared.rows] == [
+        *((TPS, 2), (TPS, 1), (TPS, 1)),
+        *((P95, 2), (P95, 1), (P95, 1)),
+    ]
+    assert [round(row.ratio or 0, 3) for row in compared.rows] == [*[1.08] * 3, *[0.926] * 3]
     assert {row.verdict for row in compared.rows} == {""}
     assert "not one experiment" in compared.unjudged
     shown = text(compared_text(compared, plans.plan()))
-    assert "B is 1.08 times as fast as A (unblocked; spread between runs not known)" in shown
+    assert (
+        "B is 1.08 times as fast as A (mean over 2 cells; unblocked; spread between runs not known)"
+        in shown
+    )
     assert "No verdict" in shown
     assert valid("compare", result.compared_json(compared))["judged"] is False
 
@@ -132,7 +138,7 @@ def test_what_may_change_is_listed_and_never_refused() -> None:
         "db.version: 10.11 -> 11.8",
         "kernel: 6.1 -> 6.8",
     )
-    assert len(compared.rows) == 4 and not compared.left_out
+    assert len(compared.rows) == 6 and not compared.left_out
 
 
 @pytest.mark.parametrize(
@@ -165,7 +171,7 @@ def test_cells_without_counterpart_are_listed_and_the_others_compared() -> None:
     wide = plans.plan({"cache": ("on", "off", "huge")})
     compared = across.compare(run(1), run(2, plan=wide))
     assert {one.what: one.why for one in compared.left_out} == {"cache=huge": "only in r2"}
-    assert len(compared.rows) == 4
+    assert len(compared.rows) == 6
     reverse = across.compare(run(1, plan=wide), run(2))
     assert reverse.left_out[0].why == "only in r1"
 
@@ -174,7 +180,7 @@ def test_the_order_of_factors_does_not_matter() -> None:
     one = plans.plan({"a": ("1", "2"), "b": ("x", "y")})
     other = plans.plan({"b": ("x", "y"), "a": ("1", "2")})
     assert likeness.fingerprint(one) == likeness.fingerprint(other)
-    assert len(across.compare(run(1, plan=one), run(2, plan=other)).rows) == 8
+    assert len(across.compare(run(1, plan=one), run(2, plan=other)).rows) == 10
 
 
 def test_another_machine_is_refused_unless_asked_for_and_then_not_judged() -> None:
@@ -277,11 +283,11 @@ def test_a_slower_run_is_worse_where_the_spread_is_known() -> None:
     history = past()
     compared = across.compare(history[-1], run(9, 0.8), history)
     assert {row.verdict for row in compared.rows} == {WORSE}
-    assert len(compared.regressions) == 4 and not across.failing(compared)
+    assert len(compared.regressions) == 6 and not across.failing(compared)
     assert compared.before == tuple(f"r{day}" for day in range(1, 8))
     shown = text(compared_text(compared, plans.plan()))
-    assert "Worse in 4 of 4 rows, by the spread between 7 runs before B (r1 to r7)" in shown
-    assert valid("compare", result.compared_json(compared))["regressions"] == 4
+    assert "Worse in 6 of 6 rows, by the spread between 7 runs before B (r1 to r7)" in shown
+    assert valid("compare", result.compared_json(compared))["regressions"] == 6
 
 
 def test_an_equal_run_is_not_clear_and_a_faster_one_better() -> None:
@@ -296,10 +302,36 @@ def test_an_equal_run_is_not_clear_and_a_faster_one_better() -> None:
 def test_a_clear_but_small_loss_is_no_regression() -> None:
     history = past([1.0, 1.0001, 0.9999, 1.0001, 1.0, 0.9999])
     slower = run(9, 0.98)
-    for matters, regressions in ((0.03, 0), (0.01, 4)):
+    for matters, regressions in ((0.03, 0), (0.01, 6)):
         compared = across.compare(history[-1], slower, history, matters=matters)
         assert {row.verdict for row in compared.rows} == {WORSE}
         assert len(compared.regressions) == regressions
+
+
+def test_what_moves_all_of_many_cells_is_seen() -> None:
+    plan = plans.plan({"cache": tuple(f"c{number}" for number in range(20))})
+    noise = np.random.default_rng(1).normal(scale=0.02, size=7)
+    history = [run(day, float(np.exp(noise[day])), plan=plan) for day in range(6)]
+    compared = across.judge(run(9, 0.83 * float(np.exp(noise[5])), plan=plan), history)
+    assert compared
+    verdicts = {(row.cells, row.verdict) for row in compared.rows}
+    assert verdicts == {(20, WORSE), (1, NOT_CLEAR)}
+    assert {round(row.estimate.level, 4) for row in compared.rows if row.estimate} == {
+        *(0.9875, 0.975),
+        round(1 - 0.025 / 40, 4),
+    }
+
+
+def test_rows_over_all_cells_leave_out_those_that_some_run_lacks() -> None:
+    plan = plans.plan({"cache": ("a", "b", "c")})
+    history = [run(day, level, plan=plan) for day, level in enumerate(NORMAL)]
+    hurt = {key: dict(values) for key, values in history[2].values.items()}
+    cell = (("cache", "b"),)
+    hurt[cell] = {name: replace(value, problem="hurt") for name, value in hurt[cell].items()}
+    history[2] = replace(history[2], values=hurt)
+    compared = across.judge(run(9, plan=plan), history)
+    assert compared and [row.cells for row in compared.rows] == [2, 1, 1, 1, 2, 1, 1, 1]
+    assert [bool(row.estimate) for row in compared.rows[:4]] == [True, True, False, True]
 
 
 def test_four_earlier_runs_are_too_few() -> None:

@@ -47,8 +47,9 @@ def verdict(compared: Compared) -> int:
     worse = compared.regressions
     if worse:
         first = worse[0]
-        at = "".join(f" {name}={level}" for name, level in first.at.items())
-        where = f"{first.metric}{' at' if at else ''}{at}"
+        at = " ".join(f"{name}={level}" for name, level in first.at.items())
+        over = f"over {first.cells} cells" if first.cells > 1 else f"at {at}" if at else ""
+        where = f"{first.metric} {over}".strip()
         rows = f"{len(worse)} of {len(compared.rows)} rows"
         click.echo(f"regression in {rows}, the first {where}", err=True)
         return 1

@@ -51,17 +51,21 @@ def sentence(compared: Compared, plan: Plan) -> str:
     metric = compared.rows[0].metric
     rows = [row for row in compared.rows if row.metric == metric]
     known = names.describe(metric, names.groups_of(plan))
-    ratios = sorted(row.ratio for row in rows if row.ratio is not None)
+    ratios = sorted(row.ratio for row in rows if row.ratio is not None and row.cells == 1)
     if not ratios:
         return f"The ratio of B to A in {known.column} is not estimable: {rows[0].problem}."
-    ends = [describe.ratio(ratios[0]), describe.ratio(ratios[-1])]
-    ratio = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    ends = dict.fromkeys((describe.ratio(ratios[0]), describe.ratio(ratios[-1])))
+    ratio, over = " to ".join(ends), ""
+    if rows[0].cells > 1 and rows[0].ratio is not None:
+        ratio = describe.ratio(rows[0].ratio)
+        between = f": {' to '.join(ends)}" if len(ends) > 1 else ""
+        over = f"mean over {rows[0].cells} cells{between}; "
     fast = any(metric == name or metric.endswith(f".{name}") for name in _RATES)
     group = f" in {visible(known.group)}" if known.group else ""
     text = f"B is {ratio} times as fast as A{group}"
     if not fast:
         text = f"{known.column} of B is {ratio} times that of A"
-    return f"{text} (unblocked; {_spread(rows)})"
+    return f"{text} ({over}unblocked; {_spread(rows)})"
 
 
 def lines(what: str, every: Sequence[str]) -> list[RenderableType]:
@@ -92,12 +96,13 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[RenderableType]:
 
 
 def _spread(rows: Sequence[Row]) -> str:
-    spreads = sorted(row.spread for row in rows if row.spread is not None)
+    shown = rows[:1] if rows[0].cells > 1 else rows
+    spreads = sorted(row.spread for row in shown if row.spread is not None)
     if not spreads:
         return "spread between runs not known"
     ends = [percent(float(f"{share:.2g}")) for share in (spreads[0], spreads[-1])]
-    shown = ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix(' %')} to {ends[1]}"
-    return f"between-run spread ±{shown}"
+    span = ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix(' %')} to {ends[1]}"
+    return f"between-run spread ±{span}"
 
 
 def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> Table:
@@ -119,7 +124,8 @@ def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> 
     elif any(row.problem for row in rows):
         table.add_column("")
     for row in rows[:ROWS_MAX]:
-        cells = [Text(visible(describe.levels(plan, row.at)))] if named else []
+        at = f"{row.cells} cells" if row.cells > 1 else describe.levels(plan, row.at)
+        cells = [Text(visible(at))] if named else []
         cells += [Text(sig3(row.a)), Text(sig3(row.b)), Text(times(row.ratio), style="bold")]
         table.add_row(*cells, *_judgement(row, compared))
     if len(rows) > ROWS_MAX:
@@ -150,6 +156,6 @@ def _verdicts(compared: Compared) -> str:
     return (
         f"{said} of {count(len(compared.rows), 'row')}, by the spread between"
         f" {len(compared.before)} runs before B ({runs}).\n"
-        f"All rows share one error budget of 5 %: intervals at up to {percent(max(levels))}."
+        f"The rows share one error budget of 5 %: intervals at up to {percent(max(levels))}."
         + (f" Small: up to {percent(compared.matters)}." if compared.matters else "")
     )

@@ -18,8 +18,9 @@ def sparkline(values: Sequence[float | None], length_max: int = LENGTH_MAX) -> s
 
 
 def _height(value: float, low: float, high: float) -> str:
-    if high == low:
-        return HEIGHTS[len(HEIGHTS) // 2 - 1]
     # Halves first: the difference of two very large numbers may not be one.
-    share = (value / 2 - low / 2) / (high / 2 - low / 2)
+    span = high / 2 - low / 2
+    if span == 0:
+        return HEIGHTS[len(HEIGHTS) // 2 - 1]
+    share = (value / 2 - low / 2) / span
     return HEIGHTS[min(len(HEIGHTS) - 1, int(share * len(HEIGHTS)))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dbdyno.analysis.across import likeness
 from dbdyno.analysis.across.likeness import Key
@@ -28,7 +28,7 @@ from dbdyno.analysis.across.types import (
 )
 from dbdyno.analysis.contrast import Interval
 from dbdyno.analysis.describe import counted, listed
-from dbdyno.analysis.holm import Adjusted, holm
+from dbdyno.analysis.holm import ALPHA, Adjusted, holm
 from dbdyno.analysis.types import Ratio
 from dbdyno.errors import DynoError
 from dbdyno.spec import metrics
@@ -73,12 +73,14 @@ def compare(
     warnings += [f"{run.name} changed while it was measured: {run.mixed}" for run in mixed]
     warnings += [f"{run.name} {BLOCKED}" for run in (a, b) if run.plan.against is not None]
     before, unused, unjudged = _before(a, b, earlier, bool(machines))
-    rows = [
-        row
+    used = [a, b] if unjudged else [*before, b]
+    found = [
+        case
         for metric in dict.fromkeys((*a.metrics, *b.metrics))
-        for row in _rows(a, b, cells, metric, left_out)
+        for case in _cases(a, b, used, cells, metric, left_out)
     ]
-    if not rows:
+    rows = [case.row for case in found]
+    if not found:
         raise DynoError(
             f"{a.name} and {b.name} have no metric in common that was measured",
             cause="; ".join(f"{one.what}: {one.why}" for one in left_out),
@@ -86,7 +88,7 @@ def compare(
         )
     matters = b.plan.matters if matters is None else matters
     if not unjudged:
-        rows = _judged(rows, before, a, b, matters)
+        rows = _judged(found, before, a, b, matters)
         if not any(row.estimate for row in rows):
             unjudged = f"no row can be judged: {rows[0].problem}"
     return Compared(
@@ -153,7 +155,7 @@ def failing(compared: Compared) -> str:
     if not open_:
         return ""
     first = open_[0]
-    where = f"{first.metric} at {_named(tuple(first.at.items()))}"
+    where = f"{first.metric} {_where(first)}"
     rows = f"{len(open_)} of {len(compared.rows)} rows are not judged"
     return f"{rows}, the first {where}: {first.problem}"
 
@@ -242,19 +244,52 @@ def _before(
     return runs, unused, why
 
 
-def _rows(
-    a: Reduced, b: Reduced, cells: Sequence[Key], metric: str, left_out: list[LeftOut]
-) -> list[Row]:
-    """A metric's rows; none, and it is said, where neither run has it in any cell."""
+@dataclass(frozen=True)
+class _Case:
+    """A row with the cells that it is of."""
+
+    row: Row
+    cells: tuple[Key, ...]
+
+
+def _cases(
+    a: Reduced,
+    b: Reduced,
+    used: Sequence[Reduced],
+    cells: Sequence[Key],
+    metric: str,
+    left_out: list[LeftOut],
+) -> list[_Case]:
+    """A metric's rows: all cells together, where several have it in all runs that are `used`, then
+    each cell. None, and it is said, where neither run has it in any cell."""
     rows = [_row(metric, cell, a.value(cell, metric), b.value(cell, metric)) for cell in cells]
-    if any(row.a is not None or row.b is not None for row in rows):
-        return rows
-    left_out.append(LeftOut(metric, rows[0].problem))
-    return []
+    if all(row.a is None and row.b is None for row in rows):
+        left_out.append(LeftOut(metric, rows[0].problem))
+        return []
+    sound = tuple(
+        cell
+        for cell in cells
+        if all(
+            value.mean and not value.problem for value in (run.value(cell, metric) for run in used)
+        )
+    )
+    found = [_Case(row, (cell,)) for row, cell in zip(rows, cells, strict=True)]
+    if len(sound) > 1:
+        ratio = math.exp(_log(b, metric, sound) - _log(a, metric, sound))
+        found.insert(0, _Case(Row(metric, {}, None, None, ratio, cells=len(sound)), sound))
+    return found
+
+
+def _log(run: Reduced, metric: str, cells: Sequence[Key]) -> float:
+    """The mean over cells of the logarithm of a metric, which all of them have."""
+    means = [run.value(cell, metric).mean for cell in cells]
+    return math.fsum(math.log(mean) for mean in means if mean) / len(cells)
 
 
 def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
     sides = [f"{name}: {one.problem}" for name, one in (("A", a), ("B", b)) if one.problem]
+    if a.problem == b.problem and sides:
+        sides = [f"A and B: {a.problem}"]
     ratio = None
     if not sides and a.mean and b.mean:
         ratio = b.mean / a.mean
@@ -262,17 +297,27 @@ def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
 
 
 def _judged(
-    rows: Sequence[Row], before: Sequence[Reduced], a: Reduced, b: Reduced, matters: float
+    cases: Sequence[_Case], before: Sequence[Reduced], a: Reduced, b: Reduced, matters: float
 ) -> list[Row]:
-    """The rows with verdicts where their spread is known, all in one error budget."""
-    found = [_contrast(row, before, a, b) for row in rows]
-    contrasts = [one for one in found if isinstance(one, RunRatio)]
-    adjusted = iter(holm(contrasts, lambda _, ends: _clear(ends)))
+    """The rows with verdicts where their spread is known, in one error budget.
+
+    Where there are rows over all cells, they get one half of it and single cells the other: what
+    moves a whole run is seen although there are many cells, in which each alone would drown.
+    """
+    found = [_contrast(case, before, a, b) for case in cases]
+    whole = [index for index, case in enumerate(cases) if case.row.cells > 1]
+    single = [index for index, case in enumerate(cases) if case.row.cells == 1]
+    adjusted: dict[int, Adjusted] = {}
+    for family in (whole, single):
+        share = ALPHA / 2 if whole else ALPHA
+        contrasts = {i: one for i in family if isinstance(one := found[i], RunRatio)}
+        ends = holm(list(contrasts.values()), lambda _, ends: _clear(ends), share)
+        adjusted |= dict(zip(contrasts, ends, strict=True))
     return [
-        replace(row, problem=one)
+        replace(case.row, problem=one)
         if isinstance(one, str)
-        else _with_verdict(row, one, next(adjusted), matters)
-        for row, one in zip(rows, found, strict=True)
+        else _with_verdict(case.row, one, adjusted[index], matters)
+        for index, (case, one) in enumerate(zip(cases, found, strict=True))
     ]
 
 
@@ -288,25 +333,22 @@ def _with_verdict(row: Row, contrast: RunRatio, adjusted: Adjusted, matters: flo
     )
 
 
-def _contrast(row: Row, before: Sequence[Reduced], a: Reduced, b: Reduced) -> RunRatio | str:
+def _contrast(case: _Case, before: Sequence[Reduced], a: Reduced, b: Reduced) -> RunRatio | str:
     """The ratio of a row with its spread, or why it has none. A run of the history whose value is
     unusable (an outage, a zero) makes the spread unknown: without it, it would look too small."""
-    if row.problem:
-        return row.problem
-    cell = likeness.key(row.at)
-    logs = []
+    metric = case.row.metric
+    if case.row.problem:
+        return case.row.problem
     for run in before:
-        value = run.value(cell, row.metric)
-        if value.problem or not value.mean:
-            why = value.problem or "zero"
-            return f"in {run.name}: {why}; take that run out of the history to judge without it"
-        logs.append(math.log(value.mean))
-    now = b.value(cell, row.metric).mean
-    assert now is not None
+        for value in (run.value(cell, metric) for cell in case.cells):
+            if value.problem or not value.mean:
+                why = value.problem or "zero"
+                return f"in {run.name}: {why}; take that run out of the history to judge without it"
+    logs = tuple(_log(run, metric, case.cells) for run in before)
     if deviation(logs) == 0.0:
         return "the runs before are alike to the last digit, so their spread is unknown"
     which = [identity(run) for run in before].index(identity(a))
-    return RunRatio(tuple(logs), which, math.log(now))
+    return RunRatio(logs, which, _log(b, metric, case.cells))
 
 
 def _clear(ends: Interval) -> bool:
@@ -325,6 +367,10 @@ def _verdict(metric: str, centre: float, ends: Interval) -> str:
 
 def _small(centre: float, matters: float) -> bool:
     return 1 / (1 + matters) <= centre <= 1 + matters
+
+
+def _where(row: Row) -> str:
+    return f"over {row.cells} cells" if row.cells > 1 else f"at {_named(tuple(row.at.items()))}"
 
 
 def _named(cell: Key) -> str:

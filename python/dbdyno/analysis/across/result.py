@@ -45,6 +45,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "metric": row.metric,
         "at": dict(row.at),
+        "cells": row.cells,
         "a": _number(row.a),
         "b": _number(row.b),
         "ratio": _number(row.ratio),

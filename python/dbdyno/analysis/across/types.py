@@ -28,6 +28,7 @@ class Row:
     estimate: Ratio | None = None  # at its adjusted level; `n`: runs before
     verdict: str = NOT_JUDGED
     small: bool = False  # clear, but within what `matters`
+    cells: int = 1  # how many it is of: several, geometric mean of their ratios; then `at` is empty
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,70 @@
+"""What `dyno compare` and `dyno history` print, held against golden files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+from syrupy.assertion import SnapshotAssertion
+from test_report_golden import Plain
+
+from dbdyno.analysis import across
+from dbdyno.analysis.across import Reduced
+from dbdyno.report.across import compared_text
+from dbdyno.report.history import history_text
+from fixtures.synthetic_run import STARTED_UNIX_S, engines
+
+LEVELS = (1.0, 1.02, 0.99, 1.01, 0.985, 1.0, 0.9, 0.91, 0.895)
+UPGRADED = 6  # from this run on
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Reduced]:
+    """A history of the synthetic experiment, a run a day, slower since an upgrade."""
+    monkeypatch.setenv("TZ", "UTC")
+    run, _ = engines(tmp_path)
+    found = []
+    for day, level in enumerate(LEVELS):
+        kernel = "6.8.0" if day >= UPGRADED else "6.1.0"
+        records = [
+            replace(
+                record,
+                metrics={
+                    name: value / level if "_ms_" in name else value * level
+                    for name, value in record.metrics.items()
+                },
+            )
+            for record in run.kept
+        ]
+        manifest = {
+            "created_unix_s": STARTED_UNIX_S + day * 86_400,
+            "environment": {**run.environment, "kernel": kernel},
+        }
+        found.append(across.reduce(run.plan, records, manifest, f"runs/day{day + 1}", "complete"))
+    return found
+
+
+def printed(renderable: RenderableType) -> str:
+    out = StringIO()
+    Console(file=out, width=110, color_system=None, highlight=False).print(renderable)
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+
+
+def test_two_runs(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
+    compared = across.compare(runs[0], runs[1])
+    shown = printed(compared_text(compared, runs[1].plan))
+    assert shown == snapshot(extension_class=Plain)
+
+
+def test_a_run_and_its_predecessors(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
+    compared = across.judge(runs[UPGRADED], runs)
+    assert compared is not None
+    shown = printed(compared_text(compared, runs[UPGRADED].plan))
+    assert shown == snapshot(extension_class=Plain)
+
+
+def test_history(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
+    assert printed(history_text(across.history(runs))) == snapshot(extension_class=Plain)
