@@ -7,10 +7,12 @@ steady means is not known here: `Judge` is given by who may know (`cli`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import contextlib
+from collections.abc import Callable, Sequence
 
 from dbdyno.spec.measuring import STEADY_S
+from dbdyno.store.histogram import Tagged
+from dbdyno.store.steady import Event, Part, part
 from dbdyno.store.trace import TICK_S
 
 # Commits of all groups in each tick of the measured phase -> seconds from which on they are steady
@@ -29,7 +31,7 @@ class Steadiness:
         self._next_s = STEADY_S
         self.from_s: float | None = None  # on the trial's clock
 
-    def is_enough(self, event: Mapping[str, Any]) -> bool:
+    def is_enough(self, event: Event) -> bool:
         """Whether the trial may end after this event: true once."""
         if event.get("event") != "interval" or event.get("phase") != "measure":
             return False
@@ -42,8 +44,18 @@ class Steadiness:
         self.from_s = self._judge(self._ticks)
         return self.from_s is not None
 
-    def last_look(self) -> float | None:
-        """From when on the trial was steady, once it has ended; looks again if it was not."""
+    def part(
+        self, events: Sequence[Event], lines: Sequence[Tagged]
+    ) -> tuple[Part | None, tuple[str, ...]]:
+        """The steady part of a trial that has ended with these events, and this log of histograms.
+        None, and why all of it counts, where there is none: it is looked at once more."""
         if self.from_s is None and len(self._ticks) * TICK_S >= STEADY_S - TICK_S / 2:
             self.from_s = self._judge(self._ticks)
-        return self.from_s
+        if self.from_s is not None:
+            with contextlib.suppress(LookupError):
+                return part(events, lines, self.from_s), ()
+        measured_s = next(e["measured_s"] for e in reversed(events) if e.get("event") == "end")
+        return None, (
+            f"it never became steady: all {measured_s:,.0f} s of measured time count, whatever"
+            " drifts or changes in them; see `duration`",
+        )

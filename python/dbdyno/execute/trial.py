@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,6 @@ from dbdyno.store import files
 from dbdyno.store.record import NO_PLAN, TrialRecord
 from dbdyno.store.reduce import Reduced, reduce_trial
 from dbdyno.store.run import Run
-from dbdyno.store.steady import Part, part
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
 FATAL = ("plan", "authentication")
@@ -165,7 +163,7 @@ class Trial:
             void_reason = f"somebody else's signal ended trial {trial.id} early"
         else:
             if steadiness is not None:
-                steady, said = self._steady(trial, events, steadiness)
+                steady, said = steadiness.part(events, self._run.histograms(trial.id))
             samples = self._run.samples(trial.id)
             reduced = reduce_trial(events, samples, cell.groups, cell.targets, steady)
         return TrialRecord(
@@ -184,20 +182,6 @@ class Trial:
             void_reason=void_reason,
             measured_s=outcome.end["measured_s"] if outcome.end else None,
             steady_from_s=steady.from_s if steady else None,
-        )
-
-    def _steady(
-        self, trial: TrialPlan, events: Sequence[Event], steadiness: Steadiness
-    ) -> tuple[Part | None, tuple[str, ...]]:
-        """The steady part of a trial that was to end with it; without one, why all of it counts."""
-        from_s = steadiness.last_look()
-        if from_s is not None:
-            with contextlib.suppress(LookupError):
-                return part(events, self._run.histograms(trial.id), from_s), ()
-        measured_s = next(e["measured_s"] for e in reversed(events) if e.get("event") == "end")
-        return None, (
-            f"it never became steady: all {measured_s:,.0f} s of measured time count, whatever"
-            " drifts or changes in them; see `duration`",
         )
 
     def _is_hopeless(self, kind: object) -> bool:

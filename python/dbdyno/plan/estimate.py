@@ -117,8 +117,8 @@ def block_s(cells: Sequence[Cell], length_s: Callable[[Cell], float] | None = No
 
 
 def trial_s(cell: Cell) -> float:
-    """Seconds of load in a trial of the cell, at most: of a search, with all the probes it may take;
-    of one that ends when it is steady, if it never is."""
+    """Seconds of load in a trial of the cell, at most: a search takes all the probes that it may,
+    and what ends when it is steady never is."""
     return probes_max(cell) * (cell.warmup_s + cell.duration_s)
 
 

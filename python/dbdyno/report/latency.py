@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,13 +41,18 @@ def collect(
     groups = [group.name for group in cell.groups]
     merged: dict[str, list[Histogram]] = {}
     intervals: dict[str, list[Tagged]] = {name: [] for name in groups}
-    for lines in trials:
-        measured = [line for line in lines if line.start_s >= -0.5 * cell.interval_s]
+    ends = list(ends)
+    for measured in trials:
+        # The log's clock begins with the warm-up.
+        zero_s = min((line.start_s for line in measured if line.tag in intervals), default=0.0)
         for tag, histogram in by_tag(measured).items():
             merged.setdefault(tag, []).append(histogram)
         for line in measured:
             if line.tag in intervals:
-                intervals[line.tag].append(line)
+                intervals[line.tag].append(replace(line, start_s=line.start_s - zero_s))
+    length_s = cell.duration_s
+    if cell.until_steady:
+        length_s = max((float(end["measured_s"]) for end in ends), default=length_s)
     together = {tag: merge(parts) for tag, parts in merged.items()}
     return CellLatency(
         cell.index,
@@ -57,7 +62,7 @@ def collect(
             for tag, histogram in together.items()
             if "/" in tag and "/!" not in tag and histogram.count
         },
-        {name: heat for name in groups if (heat := _heat(intervals[name], cell.duration_s))},
+        {name: heat for name in groups if (heat := _heat(intervals[name], length_s))},
         {
             name: response
             for name in groups

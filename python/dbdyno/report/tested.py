@@ -53,10 +53,13 @@ def sentence(plan: Plan, records: Sequence[TrialRecord], environment: Mapping[st
     design = f"{count(len(plan.cells), 'cell')} × {count(plan.blocks, 'block')}"
     trials = count(done, "trial") if done == planned else f"{done:,} of {count(planned, 'trial')}"
     parts.append(f"{design}, {trials} measured")
-    lengths = {(cell.warmup_s, cell.duration_s) for cell in plan.cells}
+    lengths = {(cell.warmup_s, cell.duration_s, cell.until_steady) for cell in plan.cells}
     if len(lengths) == 1:
-        warmup_s, duration_s = lengths.pop()
-        parts.append(f"{seconds(duration_s)} each after {seconds(warmup_s)} of warm-up")
+        warmup_s, duration_s, until_steady = lengths.pop()
+        each = f"{seconds(duration_s)} each"
+        if until_steady:
+            each = f"each until steady, {seconds(duration_s)} at most,"
+        parts.append(f"{each} after {seconds(warmup_s)} of warm-up")
     parts.append(machine(environment))
     return " · ".join(part for part in parts if part)
 

@@ -80,7 +80,7 @@ def reduce_trial(
             found.update(opened.metrics)
             at_least |= {prefix + name for name in opened.at_least}
         metrics.update({prefix + name: value for name, value in found.items()})
-    metrics.update(_over_time(events, groups))
+    metrics.update(_over_time([*part.intervals, end] if part else events, groups))
     sampled = sampled_metrics(samples, whole_s, from_s)
     metrics.update(sampled.metrics)
     cpu = _cpu(end, sampled.server_cpu_s, in_process)

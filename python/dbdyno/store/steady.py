@@ -19,11 +19,12 @@ _QUANTILES = (("p50_ns", 0.50), ("p95_ns", 0.95), ("p99_ns", 0.99), ("p999_ns", 
 
 
 class Part(NamedTuple):
-    """An `end` event of the part, when the part begins on the trial's clock, and what of it is not
-    known, in sentences."""
+    """An `end` event of the part, when the part begins on the trial's clock, its intervals on a
+    clock of its own (0 where it begins), and what of it is not known, in sentences."""
 
     end: dict[str, Any]
     from_s: float
+    intervals: tuple[Event, ...]
     warnings: tuple[str, ...]
 
 
@@ -60,7 +61,7 @@ def part(events: Sequence[Event], lines: Sequence[Tagged], from_s: float) -> Par
             "errors": _errors(total["errors"], sum(each["errors"] for each in own)),
             "latency": _latency(own, logged[skipped:]) if complete else None,
         }
-    begins_s = float(kept[0]["t_s"] - kept[0]["length_s"])
+    begins_s = float(kept[0]["t_s"] - kept[0]["length_s"]) if skipped else 0.0
     cut = {
         **end,
         "measured_s": sum(event["length_s"] for event in kept),
@@ -70,7 +71,8 @@ def part(events: Sequence[Event], lines: Sequence[Tagged], from_s: float) -> Par
             "cpu_s": sum(event["generator"]["cpu_s"] for event in kept),
         },
     }
-    return Part(cut, max(0.0, begins_s), tuple(warnings))
+    intervals = tuple({**event, "t_s": event["t_s"] - begins_s} for event in kept)
+    return Part(cut, begins_s, intervals, tuple(warnings))
 
 
 def _errors(by_code: Mapping[str, int], count: int) -> dict[str, int]:
