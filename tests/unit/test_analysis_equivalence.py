@@ -153,6 +153,39 @@ def test_so_few_blocks_and_so_many_claims_that_nothing_can_be_shown_still_end() 
     assert power.reach(LogRatio((0.0, 0.1, 0.2), 1.0), 1e-9) is None
 
 
+def test_the_answer_says_that_cells_are_equal_where_the_claim_does() -> None:
+    plan = make_plan(
+        {"cache": ("on", "off")},
+        blocks=6,
+        claims=("tps[on] ~= tps[off] within 4%",),
+        matters=0.0,
+    )
+    found = checked(plan, records(plan, {("on",): 1000.0, ("off",): 1000.0}))
+    assert found.claims[0].verdict == SUPPORTED
+    assert "is within 4 % of that with cache off" in found.answer
+    assert found.why == ""
+
+
+def test_open_parts_of_every_kind_say_what_the_run_could_have_shown() -> None:
+    plan = make_plan(
+        {"cache": ("on", "off"), "sessions": ("1", "4", "16")},
+        blocks=5,
+        claims=(
+            "tps[cache=on] >= 1000 at sessions=1",
+            "tps[on] > tps[off] at sessions=1",
+            "peak(tps, sessions)[on] <= 4",
+        ),
+    )
+    truth = {(cache, level): 1000.0 for cache in ("on", "off") for level in ("1", "4", "16")}
+    value, ratio, peak = checked(plan, records(plan, truth, noise=0.05)).claims
+    for claim in (value, ratio, peak):
+        assert claim.verdict == UNDECIDED
+        assert claim.parts[0].detectable is not None
+    assert "can show only values above 1," in value.why
+    assert "can show only ratios above 1." in ratio.why
+    assert "can show only a best level that is 1." in peak.why
+
+
 def test_claims_of_equality_in_a_run() -> None:
     plan = make_plan(
         {"cache": ("on", "off"), "sessions": ("1", "4")},

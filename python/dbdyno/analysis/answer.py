@@ -87,8 +87,9 @@ def _comparison(measured: Measured, lead: Lead) -> str:
     if span and _holds_one(ratio):
         assert ratio.ci_low is not None
         assert ratio.ci_high is not None
-        if max(1 / ratio.ci_low, ratio.ci_high) <= 1 + plan.matters:
-            most = f"{plan.matters:.2g}" if plan.matters < 0.01 else f"{plan.matters * 100:g} %"
+        margin = max(plan.matters, lead.margin)
+        if max(1 / ratio.ci_low, ratio.ci_high) <= 1 + margin:
+            most = f"{margin * 100:.3g} %"
             return f"{noun} {left} is within {most} of that {right}{at}: {size}, {against}"
         fits = f"{describe.bound(ratio.ci_low)}x to {describe.bound(ratio.ci_high)}x"
         return (

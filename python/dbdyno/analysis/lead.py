@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dbdyno.analysis.headline import headline_metric, main_factor
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.ratios import pairs, plain_ratio
-from dbdyno.analysis.types import RATIO, ClaimPart, ClaimResult, Ratio
+from dbdyno.analysis.types import RATIO, SUPPORTED, ClaimPart, ClaimResult, Ratio
 from dbdyno.plan.types import Cell
 
 
@@ -22,6 +22,7 @@ class Lead:
     right: Cell
     ratio: Ratio
     small: bool = False
+    margin: float = 0.0  # within which the claim calls the two equal
 
     @property
     def left_levels(self) -> dict[str, str]:
@@ -92,7 +93,9 @@ def _of_part(measured: Measured, part: ClaimPart) -> Lead | None:
     same = plain_ratio(pairs(measured, (left.index, part.metric), (right.index, part.metric)))
     if same is None or not math.isclose(same.ratio, part.estimate.ratio, rel_tol=1e-9):
         return None  # different metrics on the two sides
-    return Lead(part.metric, left, right, part.estimate, part.small)
+    margin = part.margin if part.threshold == 1 else 0.0
+    small = part.small or (margin > 0 and part.verdict == SUPPORTED)
+    return Lead(part.metric, left, right, part.estimate, small, margin)
 
 
 def clear(ratio: Ratio) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dbdyno.analysis import describe
 from dbdyno.analysis.cases import Case
 from dbdyno.analysis.contrast import Contrast, Welch
+from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AT_LEAST,
@@ -17,6 +18,7 @@ from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,
     UNDECIDED,
+    VALUE,
     Check,
     ClaimPart,
 )
@@ -39,8 +41,9 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
         if part.small:
             text += "; real but too small to matter"
         return "; ".join(filter(None, [text, _doubt(part), case.note]))
-    more = "" if isinstance(contrast, Welch) else _more(part)
-    blocks = "run" if isinstance(contrast, Welch) else "block"
+    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
+    more = "" if isinstance(inner, Welch) else _more(part)
+    blocks = "run" if isinstance(inner, Welch) else "block"
     said = [_unknown(part), more, _reach(part, blocks), _doubt(part), case.note]
     return "; ".join(filter(None, said))
 
@@ -131,17 +134,21 @@ def _more(part: ClaimPart) -> str:
 
 def _reach(part: ClaimPart, block: str) -> str:
     """The smallest effect that the run had a good chance (80 %) to show."""
-    if part.kind != RATIO and part.operator != EQUAL:
-        return ""
     estimate, seen = part.estimate, part.detectable
     assert estimate is not None
-    if estimate.bound or part.threshold <= 0:
+    if part.kind == PEAKS or estimate.bound or (part.kind == RATIO and part.threshold <= 0):
         return ""
     noise = f"with this much noise {describe.counted(estimate.n, block)}"
     if part.operator == EQUAL and seen is not None and seen <= 1:
         return f"{noise} can show equality only within {_percent(seen)}"
-    if seen is None or seen > 1000 or part.operator == EQUAL:
+    if seen is None or part.operator == EQUAL or (part.kind != VALUE and seen > 1000):
         return f"{noise} show next to nothing"
+    if part.kind == PEAK:
+        return f"{noise} can show only a best level that is {describe.bound(1 + seen)}x the others"
+    if part.kind == VALUE:
+        away = [part.threshold - seen, part.threshold + seen]
+        below = f" or below {describe.number(away[0])}" if away[0] > 0 else ""
+        return f"{noise} can show only values above {describe.number(away[1])}{below}"
     ends = [
         describe.bound(part.threshold * (1 + seen)),
         describe.bound(part.threshold / (1 + seen)),
