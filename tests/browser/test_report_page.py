@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dbdyno import report
+from fixtures import stalling_run
 from fixtures import synthetic_run as synthetic
 from needed import missing
 
@@ -49,6 +50,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         directory = tmp_path_factory.mktemp(name)
         report.render(*getattr(synthetic, name)(directory))
         found[name] = directory / "report.html"
+    directory = tmp_path_factory.mktemp("stalling")
+    report.render(*stalling_run.stalling(directory))  # type: ignore[arg-type]
+    found["stalling"] = directory / "report.html"
     return found
 
 
@@ -102,8 +106,28 @@ def test_nothing_is_wider_than_the_screen(
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_stalls_are_shaded_over_the_curve_that_shows_why(
+    open_page: Any, viewport: dict[str, int]
+) -> None:
+    page = open_page("stalling", viewport)
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert "binary log rotation" in page.locator("section[aria-labelledby=stalls]").inner_text()
+    chart = page.locator("figure[data-name=stalls-0] svg:visible")
+    frame = chart.bounding_box()
+    curves = [one.bounding_box() for one in chart.locator("path").all()]
+    shaded = [one.bounding_box() for one in chart.locator("rect.stalled").all()]
+    assert len(shaded) == 5 and len(curves) == 2
+    assert curves[0]["y"] + curves[0]["height"] < curves[1]["y"]
+    for box in shaded:  # through both curves
+        assert frame["x"] <= box["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"]
+        assert box["y"] <= curves[0]["y"] + 1
+        assert box["y"] + box["height"] >= curves[1]["y"] + curves[1]["height"] - 2
+
+
 def test_labels_of_charts_are_readable_and_apart(open_page: Any) -> None:
-    for name, viewport in (("engines", DESK), ("engines", PHONE), ("cache_run", PHONE)):
+    shown = ("engines", DESK), ("engines", PHONE), ("cache_run", PHONE), ("stalling", PHONE)
+    for name, viewport in shown:
         page = open_page(name, viewport)
         overlaps = page.evaluate(
             """() => {

@@ -15,7 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__, report
-from dbdyno.report import page, write
+from dbdyno.report import page, stalls, write
+from fixtures import stalling_run
 from fixtures import synthetic_run as synthetic
 
 
@@ -55,6 +56,29 @@ def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
     data = page.context(*getattr(synthetic, name)(Path("RUN")))
     body = write.markdown(data).replace(__version__, "VERSION")
     assert body == snapshot(extension_class=Markdown)
+
+
+def test_stalls(snapshot: SnapshotAssertion) -> None:
+    run, findings = stalling_run.stalling(Path("RUN"))
+    data = page.context(run, findings)  # type: ignore[arg-type]
+    html = masked(write.html(data))
+    section = html[html.index('<section aria-labelledby="stalls">') :]
+    lead = html[html.index("<b>Stalls:</b>") :]
+    shown = f"{lead.partition('</p>')[0]}\n{section.partition('</section>')[0]}"
+    assert shown == snapshot(extension_class=Html, name="section")
+    body = write.markdown(data)
+    assert body[body.index("## Stalls") : body.index("## Ratios")] == snapshot(
+        extension_class=Markdown, name="section"
+    )
+    said = "\n".join(stalls.lines(run.plan, findings))
+    assert said == snapshot(extension_class=Plain, name="lines")
+
+
+def test_stalls_chart(snapshot: SnapshotAssertion) -> None:
+    run, findings = stalling_run.stalling(Path("RUN"))
+    first = stalls.views(run, findings)[0]  # type: ignore[arg-type]
+    assert first.figure is not None
+    assert str(first.figure.narrow) == snapshot(extension_class=Svg)
 
 
 def test_terminal(snapshot: SnapshotAssertion) -> None:

@@ -150,7 +150,7 @@ def test_sentences_of_one_stall_and_of_irregular_ones() -> None:
     more = replace(one, stalls=tuple(Stall(at, 0.6, 1.0) for at in (1.0, 3.0, 12.0, 14.0)))
     found = cell_stalls(0, [more])
     assert found is not None and found.sentence == (
-        "Throughput falls to nothing for 0.6 s, 8 times a minute at no regular distance"
+        "Throughput falls to nothing for 0.6 s, about 8 times a minute, at no regular distance"
         " (4 stalls in 1 trial, 8.0 % of the time)."
     )
     assert cell_stalls(0, [quiet]) is None

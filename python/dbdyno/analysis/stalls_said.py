@@ -25,8 +25,14 @@ def with_sentence(found: CellStalls, trials: Sequence[Inside]) -> CellStalls:
     if found.period_s is not None:
         often = f" every {seconds(found.period_s)}"
     else:
-        often = f", {describe.number(found.per_min)} times a minute at no regular distance"
+        often = f", {_often(found.per_min)}, at no regular distance"
     return replace(found, sentence=f"{fallen}{often} ({counted}).")
+
+
+def _often(per_min: float) -> str:
+    if per_min >= 1.5:
+        return f"about {describe.number(float(f'{per_min:.2g}'))} times a minute"
+    return f"about once in {60.0 / per_min:.0f} s"
 
 
 def fall(depth: float) -> str:

@@ -114,7 +114,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "classes": classes.classes(raw.cells, plan.cells, roles),
         "heat": latency.heat_figures(raw.cells, plan.cells, roles),
         "heat_all": sum(len(cell.heat) for cell in raw.cells),
-        "stalls": stalls.views(run, findings, roles),
+        "stalls": stalls.views(run, findings),
         "waits": waits.figure(findings.cells, roles),
         "counters": counters.counter_tables(findings.cells, plan, roles),
         "void": tested.void_attempts(run.voided(), records, plan, roles),

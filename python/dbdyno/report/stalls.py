@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dbdyno.analysis import describe
 from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.timeline import Curve, timeline
 from dbdyno.report.figures import NARROW, WIDE, Figure
-from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import count, seconds, sig3
 from dbdyno.report.text import visible
 from dbdyno.store.run import Run
@@ -56,13 +56,13 @@ class View:
     figure: Figure | None
 
 
-def views(run: Run, findings: Findings, roles: Layout) -> list[View]:
+def views(run: Run, findings: Findings) -> list[View]:
     """One a cell that stalled, the worst first; the worst with a chart."""
     groups = names.groups_of(run.plan)
     found: list[View] = []
     for one in sorted(findings.stalls, key=lambda one: (-one.share, one.cell)):
         levels = run.plan.cells[one.cell].levels
-        where = roles.cell(levels) if levels else ""
+        where = describe.levels(run.plan, levels)
         figure = None
         if len(found) < SHOWN:
             figure = _figure(run, findings.inside, one, where, groups)
@@ -82,13 +82,13 @@ def views(run: Run, findings: Findings, roles: Layout) -> list[View]:
     return found
 
 
-def lines(plan: Plan, findings: Findings, roles: Layout) -> list[str]:
+def lines(plan: Plan, findings: Findings) -> list[str]:
     """For the terminal: the cells that stalled longest, a line each with cause and cure."""
     worst = sorted(findings.stalls, key=lambda one: (-one.share, one.cell))
     said = []
     for one in worst[:LINES_MAX]:
         levels = plan.cells[one.cell].levels
-        text = f"Stalls at {roles.cell(levels)}: " if levels else "Stalls: "
+        text = f"Stalls at {describe.levels(plan, levels)}: " if levels else "Stalls: "
         text += one.sentence
         if one.cause:
             text += f" {one.cause.sentence}"
@@ -152,7 +152,7 @@ def _figure(
     if samples is not None and len(samples.t_s):
         known = names.describe(metric, groups)
         curves.append(_sampled(samples, known.label, known.unit, low, high))
-    title = f"A trial {'at ' + where if where else 'of it'}, block {typical.block}"
+    title = f"A trial{' at ' + where if where else ''}, block {typical.block}"
     shaded = [(one.start_s, one.start_s + one.length_s) for one in typical.stalls]
     part = "" if high - low >= typical.measured_s - 1e-9 else f", {low:.0f} to {high:.0f} of"
     x_label = f"seconds of the measured time{part and f'{part} {typical.measured_s:.0f}'}"

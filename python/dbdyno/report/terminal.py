@@ -40,7 +40,7 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
         parts.append(Text(f"Why: {visible(findings.why)}", style="dim"))
     if findings.costs:
         parts.append(Text(visible(findings.costs.sentence)))
-    parts += [Text(line) for line in stalls.lines(plan, findings, roles)]
+    parts += [Text(line) for line in stalls.lines(plan, findings)]
     views = claims.views(plan, findings, roles)
     if views:
         parts += [Text(), _claims(views)]
