@@ -57,7 +57,7 @@ def test_many_blocks_are_permuted_at_random_but_alike_each_time() -> None:
     p = sign_flip_p(values, 0.0, 7)
     assert p == sign_flip_p(values, 0.0, 7)
     assert p == pytest.approx(stats.ttest_1samp(values, 0.0).pvalue, abs=0.02)
-    assert sign_flip_p((1.0,) * 30, 0.0, 7) == pytest.approx(1e-5, rel=0.01)  # never zero
+    assert sign_flip_p((1.0,) * 30, 0.0, 7) == pytest.approx(2e-5, rel=0.01)  # never zero
 
 
 @pytest.mark.parametrize(
