@@ -22,13 +22,14 @@ from dbdyno.spec.types import Looks
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 
 METRIC = "transactions_per_s"
+LOOKS = Looks(4, 12)
 CLAIM = f"{METRIC}[on] > {METRIC}[off]"
 EQUAL = f"{METRIC}[on] ~= {METRIC}[off] within 3%"
 
 
 def plan_of(
     *claims: str,
-    looks: Looks | None = Looks(4, 12),
+    looks: Looks | None = LOOKS,
     factors: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Plan:
     made = plans.plan(dict(factors) if factors else None, blocks=12, claims=claims or (CLAIM,))

@@ -31,3 +31,14 @@ def test_fresh_servers_are_marked_where_dyno_starts_any(
     order = said.output.partition("order (block: trials):")[2]
     assert order
     assert ("*" in order) is starts
+
+
+def test_both_ends_of_a_run_that_ends_when_decided_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "order.yaml"
+    looks = "trials: {max: 12, until: decided}\nclaims: ['tps > 1 at sessions=1']\n"
+    file.write_text(EXPERIMENT.format(target="kind: sqlite") + looks)
+    said = CliRunner().invoke(run, [str(file), "--dry-run"])
+    assert said.exit_code == 0, said.output
+    assert "looked at after block 4 and each block from there, 12 blocks at most" in said.output
+    assert " at least, " in said.output
+    assert " at most (setting up" in said.output

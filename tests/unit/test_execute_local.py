@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control
 from dbdyno.execute.snapshots import Snapshot, Snapshots
 from dbdyno.plan.types import Cell, Plan, TrialPlan
+from dbdyno.spec.types import Looks
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.systems.base import TargetPlan
@@ -61,13 +64,18 @@ class World:
         monkeypatch.setattr(Snapshots, "of", snapshot)
         monkeypatch.setattr(fleet.Fleet, "_settle", lambda self: None)
 
-    def execute(self, plan: Plan) -> str:
+    def execute(self, plan: Plan, decided: Callable[[Run], str | None] = lambda run: None) -> str:
         with Run.create(self.tmp_path / "run", plan, {}) as run:
-            control = Control(lambda message: None)
-            execution = local.LocalExecution(run, Path("engine"), control, Silent(), self.tmp_path)
-            status = execution.execute()
-            run.set_status(status)
-            return status
+            return self.go_on(run, decided)
+
+    def go_on(self, run: Run, decided: Callable[[Run], str | None] = lambda run: None) -> str:
+        self.control = Control(lambda message: None)
+        execution = local.LocalExecution(
+            run, Path("engine"), self.control, Silent(), self.tmp_path, decided
+        )
+        status = execution.execute()
+        run.set_status(status)
+        return status
 
 
 @pytest.fixture
@@ -129,6 +137,71 @@ def test_a_run_over_its_budget_ends_with_whole_blocks_and_says_so(
     assert (run.status, run.plan.blocks) == ("complete", 2)
     assert [trial.id for trial in run.plan.trials] == [record.id for record in run.records()]
     assert "budget of 60 s" in run.plan.notes[-1]
+
+
+class Judge:
+    """Decides after so many blocks, and notes after which it was asked."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+        self.asked: list[int] = []
+
+    def __call__(self, run: Run) -> str | None:
+        self.asked.append(len(run.records()) // len(run.plan.cells))
+        return "All is decided." if self.asked[-1] >= self.after else None
+
+
+def looked(blocks: int = 5) -> Plan:
+    plan = of_null(plans.plan(blocks=blocks), {0: "text", 1: "text"})
+    return replace(plan, looks=Looks(4, blocks))
+
+
+def test_a_run_ends_after_the_whole_block_that_decides(world: World) -> None:
+    judge = Judge(after=3)
+    assert world.execute(looked(), judge) == "complete"
+    assert judge.asked == [1, 2, 3]
+    run = Run.open(world.tmp_path / "run")
+    assert (run.status, run.plan.blocks) == ("complete", 3)
+    assert [trial.id for trial in run.plan.trials] == [record.id for record in run.records()]
+    assert run.plan.notes[-1] == "All is decided."
+    assert run.plan.looks == Looks(4, 5, decided_at=3)
+
+
+def test_the_last_block_needs_no_look(world: World) -> None:
+    judge = Judge(after=5)
+    assert world.execute(looked(), judge) == "complete"
+    assert judge.asked == [1, 2, 3, 4]
+    run = Run.open(world.tmp_path / "run")
+    assert (run.plan.blocks, run.plan.looks) == (5, Looks(4, 5))
+
+
+def test_a_resumed_run_goes_on_looking(world: World) -> None:
+    """Stopped between two blocks: the last look is taken again, with what is on disk."""
+    interrupted = Judge(after=9)
+
+    def stop(run: Run) -> str | None:
+        if len(interrupted.asked) == 1:
+            world.control._on_signal(signal.SIGINT, None)
+        return interrupted(run)
+
+    assert world.execute(looked(), stop) == "interrupted"
+    assert interrupted.asked == [1, 2]
+    judge = Judge(after=3)
+    with Run.resume(world.tmp_path / "run", {}) as run:
+        assert world.go_on(run, judge) == "complete"
+    assert judge.asked == [2, 3]
+    with Run.resume(world.tmp_path / "run", {}) as run:  # ended: nothing to do, nothing to ask
+        assert world.go_on(run, judge) == "complete"
+        assert (run.plan.blocks, run.plan.looks) == (3, Looks(4, 5, decided_at=3))
+    assert judge.asked == [2, 3]
+
+
+def test_a_decision_comes_before_the_budget(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = iter([True, True, False])
+    monkeypatch.setattr(Budget, "holds_another", lambda self: next(asked))
+    assert world.execute(looked(), Judge(after=2)) == "complete"
+    run = Run.open(world.tmp_path / "run")
+    assert run.plan.looks == Looks(4, 5, decided_at=2)
 
 
 def test_the_first_block_runs_whatever_the_budget(world: World) -> None:

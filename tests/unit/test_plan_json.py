@@ -24,6 +24,7 @@ from dbdyno.plan.types import (
     State,
     TrialPlan,
 )
+from dbdyno.spec.types import Looks
 from dbdyno.systems.base import TargetPlan
 
 EXPERIMENTS = sorted((Path(__file__).parent / "experiments").glob("*.yaml"))
@@ -99,6 +100,7 @@ plans = st.builds(
     skipped=tuples(st.builds(Skipped, text, text, text)),
     notes=tuples(text),
     spec_text=text,
+    looks=st.none() | st.builds(Looks, whole, whole, st.none() | whole),
 )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dbdyno import plan, spec
 from dbdyno.errors import DynoError
 from dbdyno.plan import Machine, Plan, estimate, order
-from dbdyno.spec.types import Spec
+from dbdyno.spec.types import Looks, Spec
 from dbdyno.systems.base import TargetPlan
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
@@ -358,3 +358,33 @@ def test_metric_scopes_of_a_plan_are_those_of_its_spec() -> None:
     for name in ("query-cache", "engines", "journal"):
         loaded = spec.load(EXPERIMENTS / f"{name}.yaml")
         assert scope(make(loaded)) == loaded.scope
+
+
+# --- until all is decided -----------------------------------------------------------------------
+
+LOOKED = demo("cache: {on: {db.config: {a: 1}}, off: {db.config: {a: 2}}}").replace(
+    "blocks: 2", "trials: {min: 5, max: 9, until: decided}\nclaims: ['tps[on] > tps[off]']"
+)
+
+
+def test_the_plan_holds_the_most_blocks_there_can_be() -> None:
+    p = make(LOOKED)
+    assert (p.blocks, p.looks) == (9, Looks(5, 9))
+    fixed = make(LOOKED, overrides=("trials=null", "blocks=5"))
+    assert p.trials[: len(fixed.trials)] == fixed.trials
+    cost = estimate.of(p)
+    assert cost.total_s_min == pytest.approx(estimate.of(fixed).total_s)
+    assert cost.total_s_min < cost.total_s
+
+
+def test_a_quick_run_looks_at_nothing() -> None:
+    assert make(LOOKED, quick=True).looks is None
+
+
+def test_a_budget_is_a_nearer_end() -> None:
+    block_s = estimate.of(make(LOOKED)).block_s
+    setup_s = estimate.of(make(LOOKED)).setup_s
+    p = make(LOOKED, overrides=(f"budget={int((setup_s + 7.5 * block_s) * 1000)}ms",))
+    assert (p.blocks, p.looks) == (7, Looks(5, 7))
+    p = make(LOOKED, overrides=(f"budget={int((setup_s + 3.5 * block_s) * 1000)}ms",))
+    assert (p.blocks, p.looks) == (3, Looks(3, 3))

@@ -49,6 +49,20 @@ def failure(text: str, *overrides: str) -> DynoError:
 # --- what files mean ----------------------------------------------------------------------------
 
 
+def test_blocks_may_be_left_to_the_claims() -> None:
+    text = ONE + "trials: {max: 9, until: decided}\nclaims: [tps > 1]\n"
+    assert (load(text).blocks, load(text).looks) == (9, spec.types.Looks(4, 9))
+    s = load(text, "trials.max=20", "trials.min=5")
+    assert (s.blocks, s.looks) == (20, spec.types.Looks(5, 20))
+    assert load(s.text).looks == s.looks
+    fixed = load(text, "trials=null", "blocks=3")
+    assert (fixed.blocks, fixed.looks) == (3, None)
+    assert load(fixed.text).looks is None
+    with pytest.raises(DynoError, match="`blocks` and `trials`") as caught:
+        load(text, "blocks=3")
+    assert "--set trials=null" in caught.value.fix
+
+
 def test_the_query_cache_experiment() -> None:
     s = spec.load(EXPERIMENTS / "query-cache.yaml")
     assert s.name == "query-cache"
@@ -202,6 +216,26 @@ WRONG = {
     "no groups": ("¶experiment: x\ntargets: {a: {kind: sqlite}}\n", "`workload` or `groups`", ""),
     "both forms": (TWO + "¶workload: {kind: oltp}\n", "both", ""),
     "wrong type": (ONE + "blocks: ¶many\n", "a whole number, not `many`", ""),
+    "blocks twice": (
+        ONE + "blocks: 3\n¶trials: {max: 9, until: decided}\nclaims: [tps > 1]\n",
+        "`blocks` and `trials` both say",
+        "keep `blocks: 6`",
+    ),
+    "looks after the end": (
+        ONE + "trials: {min: ¶9, max: 8, until: decided}\nclaims: [tps > 1]\n",
+        "`min` (9) is more than `max` (8)",
+        "raise `max`",
+    ),
+    "looks too early": (ONE + "trials: {min: ¶3, max: 8, until: decided}\n", "at least 4", ""),
+    "looks without end": (ONE + "¶trials: {until: decided}\n", "`trials.max` is missing", ""),
+    "looks without an aim": (ONE + "¶trials: {max: 8}\n", "`trials.until` is missing", ""),
+    "misspelt aim": (ONE + "trials: {max: 8, until: ¶decidde}\n", "decidde", "decided"),
+    "misspelt key of looks": (ONE + "trials: {max: 8, ¶mni: 4, until: decided}\n", "mni", "`min`"),
+    "nothing to decide": (
+        ONE + "¶trials: {max: 8, until: decided}\n",
+        "the experiment has none",
+        "add claims",
+    ),
     "fraction of a block": (ONE + "blocks: ¶2.5\n", "a whole number", ""),
     "no blocks": (ONE + "blocks: ¶0\n", "at least 1", ""),
     "no duration": (ONE + "duration: ¶0s\n", "longer than nothing", ""),

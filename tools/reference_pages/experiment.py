@@ -45,6 +45,10 @@ A path starts with a target's name (`db.config`), a group's name (`readers.sessi
 With one group its name may be left out (`sessions`). A factor is *hard* if a level changes a target (but for `protocol`, `tls`,
 `transport`, `options`, `session`) or the loaded data: servers then start anew between its levels. Other factors are *easy*."""
 
+TRIALS = """`trials: {max: 12, until: decided}` stands instead of `blocks: 6`. The plan has the order of all `max` blocks; after each whole block
+from `min` on every claim is looked at, and the run ends once all that can be judged are decided. Intervals and verdicts allow for the looks
+([decision](../decisions/stopping-when-decided.md)). `--dry-run` says how long both ends take, a `budget` may end the run before, `--resume` goes on looking."""
+
 HOOKS = """A command is text, a mapping, or a list of these. It runs through `/bin/sh -c` where the run was begun, or on a host by
 your own `ssh`, which must need no password. It is given `DYNO_RUN`, and where it belongs to a trial `DYNO_TRIAL`, `DYNO_BLOCK`, `DYNO_CELL` and
 `DYNO_LEVEL_FACTOR` for each factor (capital letters, `_` for all but letters and digits). What follows when one fails:
@@ -85,6 +89,8 @@ def page() -> str:
         "And a generator: see [generators](workloads.md#generators).",
         _part("setup.tables.NAME.indexes", parts["Index"], parts, ()),
         *_arrivals(parts),
+        _part("trials", parts["TrialsModel"], parts, ()),
+        TRIALS,
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
         _part("cpus", parts["CpusModel"], parts, ()),
