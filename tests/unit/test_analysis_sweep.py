@@ -117,6 +117,38 @@ def test_a_factor_that_is_no_load_has_a_peak_but_no_knee() -> None:
     assert "from 2 on higher levels add nothing" in found.sentence
 
 
+def test_another_groups_load_makes_no_knee() -> None:
+    plan = make_plan(
+        {"writers.sessions": ("1", "4", "16")},
+        blocks=4,
+        groups=("readers", "writers"),
+        claims=("readers.tps[16] < readers.tps[1]",),
+    )
+    rates = {"1": 100.0, "4": 390.0, "16": 400.0}
+    some = [
+        TrialRecord(
+            trial.id,
+            trial.block,
+            trial.cell,
+            COMPLETE,
+            0.0,
+            {
+                "readers.transactions_per_s": rates[
+                    plan.cells[trial.cell].levels["writers.sessions"]
+                ]
+            },
+        )
+        for trial in plan.trials
+    ]
+    (found,) = checked(plan, some).sweeps
+    assert found.metric == "readers.transactions_per_s"
+    assert found.knee is None
+    assert found.sentence == (
+        "Throughput of readers is highest at 16 sessions, the highest level tested, so that it may"
+        " be higher beyond."
+    )
+
+
 def test_levels_are_sorted_and_two_are_too_few() -> None:
     plan = make_plan({"sessions": ("16", "1", "4")}, blocks=4)
     truth = {("1",): 100.0, ("4",): 300.0, ("16",): 310.0}
