@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from dbdyno.analysis import (
     answer,
+    causes,
     describe,
     fairness,
     inside,
     offers,
-    reason,
     steadiness,
     verdict,
     versions,
@@ -47,11 +47,13 @@ def analyse(
     claims, compared = verdict.judge(measured, versions.questions(plan))
     lead = find_lead(measured, claims)
     headline = headline_metric(measured, claims)
+    cause = None if plan.quick else causes.explain_difference(measured, lead)
     trials = inside.look(plan, records, trace)
     blocks = {one.block for series in measured.cells.values() for one in series.values()}
     return Findings(
         answer=answer.answer(measured, lead, claims),
-        why="" if plan.quick else reason.reason(measured, lead),
+        why=cause.sentence if cause else "",
+        cause=cause,
         caveat=fairness.caveat(plan),
         headline_metric=headline,
         cells=tuple(_cell(measured, cell) for cell in plan.cells),

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dbdyno.analysis import stalls, stalls_said, warmup
+from dbdyno.analysis import causes, stalls, stalls_said, warmup
 from dbdyno.analysis.autocorrelation import effective
 from dbdyno.analysis.changepoints import changes
 from dbdyno.analysis.trend import trend
-from dbdyno.analysis.types import CellStalls, Inside, Stall, Step
+from dbdyno.analysis.types import Cause, CellStalls, Inside, Stall, Step
 from dbdyno.errors import DynoError
-from dbdyno.plan.types import Plan
+from dbdyno.plan.types import Cell, Plan
 from dbdyno.store import spread
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.stalls import usual
@@ -46,7 +46,8 @@ def look(
 ) -> Trials:
     """Looks into each complete trial of a run, in the plan's order, one trace after the other."""
     complete = {record.id: record for record in records if record.status == COMPLETE}
-    found = []
+    found: list[Inside] = []
+    explained: dict[int, list[causes.Explained]] = {}
     for trial in plan.trials:
         record = complete.get(trial.id)
         if record is None:
@@ -58,9 +59,16 @@ def look(
             found.append(_unknown(record.id, record.cell, record.block, why))
             continue
         if one is not None:
-            found.append(inside(one, record.cell, record.block))
+            seen = inside(one, record.cell, record.block)
+            why_stalled = causes.explain_stalls(one, seen.stalls, plan.cells[record.cell])
+            explained.setdefault(record.cell, []).extend(why_stalled)
+            found.append(_with_causes(one, seen, why_stalled, plan.cells[record.cell]))
     cells = [
-        cell_stalls(cell.index, [one for one in found if one.cell == cell.index])
+        cell_stalls(
+            cell.index,
+            [one for one in found if one.cell == cell.index],
+            causes.explain_cell(explained.get(cell.index, [])),
+        )
         for cell in plan.cells
     ]
     return Trials(tuple(found), tuple(one for one in cells if one is not None))
@@ -92,8 +100,25 @@ def inside(trace: Trace, cell: int, block: int) -> Inside:
     )
 
 
-def cell_stalls(cell: int, trials: Sequence[Inside]) -> CellStalls | None:
-    """The stalls of a cell's trials together; None where there are none."""
+def _with_causes(
+    trace: Trace, seen: Inside, explained: Sequence[causes.Explained], cell: Cell
+) -> Inside:
+    """The same, its stalls and steps with their causes."""
+    why = {one.stall: one.cause for one in explained}
+    return replace(
+        seen,
+        stalls=tuple(replace(stall, cause=why.get(stall)) for stall in seen.stalls),
+        steps=tuple(
+            replace(step, cause=causes.explain_step(trace, step, seen.steps, cell))
+            for step in seen.steps
+        ),
+    )
+
+
+def cell_stalls(
+    cell: int, trials: Sequence[Inside], cause: Cause | None = None
+) -> CellStalls | None:
+    """The stalls of a cell's trials together, with their `cause`; None where there are none."""
     found = [stall for one in trials for stall in one.stalls]
     if not found:
         return None
@@ -110,7 +135,7 @@ def cell_stalls(cell: int, trials: Sequence[Inside]) -> CellStalls | None:
         depth=float(np.median([stall.depth for stall in found])),
         period_s=regular.period_s if regular else None,
         period_n=regular.distances if regular else 0,
-        cause=None,
+        cause=cause,
         sentence="",
     )
     return stalls_said.with_sentence(said, trials)

@@ -46,20 +46,26 @@ Row = tuple[float, float]  # left, right in one block
 
 def reason(measured: Measured, lead: Lead | None) -> str:
     """One sentence, or empty."""
-    if not measured.plan.paired:
-        return ""  # nothing says that the two sides met the same circumstances
-    if lead is None or lead.ratio.ci_low is None or lead.ratio.ci_high is None:
-        return ""
-    if lead.ratio.ci_low <= 1 <= lead.ratio.ci_high or lead.small:
-        return ""  # there is nothing to explain
-    blocks = measured.blocks((lead.left.index, lead.right.index))
-    if len(blocks) < BLOCKS_MIN:
+    blocks = blocks_of(measured, lead)
+    if lead is None or not blocks:
         return ""
     return (
-        _wait(measured, lead, blocks)
+        waits(measured, lead, blocks)
         or _counter(measured, lead, blocks)
         or _cpu(measured, lead, blocks)
     )
+
+
+def blocks_of(measured: Measured, lead: Lead | None) -> list[int]:
+    """Blocks that a reason can rest on; empty where there is nothing to explain, or too few."""
+    if not measured.plan.paired:
+        return []  # nothing says that the two sides met the same circumstances
+    if lead is None or lead.ratio.ci_low is None or lead.ratio.ci_high is None:
+        return []
+    if lead.ratio.ci_low <= 1 <= lead.ratio.ci_high or lead.small:
+        return []  # there is nothing to explain
+    blocks = measured.blocks((lead.left.index, lead.right.index))
+    return blocks if len(blocks) >= BLOCKS_MIN else []
 
 
 def _rows(measured: Measured, lead: Lead, blocks: Sequence[int], name: str) -> list[Row]:
@@ -78,7 +84,8 @@ def _sampled(measured: Measured, lead: Lead, family: str) -> list[str]:
     return sorted(found)
 
 
-def _wait(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
+def waits(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
+    """What the sessions of the worse side wait for, in a sentence; or empty."""
     sessions = [sum(group.sessions for group in cell.groups) for cell in (lead.left, lead.right)]
     best, best_share = "", WAIT_SHARE_MIN
     for name in _sampled(measured, lead, "sessions"):
@@ -109,8 +116,8 @@ def _wait(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
 
 
 def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
-    operations = _operations(measured, lead, blocks)
-    if not operations or _only_sessions(lead):
+    per_s = operations(measured, lead, blocks)
+    if not per_s or _only_sessions(lead):
         return ""  # more sessions share what happens anyway: per operation all of it shrinks
     best, best_size = "", (False, math.log(COUNTER_RATIO_MIN))
     disk = [name for name in _sampled(measured, lead, "disk") if name.endswith("_per_s")]
@@ -121,9 +128,7 @@ def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
             continue  # another kind of server, which counts other things
         rows = [
             (left / ops[0], right / ops[1])
-            for (left, right), ops in zip(
-                _rows(measured, lead, blocks, name), operations, strict=True
-            )
+            for (left, right), ops in zip(_rows(measured, lead, blocks, name), per_s, strict=True)
         ]
         left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
         larger, smaller = max(left, right), min(left, right)
@@ -180,7 +185,7 @@ def _cpu(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
     )
 
 
-def _operations(measured: Measured, lead: Lead, blocks: Sequence[int]) -> list[Row]:
+def operations(measured: Measured, lead: Lead, blocks: Sequence[int]) -> list[Row]:
     """Committed operations a second of all groups on both sides, one row a block; empty if any is
     zero."""
     sides = []

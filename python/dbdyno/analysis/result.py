@@ -46,6 +46,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "about": asdict(plan.about),
         "answer": findings.answer,
         "why": findings.why,
+        "cause": result_inside.cause(findings.cause),
         "caveat": findings.caveat,
         "judged": findings.judged,
         "quick": plan.quick,

@@ -6,7 +6,16 @@ from importlib import import_module
 
 from tools.proof.row import Row
 
-NAMES: tuple[str, ...] = ("false_alarms", "power", "coverage", "aa", "runs_simulated", "aa_history")
+NAMES: tuple[str, ...] = (
+    "false_alarms",
+    "power",
+    "coverage",
+    "aa",
+    "runs_simulated",
+    "aa_history",
+    "stalls",
+    "causes",
+)
 
 
 def rows() -> tuple[Row, ...]:

@@ -5,6 +5,12 @@
 is unknown.
 """
 
-from dbdyno.analysis.causes.explain import explain_cell, explain_stall, explain_step
+from dbdyno.analysis.causes.explain import (
+    Explained,
+    explain_cell,
+    explain_difference,
+    explain_stalls,
+    explain_step,
+)
 
-__all__ = ["explain_cell", "explain_stall", "explain_step"]
+__all__ = ["Explained", "explain_cell", "explain_difference", "explain_stalls", "explain_step"]

@@ -127,8 +127,12 @@ def score(during: float, otherwise: Floats) -> float:
     """How far a value lies from usual ones of shape (n,), in their spreads; 0 to SCORE_MAX."""
     if not len(otherwise):
         return 0.0
-    away = abs(during - float(np.median(otherwise)))
+    return distance(during, float(np.median(otherwise)), spread(otherwise))
+
+
+def distance(value: float, middle: float, usual: float) -> float:
+    """How far a value lies from a middle in units of a spread >= 0; 0 to SCORE_MAX."""
+    away = abs(value - middle)
     if away == 0.0:
         return 0.0
-    usual = spread(otherwise)
     return min(SCORE_MAX, away / usual) if usual > away / SCORE_MAX else SCORE_MAX

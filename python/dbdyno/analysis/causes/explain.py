@@ -5,27 +5,64 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from dbdyno.analysis import describe
-from dbdyno.analysis.causes import over_time, rank
-from dbdyno.analysis.causes.evidence import STALL, Evidence
+from dbdyno.analysis import describe, reason
+from dbdyno.analysis.causes import between_cells, over_time, rank
+from dbdyno.analysis.causes.evidence import Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
 from dbdyno.analysis.causes.rules import RULES
+from dbdyno.analysis.lead import Lead
+from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import UNKNOWN, Cause, Stall, Step, Suspect
 from dbdyno.plan.types import Cell
 from dbdyno.store.trace import Trace
 
 CONFIDENCE_MIN = 0.5
 TIE = 0.03  # of confidence: two rules so near to each other are not told apart
+EXPLAINED_MAX = 50  # stalls of a trial, evenly among them: more teach nothing new
+WAITS = ("lock_waits", "mutex_waits")  # said by `reason` in the words of the state
 MOST = 0.5  # of a cell's stalls with one cause: it is the cell's
 
-Looked = tuple[Trace, Sequence[Stall]]
+
+@dataclass(frozen=True)
+class Explained:
+    """A stall with its cause, and what that rests on."""
+
+    stall: Stall
+    cause: Cause
+    evidence: Evidence
 
 
-def explain_stall(trace: Trace, stall: Stall, stalls: Sequence[Stall], cell: Cell) -> Cause:
-    """Why a trial of a cell stalled. `stalls`: all of that trial."""
-    seen = over_time.of_stalls([(trace, [stall], stalls)], cell)
-    return judge(seen, trace)
+def explain_stalls(trace: Trace, stalls: Sequence[Stall], cell: Cell) -> list[Explained]:
+    """Why a trial of a cell stalled, for each of its stalls; of very many, for some."""
+    if not stalls:
+        return []
+    calm = over_time.Calm(trace, stalls, cell)
+    asked = stalls[:: -(-len(stalls) // EXPLAINED_MAX)]
+    each = [(stall, calm.of(stall)) for stall in asked]
+    return [Explained(stall, judge(seen, trace), seen) for stall, seen in each]
+
+
+def explain_cell(each: Sequence[Explained]) -> Cause | None:
+    """Why the trials of a cell stall. Most of the stalls decide; where those are unknown, all
+    together may show what one alone does not. None without stalls."""
+    if not each:
+        return None
+    counts = Counter(one.cause.name for one in each).most_common()
+    name, count = counts[0]
+    if name != UNKNOWN and count > MOST * len(each):
+        of_it = [one for one in each if one.cause.name == name]
+        cause = judge(over_time.pooled([one.evidence for one in of_it]))
+        if cause.name != name:  # the middle of all is like none of them
+            cause = of_it[0].cause
+        return _counted(cause, count, len(each))
+    cause = judge(over_time.pooled([one.evidence for one in each]))
+    if cause.name != UNKNOWN or count > MOST * len(each):
+        return _counted(cause, len(each), len(each))
+    named = ", ".join(f"{n} by {_title(found)}" for found, n in counts)
+    said = f"The {len(each)} stalls have several causes: {named}."
+    return Cause(UNKNOWN, "several causes", said, "", "", cause.suspects)
 
 
 def explain_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) -> Cause:
@@ -33,37 +70,24 @@ def explain_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) ->
     return judge(over_time.of_step(trace, step, steps, cell), trace)
 
 
-def explain_cell(looked: Sequence[Looked], cell: Cell) -> Cause | None:
-    """Why the trials of a cell stall: each trace with its stalls, of which some may have causes
-    already. Most of them decide; where those are unknown, all stalls together may show what one
-    alone does not. None without stalls."""
-    each = [
-        (trace, stall, stall.cause or explain_stall(trace, stall, stalls, cell))
-        for trace, stalls in looked
-        for stall in stalls
-    ]
-    if not each:
+def explain_difference(measured: Measured, lead: Lead | None) -> Cause | None:
+    """Why the two cells of a lead differ: the rule that fits, else what differs most in the way of
+    waits, of counts an operation or of CPU an operation (`reason`). None where the difference is
+    not clear, nothing says that both sides met the same circumstances, or nothing tells them
+    apart."""
+    seen = between_cells.of_cells(measured, lead) if lead is not None else None
+    if seen is None:
         return None
-    (name, count), *_ = Counter(cause.name for _, _, cause in each).most_common()
-    if name != UNKNOWN and count > MOST * len(each):
-        of_it = [
-            (trace, [stall for t, stall, cause in each if t is trace and cause.name == name], all_)
-            for trace, all_ in looked
-        ]
-        seen = over_time.of_stalls(of_it, cell)
-        pooled = judge(seen, looked[0][0])
-        if pooled.name != name:  # the middle of all is like none of them
-            pooled = next(cause for _, _, cause in each if cause.name == name)
-        return _counted(pooled, count, len(each))
-    everything = over_time.of_stalls([(trace, stalls, stalls) for trace, stalls in looked], cell)
-    pooled = judge(everything, looked[0][0])
-    if pooled.name == UNKNOWN or name == UNKNOWN:
-        return _counted(pooled, len(each), len(each))
-    named = ", ".join(
-        f"{describe.counted(n, 'stall')} {_title(cause_name)}"
-        for cause_name, n in Counter(cause.name for _, _, cause in each).most_common()
-    )
-    return Cause(UNKNOWN, "several causes", f"Not one cause: {named}.", "", "", pooled.suspects)
+    assert lead is not None
+    cause = judge(seen)
+    if cause.name in WAITS and (
+        waits := reason.waits(measured, lead, reason.blocks_of(measured, lead))
+    ):
+        return replace(cause, sentence=waits)
+    if cause.name != UNKNOWN:
+        return cause
+    said = reason.reason(measured, lead)
+    return Cause(UNKNOWN, "not known", said, "", cause.metric, cause.suspects) if said else None
 
 
 def judge(seen: Evidence, trace: Trace | None = None) -> Cause:
@@ -108,9 +132,9 @@ def _unknown(seen: Evidence, suspects: Sequence[Suspect], fitting: Sequence[str]
 
 def _counted(cause: Cause, count: int, total: int) -> Cause:
     """The same, with how many of the stalls it is."""
-    which = "the stall" if total == 1 else f"{count} of {total} stalls"
     if total == 1:
         return cause
+    which = f"{count} of {total} stalls"
     sentence = re.sub(r"\bin the stall\b", "in the stalls", cause.sentence)
     return Cause(
         cause.name,
@@ -124,6 +148,3 @@ def _counted(cause: Cause, count: int, total: int) -> Cause:
 
 def _title(name: str) -> str:
     return next((rule.title for rule in RULES if rule.name == name), name)
-
-
-__all__ = ["STALL", "explain_cell", "explain_stall", "explain_step", "judge", "matching"]

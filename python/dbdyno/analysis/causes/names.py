@@ -42,6 +42,25 @@ def is_rate(metric: str) -> bool:
     return bool(_RATE.search(metric))
 
 
+def per_operation(metric: str) -> bool:
+    """Whether sides with different throughput are compared by it per operation: what the server
+    counts. What a device does a second is what fills it, whoever gains by it."""
+    return family(metric) == "status" and is_rate(metric)
+
+
+def least(metric: str) -> float:
+    """The smallest difference that can matter to throughput: a share of CPU, a request a second."""
+    if family(metric) in ("cpu", "pressure") or metric.endswith((".util", ".busy")):
+        return 0.05
+    if metric.endswith("_bytes_per_s"):
+        return 1e6
+    if metric.endswith("_bytes"):
+        return 16e6
+    if metric.endswith("_await_ms"):
+        return 1.0
+    return 20.0 if family(metric) in ("disk", "paging") else 0.0
+
+
 def is_dull(metric: str) -> bool:
     """Whether it can be no suspect."""
     return bool(_DULL.search(metric))

@@ -4,56 +4,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.analysis.causes import evidence, names
+from dbdyno.analysis.causes.curve import SAMPLES_MIN, Curve, Window
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.types import Stall, Step
 from dbdyno.plan.types import Cell
 from dbdyno.spec import server_url
-from dbdyno.store.trace import Floats, Samples, Trace
+from dbdyno.store.trace import Samples, Trace
 
 LAG_MAX_S = 2.0  # a metric may move so long before or after
 LAG_COST = 0.25  # of its score, a second: what moves just then comes first
-EDGE_S = 0.1  # of a stall: its ticks are so long
-SAMPLES_MIN = 3  # otherwise
 HUGE = 1e100
 STEP_EDGE_S = 1.0  # of a step, on either side
 
-Window = tuple[float, float]
 Mask = NDArray[np.bool_]
 
 
-def of_stalls(
-    looked: Sequence[tuple[Trace, Sequence[Stall], Sequence[Stall]]], cell: Cell
-) -> Evidence:
-    """Of trials of one cell: each a trace, the stalls in question, and all stalls of that trace
-    (what is not in any of them is otherwise). Values are medians over the stalls."""
-    found: dict[str, list[Moved]] = {}
-    lost, lengths, shares = 0, [], []
-    for trace, stalls, everyone in looked:
-        series = sane(trace)
-        windows = [(stall.start_s, stall.start_s + stall.length_s) for stall in everyone]
-        calm = {name: _outside(one, windows, trace) for name, one in series.items()}
-        for stall in stalls:
-            window = stall.start_s, stall.start_s + stall.length_s
-            lengths.append(stall.length_s)
-            shares.append(1.0 - stall.depth)
-            lost += sum(1 for outage in trace.outages if _touches(outage, window))
-            for name, samples in series.items():
-                moved = _in_window(name, samples, window, calm[name])
-                if moved is not None:
-                    found.setdefault(name, []).append(moved)
-    return Evidence(
-        evidence.STALL,
-        {name: pooled(each) for name, each in found.items() if 2 * len(each) >= len(lengths)},
-        **facts(cell, found),
-        share=float(np.median(shares)) if shares else 1.0,
-        length_s=float(np.median(lengths)) if lengths else 0.0,
-        outages=lost,
+class Calm:
+    """A trial with its stalls: what is usual for each metric is worked out once for all of them."""
+
+    def __init__(self, trace: Trace, stalls: Sequence[Stall], cell: Cell) -> None:
+        windows = [_window(stall) for stall in stalls]
+        curves = (Curve(name, one, windows, trace.measured_s) for name, one in sane(trace).items())
+        self.trace = trace
+        self._curves = [curve for curve in curves if curve.known]
+        self._facts = facts(cell, trace.samples)
+
+    def of(self, stall: Stall) -> Evidence:
+        """What moved in one of the stalls."""
+        window = _window(stall)
+        moved = (_in_window(curve, window) for curve in self._curves)
+        return Evidence(
+            evidence.STALL,
+            {one.metric: one for one in moved if one is not None},
+            **self._facts,
+            share=1.0 - stall.depth,
+            length_s=stall.length_s,
+            outages=sum(1 for outage in self.trace.outages if _touches(outage, window)),
+        )
+
+
+def pooled(each: Sequence[Evidence]) -> Evidence:
+    """Several stalls of a cell as one: medians over them, of what was sampled in half or more."""
+    assert each
+    moved: dict[str, list[Moved]] = {}
+    for one in each:
+        for name, found in one.moved.items():
+            moved.setdefault(name, []).append(found)
+    return replace(
+        each[0],
+        moved={
+            name: _middle(found) for name, found in moved.items() if 2 * len(found) >= len(each)
+        },
+        share=float(np.median([one.share for one in each])),
+        length_s=float(np.median([one.length_s for one in each])),
+        outages=sum(one.outages for one in each),
     )
 
 
@@ -76,7 +87,7 @@ def of_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) -> Evid
         now, usual = (samples.values[_within(samples, side)] for side in (slower, faster))
         if len(now) < SAMPLES_MIN or len(usual) < SAMPLES_MIN:
             continue
-        if names.is_rate(name):
+        if names.per_operation(name):
             if slow_per_s <= 0.0:
                 continue
             now, usual = now / slow_per_s, usual / fast_per_s
@@ -136,8 +147,7 @@ def facts(cell: Cell, sampled: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def pooled(each: Sequence[Moved]) -> Moved:
-    """The same metric in several stalls: medians of all that is known of it."""
+def _middle(each: Sequence[Moved]) -> Moved:
     if len(each) == 1:
         return each[0]
     columns = ("during", "otherwise", "peak", "low", "score", "lag_s", "gained", "expected")
@@ -145,97 +155,36 @@ def pooled(each: Sequence[Moved]) -> Moved:
     return Moved(each[0].metric, **values)
 
 
-def _outside(samples: Samples, windows: Sequence[Window], trace: Trace) -> Mask:
-    """Samples of the measured phase that touch no stall, nor what a stall left behind."""
-    begin = samples.t_s - samples.length_s
-    calm = (samples.t_s > 0.0) & (begin < trace.measured_s)
-    for start_s, end_s in windows:
-        calm &= (samples.t_s <= start_s - EDGE_S) | (begin >= end_s + EDGE_S)
-    return calm
+def _window(stall: Stall) -> Window:
+    return stall.start_s, stall.start_s + stall.length_s
 
 
-def _in_window(name: str, samples: Samples, window: Window, calm: Mask) -> Moved | None:
-    """A metric in one stall, at the lag at which it moved most; None where too little is known."""
-    usual = samples.values[calm]
-    if len(usual) < SAMPLES_MIN:
+def _in_window(curve: Curve, window: Window) -> Moved | None:
+    """A metric in one stall; None where it was not looked at. Its score is the best within
+    `LAG_MAX_S` before and after, and the lag says where; the values are those of the stall."""
+    now, weights = curve.inside(window)
+    lag_s, during = 0.0, 0.0
+    if len(now):
+        during = float(np.average(now, weights=weights))
+    score = curve.score(during) if len(now) else 0.0
+    if curve.far((window[0] - LAG_MAX_S, window[1] + LAG_MAX_S)):
+        reach = max(1, math.floor(LAG_MAX_S / max(curve.step_s, 0.1)))
+        for number in (n for n in range(-reach, reach + 1) if n):
+            shift_s = number * curve.step_s
+            values, parts = curve.inside((window[0] + shift_s, window[1] + shift_s))
+            if not len(values):
+                continue
+            there = float(np.average(values, weights=parts))
+            rank = curve.score(there) * max(0.0, 1.0 - LAG_COST * abs(shift_s))
+            if rank > score:
+                score, lag_s = rank, shift_s
+                if not len(now):  # nobody looked just then
+                    now, during = values, there
+    if not len(now):
         return None
-    otherwise = float(np.median(usual))
-    step_s = float(np.median(samples.length_s)) or 1.0
-    reach = max(1, math.floor(LAG_MAX_S / step_s))
-    best: tuple[float, float, float, Floats] | None = None
-    for number in range(-reach, reach + 1):
-        lag_s = number * step_s
-        inside, weights = _inside(samples, (window[0] + lag_s, window[1] + lag_s))
-        if not len(inside):
-            continue
-        during = float(np.average(inside, weights=weights))
-        found = evidence.score(during, usual)
-        rank = found * max(0.0, 1.0 - LAG_COST * abs(lag_s))
-        if best is None or rank > best[0] or (rank == best[0] and abs(lag_s) < abs(best[1])):
-            best = rank, lag_s, during, inside
-    now, now_weights = _inside(samples, window)
-    if best is None:
-        return None
-    rank, lag_s, during, inside = best
-    if len(now):  # what it was just then is what rules ask for; the lag says where it was most
-        during, inside = float(np.average(now, weights=now_weights)), now
-    gain = _amount if names.is_rate(name) else _gain
-    gained, expected = gain(samples, window, usual, samples.t_s[calm])
-    return Moved(
-        name,
-        during,
-        otherwise,
-        float(inside.max()),
-        float(inside.min()),
-        rank,
-        lag_s,
-        gained,
-        expected,
-    )
-
-
-def _inside(samples: Samples, window: Window) -> tuple[Floats, Floats]:
-    """Values of a window and the time that each speaks for: of samples mostly inside, else of the
-    one that has most of it."""
-    begin = samples.t_s - samples.length_s
-    shared = np.minimum(samples.t_s, window[1]) - np.maximum(begin, window[0])
-    mostly = shared >= 0.5 * samples.length_s
-    if not mostly.any():
-        if not len(shared) or shared.max() <= 0.0:
-            return np.zeros(0), np.zeros(0)
-        mostly = shared == shared.max()
-    return samples.values[mostly], np.maximum(shared[mostly], 1e-9)
-
-
-def _gain(
-    samples: Samples, window: Window, usual: Floats, usual_t_s: Floats
-) -> tuple[float, float]:
-    """How far a level went from the last look before a window to the first one after it, and how
-    far it goes in such a time otherwise (between looks next to each other)."""
-    before = np.flatnonzero(samples.t_s <= window[0])
-    after = np.flatnonzero(samples.t_s >= window[1] - EDGE_S)
-    if not len(before) or not len(after):
-        return 0.0, 0.0
-    first, last = before[-1], after[0]
-    took_s = float(samples.t_s[last] - samples.t_s[first])
-    near = np.diff(usual_t_s) <= 1.5 * float(np.median(samples.length_s))
-    rises, spans = np.diff(usual)[near], np.diff(usual_t_s)[near]
-    rate = float(rises.sum() / spans.sum()) if spans.sum() > 0.0 else 0.0
-    return float(samples.values[last] - samples.values[first]), rate * took_s
-
-
-def _amount(
-    samples: Samples, window: Window, usual: Floats, _usual_t_s: Floats
-) -> tuple[float, float]:
-    """How much was counted from the look before a window to the first one after it: what ends a
-    wait is often counted when it is over."""
-    after = np.flatnonzero(samples.t_s >= window[1] - EDGE_S)
-    last = after[0] if len(after) else len(samples.t_s) - 1
-    asked = np.flatnonzero(samples.t_s > window[0])
-    asked = asked[asked <= last]
-    took_s = samples.length_s[asked]
-    counted = float((samples.values[asked] * took_s).sum())
-    return counted, float(np.median(usual)) * float(took_s.sum())
+    gained, expected = curve.gain(window)
+    ends = float(now.max()), float(now.min())
+    return Moved(curve.name, during, curve.otherwise, *ends, score, lag_s, gained, expected)
 
 
 def _within(samples: Samples, window: Window) -> Mask:

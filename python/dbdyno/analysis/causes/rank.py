@@ -45,6 +45,8 @@ def _clear(one: Moved, question: str) -> bool:
     falls = one.during <= one.otherwise
     if falls and (question == STALL or names.is_rate(one.metric)):
         return False
+    if abs(one.during - one.otherwise) < names.least(one.metric):
+        return False
     return one.factor >= FACTOR_MIN or falls
 
 

@@ -31,12 +31,12 @@ def look(seen: Evidence) -> Match | None:
             " CPUs.",
             queue.metric,
         )
-    work = seen.get("server_cpu_us_per_op") or seen.get("server.cpu_cores")
-    if busy.otherwise >= BUSY and (work is None or work.factor < WORK_FACTOR):
+    work = _work(seen)
+    if busy.otherwise >= BUSY and work < WORK_FACTOR:
         return None
     more = ""
-    if work is not None and work.factor >= WORK_FACTOR:
-        more = f"; an operation takes {describe.number(work.factor)} times the server's CPU"
+    if work >= WORK_FACTOR:
+        more = f"; an operation takes {describe.number(work)} times the server's CPU"
     return Match(
         0.6,
         f"All CPUs are busy ({busy.during:.0%}) {seen.here}, against {busy.otherwise:.0%}"
@@ -44,6 +44,14 @@ def look(seen: Evidence) -> Match | None:
         "Less work an operation (indexes, plans, fewer round trips), or more CPUs.",
         busy.metric,
     )
+
+
+def _work(seen: Evidence) -> float:
+    """How many times the server's CPU an operation takes; 0 if unknown."""
+    if (each := seen.get("server_cpu_us_per_op")) is not None:
+        return each.factor
+    cores = seen.get("server.cpu_cores")
+    return cores.factor / max(seen.share, 0.01) if cores is not None else 0.0
 
 
 RULES = (

@@ -1,0 +1,79 @@
+"""Evidence from two cells, block by block: the slower one against the faster one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbdyno.analysis import describe, reason
+from dbdyno.analysis.causes import evidence, names, over_time
+from dbdyno.analysis.causes.evidence import Evidence, Moved
+from dbdyno.analysis.lead import Lead
+from dbdyno.analysis.measured import Measured
+from dbdyno.spec import metrics
+from dbdyno.store.trace import Floats
+
+OF_THE_METER = ("generator.busy_max", "server_cpu_us_per_op")
+_FAMILIES = frozenset(
+    {"cpu", "memory", "disk", "paging", "pressure", "server", "status", "sessions"}
+)
+
+
+def of_cells(measured: Measured, lead: Lead) -> Evidence | None:
+    """The worse cell of a lead against the better one; what the server counts is per operation.
+    What does not differ to the same side in every block has no score. None where reasons are not
+    to be given (`reason.blocks_of`)."""
+    blocks = reason.blocks_of(measured, lead)
+    operations = reason.operations(measured, lead, blocks) if blocks else []
+    direction = metrics.info(lead.metric).direction
+    if not operations or direction == metrics.NEITHER:
+        return None
+    left_is_worse = (lead.ratio.ratio < 1) == (direction == metrics.HIGHER)
+    sides = (lead.left, lead.right) if left_is_worse else (lead.right, lead.left)
+    levels = [lead.left_levels, lead.right_levels]
+    per_s = np.asarray(operations, dtype=np.float64).T
+    if not left_is_worse:
+        levels, per_s = levels[::-1], per_s[::-1]
+    sessions = [sum(group.sessions for group in cell.groups) for cell in sides]
+    known = {
+        name
+        for cell in sides
+        for one in measured.cells[cell.index].values()
+        for name in one.metrics
+        if names.family(name) in _FAMILIES or name in OF_THE_METER
+    }
+    found = {}
+    for name in sorted(known):
+        series = [measured.series(cell.index, name) for cell in sides]
+        if any(block not in one for one in series for block in blocks):
+            continue
+        slow, fast = (np.asarray([one[block] for block in blocks]) for one in series)
+        if names.per_operation(name):
+            slow, fast = slow / per_s[0], fast / per_s[1]
+        elif names.family(name) == "sessions":
+            fast = fast * (sessions[0] / max(sessions[1], 1))
+        found[name] = _moved(name, slow, fast)
+    here, there = (f"with {describe.levels(measured.plan, one)}" for one in levels)
+    return Evidence(
+        evidence.DIFFERENCE,
+        found,
+        **over_time.facts(sides[0], found),
+        share=float(np.median(per_s[0] / per_s[1])),
+        here=here,
+        there=there,
+    )
+
+
+def _moved(name: str, slow: Floats, fast: Floats) -> Moved:
+    apart = slow - fast
+    agree = bool(np.all(apart > 0) or np.all(apart < 0))
+    during, otherwise = float(np.mean(slow)), float(np.mean(fast))
+    score = evidence.score(float(np.median(slow)), fast) if agree else 0.0
+    # Without agreement a rule must not see a difference either.
+    return Moved(
+        name,
+        during,
+        otherwise if agree else during,
+        float(slow.max()),
+        float(slow.min()),
+        score,
+    )

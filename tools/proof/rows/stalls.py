@@ -1,0 +1,182 @@
+"""Whether stalls that are made are found, when they begin, and whether any is invented.
+
+SIGSTOP and SIGCONT of the server at moments drawn from a seed, in trials of `dyno run`; beside
+them trials that nobody disturbs. Quiet are those without steal in their samples; of more than are
+asked for the first ones count.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+from tools.proof.injecting.drive import Injection, Planned, drive
+from tools.proof.row import Effort, Outcome, Row, Table
+
+from dbdyno.store import stalls
+from dbdyno.store.trace import Trace
+
+SEED = 20
+STOPS, QUIET = 40, 10  # of each server
+TRIAL_STOPS = 8
+LENGTHS_S = 0.5, 2.0
+APART_S = 3.0, 5.0
+FIRST_S = 3.0
+WITHIN_S = 0.1
+QUIET_S = 15.0
+QUIET_TRIES = 2  # as many trials as are asked for, to have enough without steal
+
+EXPERIMENT = """
+experiment: stalls
+targets: {{db: {target}}}
+workload: {{kind: oltp, preset: {preset}, tables: 1, rows: 10000, sessions: 4}}
+state: {{data: reuse, cache: warm}}
+blocks: {blocks}
+warmup: 1s
+duration: {duration:.0f}s
+interval: 1s
+seed: 1
+"""
+SERVERS = {
+    "null server": ("{kind: null}", "point_select"),
+    "MariaDB": (
+        "{kind: mariadb, durability: none, isolation: repeatable_read, memory: 128Mi}",
+        "point_select",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of one server. `late_s`: found start less true start, one a stall found."""
+
+    stops: int
+    late_s: tuple[float, ...]
+    missed: int
+    quiet: int  # trials
+    invented: int
+
+
+def measure(effort: Effort) -> Outcome:
+    """Both servers, disturbed and quiet."""
+    draw = random.Random(SEED)
+    stops, quiet = (2, 1) if effort.quick else (STOPS, QUIET)
+    found = {name: _server(effort, draw, name, stops, quiet) for name in SERVERS}
+    late = [late_s for each in found.values() for late_s in each.late_s]
+    missed = sum(each.missed for each in found.values())
+    invented = sum(each.invented for each in found.values())
+    few = min(each.quiet for each in found.values()) < quiet
+    worst = max((abs(late_s) for late_s in late), default=0.0)
+    n = sum(each.stops for each in found.values())
+    runs = sum(each.quiet for each in found.values())
+    return Outcome(
+        f"{n - missed} of {n} found, starts within {1000 * worst:.0f} ms,"
+        f" {invented} invented in {runs} quiet runs",
+        None if few else missed == 0 and worst <= WITHIN_S and invented == 0,
+        (
+            Table(
+                "Stops of 0.5 to 2 s, and what was found",
+                (
+                    "server",
+                    "stops",
+                    "found",
+                    "start, median",
+                    "start, worst",
+                    "quiet runs",
+                    "invented",
+                ),
+                tuple(_row(name, each) for name, each in found.items()),
+            ),
+        ),
+        ("Too few runs had no steal: not judged.",) if few else (),
+    )
+
+
+def _row(name: str, each: Found) -> tuple[str, ...]:
+    late = np.asarray(each.late_s or (0.0,)) * 1000
+    return (
+        name,
+        str(each.stops),
+        str(each.stops - each.missed),
+        f"{np.median(late):+.0f} ms",
+        f"{late[np.argmax(np.abs(late))]:+.0f} ms",
+        str(each.quiet),
+        str(each.invented),
+    )
+
+
+def _server(effort: Effort, draw: random.Random, name: str, stops: int, quiet: int) -> Found:
+    target, preset = SERVERS[name]
+    slug = name.replace(" ", "-")
+    planned = [
+        schedule(draw, "stop", min(TRIAL_STOPS, stops - first))
+        for first in range(0, stops, TRIAL_STOPS)
+    ]
+    ends = [plan[-1][1] + plan[-1][2] for plan in planned]
+    text = EXPERIMENT.format(
+        target=target, preset=preset, blocks=len(planned), duration=max(ends) + APART_S[0]
+    )
+    effort.say(f"    {name}: {stops} stops")
+    run, done = drive(effort, f"{slug}-stopped", text, planned)
+    late: list[float] = []
+    missed = 0
+    for number, trial in enumerate(run.plan.trials):
+        dips = stalls.of_trace(run.trace(trial.id))
+        for stop in (one for one in done if one.trial == number):
+            begun = _begun(stop, dips)
+            missed += begun is None
+            late += [] if begun is None else [begun - stop.start_s]
+    tries = quiet if effort.quick else QUIET_TRIES * quiet
+    text = EXPERIMENT.format(target=target, preset=preset, blocks=tries, duration=QUIET_S)
+    effort.say(f"    {name}: {tries} runs that nobody disturbs")
+    run, _ = drive(effort, f"{slug}-quiet", text if not effort.quick else _short(text), [])
+    traces = [run.trace(trial.id) for trial in run.plan.trials]
+    calm = traces if effort.quick else [one for one in traces if not stolen(one)][:quiet]
+    invented = sum(len(stalls.of_trace(one)) for one in calm)
+    return Found(stops, tuple(late), missed, len(calm), invented)
+
+
+def _short(text: str) -> str:
+    return text.replace(f"duration: {QUIET_S:.0f}s", "duration: 3s")
+
+
+def schedule(draw: random.Random, kind: str, count: int) -> list[Planned]:
+    """So many disturbances, at moments and for times that are drawn."""
+    planned: list[Planned] = []
+    at_s = FIRST_S + draw.random()
+    for _ in range(count):
+        length_s = draw.uniform(*LENGTHS_S)
+        planned.append((kind, at_s, length_s))
+        at_s += length_s + draw.uniform(*APART_S)
+    return planned
+
+
+def _begun(stop: Injection, dips: tuple[stalls.Dip, ...]) -> float | None:
+    """Where the stall that overlaps a stop begins."""
+    for dip in dips:
+        if dip.start_s < stop.end_s and dip.start_s + dip.length_s > stop.start_s:
+            return dip.start_s
+    return None
+
+
+def stolen(trace: Trace) -> bool:
+    """Whether the hypervisor took CPU time from the measured phase."""
+    steal = trace.samples.get("cpu.steal")
+    if steal is None:
+        return False
+    return bool(np.any(steal.values[(steal.t_s > 0) & (steal.t_s <= trace.measured_s)] > 0))
+
+
+ROW = Row(
+    name="stalls",
+    claim="Stalls are found, and none is invented",
+    how=(
+        "SIGSTOP and SIGCONT of the server, 0.5 to 2 s at moments drawn from a seed, in trials of"
+        " `dyno run` against the null server and MariaDB; beside them runs that nobody disturbs and"
+        " whose samples have no steal."
+    ),
+    bar="every stall of 500 ms or more found, its start within 100 ms, none in 10 quiet runs each",
+    measure=measure,
+    timed=True,
+)
