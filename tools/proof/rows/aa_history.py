@@ -54,9 +54,9 @@ def measure(effort: Effort) -> Outcome:
         met=None if effort.quick else low <= LEVEL,
         tables=(
             Table(
-                f"Runs {BEFORE + 1} to {count}, each against the one before it; four rows each,"
-                " in one error budget",
-                ("run", "tps, sync full, over the run before", "spread between runs", "verdict"),
+                f"Runs {BEFORE + 1} to {count}, each against the one before it; all rows of a"
+                " comparison share one error budget",
+                ("run", "tps, both cells, over the run before", "spread between runs", "verdict"),
                 tuple(rows),
             ),
         ),

@@ -107,7 +107,7 @@ ROW = Row(
     claim="Equal runs are not called different on machines that drift",
     how=(
         "Simulated histories of runs of one plan, the last one judged by dbdyno's own code."
-        " Counted is a run with a verdict on any of its four rows."
+        " Counted is a run with a verdict on any row: two metrics of two cells, and of both."
     ),
     bar="the 95 % Clopper-Pearson interval reaches down to 5 % against the run before, for each"
     " drift",

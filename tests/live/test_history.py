@@ -1,0 +1,145 @@
+"""Separate runs: compared, judged by their predecessors, over time; on SQLite."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from running import Place, place
+
+from dbdyno.cli.main import dyno
+from dbdyno.errors import DynoError
+
+pytestmark = pytest.mark.live
+
+EXPERIMENT = """
+experiment: nightly
+targets:
+  db: {kind: sqlite, durability: none, isolation: serializable, memory: 64Mi}
+workload: {kind: oltp, preset: write_only, tables: 1, rows: 100, sessions: 1}
+blocks: 1
+warmup: 0s
+duration: 200ms
+interval: 100ms
+"""
+
+
+DAY_S = 86_400.0
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Place]:
+    """A place with six runs of one plan in `runs`: a real one, and copies of it on days before."""
+    with place() as made:
+        made.experiment(EXPERIMENT)
+        done = made.dyno("run", "experiment.yaml", "--dir", "runs/day6")
+        assert done.returncode == 0, done.stderr
+        for day, factor in enumerate((1.0, 1.02, 0.97, 1.01, 0.99), start=1):
+            copy = made.path / "runs" / f"day{day}"
+            shutil.copytree(made.path / "runs" / "day6", copy)
+            alter(copy, factor)
+            manifest = json.loads((copy / "manifest.json").read_text())
+            manifest["created_unix_s"] -= (6 - day) * DAY_S
+            (copy / "manifest.json").write_text(json.dumps(manifest))
+        yield made
+
+
+def alter(run: Path, factor: float) -> None:
+    """Makes a run another time as fast."""
+    for file in run.glob("trials/*/trial.json"):
+        record = json.loads(file.read_text())
+        record["metrics"]["transactions_per_s"] *= factor
+        record["metrics"]["service_ms_p95"] /= factor
+        file.write_text(json.dumps(record))
+
+
+def test_two_runs_have_a_ratio_and_no_verdict(there: Place) -> None:
+    done = there.dyno("compare", "runs/day1", "runs/day2")
+    assert done.returncode == 0, done.stderr
+    assert "(unblocked; spread between runs not known)" in done.stdout
+    gate = there.dyno("compare", "runs/day1", "runs/day2", "--fail-on-regression")
+    assert gate.returncode == 2
+    assert "cannot tell: two separate runs" in gate.stderr
+
+
+def test_a_history_gives_a_verdict_also_on_a_bundle(there: Place) -> None:
+    packed = there.dyno("report", "runs/day6", "--bundle", "day6.zip")
+    assert packed.returncode == 0, packed.stderr
+    done = there.dyno("compare", "runs/day5", "day6.zip", "--history", "runs", "--json")
+    found = json.loads(done.stdout)
+    assert found["judged"] and found["before"] == [f"day{day}" for day in range(1, 6)]
+    assert all(row["verdict"] for row in found["rows"])
+
+
+def test_the_gate_fails_on_a_run_a_hundred_times_slower(there: Place) -> None:
+    for name, factor in (("slow", 1e-6), ("fast", 1e6)):
+        shutil.copytree(there.path / "runs" / "day6", there.path / name)
+        alter(there.path / name, factor)
+    options = ("--history", "runs", "--metric", "tps")
+    slow = there.dyno("compare", "runs/day5", "slow", *options, "--fail-on-regression=10%")
+    assert slow.returncode == 1, slow.stdout + slow.stderr
+    assert "regression in 1 of 1 rows, the first transactions_per_s" in slow.stderr
+    fast = there.dyno("compare", "runs/day5", "fast", *options, "--fail-on-regression")
+    assert fast.returncode == 0, fast.stdout + fast.stderr
+    assert "better" in fast.stdout
+    assert "unblocked" in fast.stdout
+
+
+def test_a_run_is_judged_by_its_history(there: Place) -> None:
+    done = there.dyno(
+        *("run", "experiment.yaml", "--dir", "runs/day7", "--history", "runs"),
+        "--fail-on-regression=900%",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "by the spread between 6 runs before B (day1 to day6)" in " ".join(done.stdout.split())
+    other = there.dyno(
+        *("run", "experiment.yaml", "--dir", "runs/other", "--history", "runs"),
+        *("--set", "workload.rows=200", "--fail-on-regression"),
+    )
+    assert other.returncode == 2
+    assert "history: 0 of the 5 earlier runs" in other.stderr
+    assert "cannot tell: no earlier run of this plan" in other.stderr
+
+
+def test_a_history_shows_runs_by_plan_and_what_cannot_be_read(there: Place) -> None:
+    newer = there.path / "runs" / "newer"
+    newer.mkdir(exist_ok=True)
+    (newer / "manifest.json").write_text(json.dumps({"schema_version": 99}))
+    done = there.dyno("history", "runs", "--html", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "`dyno compare --history` can judge a further run" in done.stdout
+    assert "left out: newer" in done.stdout and "schema_version 99" in done.stdout
+    page = (there.path / "page.html").read_text()
+    assert page.startswith("<!doctype html>") and "<svg" in page
+    shutil.rmtree(newer)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("compare", "runs/day1", "runs/day1"), "the same run"),
+        (("compare", "runs/day1", "nothing"), "does not exist"),
+        (("compare", "runs/day1", "runs/day2", "--metric", "speed"), "no metric `speed`"),
+        (("compare", "runs/day1", "runs/day2", "--fail-on-regression=x"), "not a percentage"),
+        (("compare", "runs/day1", "runs/day2", "--history", "nothing"), "is no directory"),
+        (("history", "nothing"), "is no directory"),
+        (("history", "runs", "--html", "no/such/page.html"), "cannot write"),
+        (("run", "experiment.yaml", "--history", "runs", "--quick"), "never judged"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    there: Place, arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(there.path)
+    done = CliRunner().invoke(dyno, arguments, standalone_mode=False)
+    assert isinstance(done.exception, DynoError | click.ClickException)
+    assert said in str(done.exception)
+
+
+def test_nothing_is_left_behind(there: Place) -> None:
+    assert there.until_clean() == []
