@@ -13,8 +13,10 @@ NAMES: tuple[str, ...] = (
     "aa",
     "runs_simulated",
     "aa_history",
+    "latency",
     "stalls",
     "causes",
+    "meter",
 )
 
 
