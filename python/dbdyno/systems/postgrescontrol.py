@@ -132,12 +132,16 @@ class PostgresControl(ABC):
             for column, value in zip(columns, rows[0] if rows else (), strict=False):
                 if value is not None:
                     values[f"{view}.{column}"] = float(value)
-        # What SHOW GLOBAL STATUS calls Uptime, and who waits for a lock however briefly we look.
+        # What SHOW GLOBAL STATUS calls Uptime, who waits for a lock however briefly we look, and how
+        # large the databases are of which a user without more rights may know it.
         found = self.rows(
             "SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()), "
-            "(SELECT count(*) FROM pg_locks WHERE NOT granted)"
+            "(SELECT count(*) FROM pg_locks WHERE NOT granted), "
+            "(SELECT sum(pg_database_size(oid)) FROM pg_database WHERE NOT datistemplate "
+            "AND has_database_privilege(oid, 'CONNECT'))"
         )[0]
         values["uptime"], values["pg_locks.waiting"] = float(found[0]), float(found[1])
+        values["pg_database.size_bytes"] = float(found[2] or 0)
         return values
 
     def _counter_sql(self) -> tuple[tuple[str, str], ...]:
@@ -160,7 +164,8 @@ class PostgresControl(ABC):
         return tuple(queries)
 
     def gauges(self) -> frozenset[str]:
-        return frozenset({"pg_stat_database.numbackends", "pg_locks.waiting", "uptime"})
+        levels = ("pg_stat_database.numbackends", "pg_locks.waiting", "pg_database.size_bytes")
+        return frozenset({*levels, "uptime"})
 
     def sessions_by_state(self) -> dict[str, int]:
         rows = self.rows(
