@@ -92,6 +92,19 @@ def test_frequent_stalls_do_not_hide_each_other() -> None:
     assert len(find(ticks(rng, 2000, 60, script, 0.1))) == 29
 
 
+def test_full_stops_are_found_where_throughput_halves_and_doubles_by_itself() -> None:
+    rng = np.random.default_rng(15)
+    wander = rng.normal(size=300)
+    for i in range(1, 300):
+        wander[i] = 0.8 * wander[i - 1] + 0.6 * wander[i]
+    counts = rng.poisson(300 * np.exp(0.4 * wander)).astype(float)
+    assert all(one.depth < 0.8 for one in find(counts))
+    for start in (40, 120, 215):
+        counts[start : start + 6] = 0
+    stops = [one.start_s for one in find(counts) if one.depth > 0.95]
+    assert stops == pytest.approx([4.0, 12.0, 21.5], abs=0.1)
+
+
 def test_commits_in_lumps_are_no_stalls() -> None:
     lumps = np.zeros(300)
     lumps[::3] = 100

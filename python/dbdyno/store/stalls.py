@@ -32,6 +32,9 @@ COMMITS_MIN = 20.0  # of a stretch whose median is taken
 RECOVERED = 3.0  # evidence that a stall is over: 20 to 1
 QUIET_MIN = 30  # stretches that show the ups and downs of a trial
 SHARE_MAX = 0.5  # of the time: what happens longer is the usual
+STOPPED = 0.1  # of the usual commits: a full stop
+STOP_TICKS = 3
+SHARE_MIN = 0.01  # less cannot be told from nothing
 STEP_S = 3.0  # lower for longer, until the end, and not stopped: a step
 
 _SPOKEN = -math.log(LOW)  # evidence that one commit takes away
@@ -108,13 +111,16 @@ def find(ends_s: Floats, commits: Floats, expected: Floats) -> tuple[Dip, ...]:
     for first, end in stretches:
         quiet[max(0, first - 1) : end + 1] = False
     found = []
-    for first, end in stretches:
-        dip = _dip(ends_s, share, first, end)
-        step = end == n and dip.depth < 1.0 - LOW and dip.length_s > STEP_S
-        if dip.length_s < LENGTH_MIN_S or dip.depth < DEPTH_MIN or step:
-            continue
-        if _stands_out(dip, share, quiet, end - first):
-            found.append(dip)
+    for stretch in stretches:
+        for first, end in _stops(expected, share, *stretch) or [stretch]:
+            if float(evidence[first:end].sum()) < enough:
+                continue
+            dip = _dip(ends_s, share, first, end)
+            step = end == n and dip.depth < 1.0 - LOW and dip.length_s > STEP_S
+            if dip.length_s < LENGTH_MIN_S or dip.depth < DEPTH_MIN or step:
+                continue
+            if _stands_out(share, quiet, first, end):
+                found.append(dip)
     if sum(dip.length_s for dip in found) > SHARE_MAX * n * TICK_S:
         return ()
     return tuple(found)
@@ -144,14 +150,10 @@ def _running_median(values: Floats) -> Floats:
 
 
 def _relative_spread(commits: Floats, expected: Floats) -> float:
-    """Standard deviation of a tick's commits over those expected."""
+    """Standard deviation of a tick's commits over those expected, by the median of how far ticks
+    lie below: of those only that are no stall."""
     known = expected > 0.0
-    return _below(1.0 - commits[known] / expected[known])
-
-
-def _below(below: Floats) -> float:
-    """Standard deviation of shares, by the median of how far they lie below 1: of those only that
-    are no stall."""
+    below = 1.0 - commits[known] / expected[known]
     below = below[(below >= 0.0) & (below < 0.5)]
     return float(np.median(below)) / 0.6745 if len(below) else 0.0
 
@@ -175,15 +177,38 @@ def _stretches(ends_s: Floats, evidence: Floats, enough: float) -> Iterator[tupl
                 high, end = total, i + 1
 
 
-def _stands_out(dip: Dip, share: Floats, quiet: NDArray[np.bool_], ticks: int) -> bool:
+def _stops(expected: Floats, share: Floats, first: int, end: int) -> list[tuple[int, int]]:
+    """The full stops within a stretch: what is slow before and after one is not part of it."""
+    stopped = (share[first:end] < STOPPED) & (expected[first:end] * STOPPED >= 1.0)
+    runs: list[tuple[int, int]] = []
+    for i in np.flatnonzero(stopped).tolist():
+        if runs and first + i - runs[-1][1] <= 1:  # a tick between may have had a few commits
+            runs[-1] = runs[-1][0], first + i + 1
+        else:
+            runs.append((first + i, first + i + 1))
+    return [run for run in runs if run[1] - run[0] >= STOP_TICKS]
+
+
+def _stands_out(share: Floats, quiet: NDArray[np.bool_], first: int, end: int) -> bool:
     """Whether so many ticks together are never as low by the trial's own slow ups and downs, which
-    scatter more than counts that are independent of each other. They show in the `quiet` ticks."""
-    width = min(ticks, len(share))
+    scatter more than counts that are independent of each other. They show in the `quiet` ticks.
+
+    A full stop is held against them as a factor: a busy neighbour halves a rate again and again,
+    and does not make it nothing.
+    """
+    inner = share[first + 1 : end - 1] if end - first > 2 else share[first:end]
+    left = max(float(inner.mean()), SHARE_MIN)
+    width = min(end - first, len(share))
     while width > 1 and not _windows(quiet, width).sum() > QUIET_MIN:
         width //= 2
-    means = np.convolve(share, np.ones(width) / width, mode="valid")
-    reach = -NormalDist().inv_cdf(CHANCE / (len(share) + 1))
-    return dip.depth >= reach * _below(1.0 - means[_windows(quiet, width)])
+    means = np.convolve(share, np.ones(width) / width, mode="valid")[_windows(quiet, width)]
+    means = means[means < 1.0]
+    if left < STOPPED:
+        down, downs = -math.log(left), -np.log(np.maximum(means, SHARE_MIN))
+    else:
+        down, downs = 1.0 - left, 1.0 - means
+    spread = float(np.median(downs)) / 0.6745 if len(downs) else 0.0
+    return down >= -NormalDist().inv_cdf(CHANCE / (len(share) + 1)) * spread
 
 
 def _windows(quiet: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
