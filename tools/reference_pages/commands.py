@@ -11,7 +11,11 @@ from reference_pages.markdown import code, sections, table
 
 EXIT_CODES = (
     (0, "done"),
-    (1, 'the answer is "no": a claim was refuted and `--strict` was given'),
+    (
+        1,
+        'the answer is "no": a claim was refuted and `--strict` was given, or something is worse and'
+        " `--fail-on-regression` was",
+    ),
     (2, "you must change something: a file, an option, the machine; the message says what"),
     (3, "interrupted; `dyno run --resume DIR` goes on"),
 )
