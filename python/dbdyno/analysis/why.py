@@ -139,9 +139,11 @@ def _reach(part: ClaimPart, block: str) -> str:
     if part.kind == PEAKS or estimate.bound or (part.kind == RATIO and part.threshold <= 0):
         return ""
     noise = f"with this much noise {describe.counted(estimate.n, block)}"
-    if part.operator == EQUAL and seen is not None and seen <= 1:
+    if part.operator == EQUAL:
+        if seen is None or seen > 1:
+            return f"{noise} cannot show equality within less than twice and half"
         return f"{noise} can show equality only within {_percent(seen)}"
-    if seen is None or part.operator == EQUAL or (part.kind != VALUE and seen > 1000):
+    if seen is None or (part.kind != VALUE and seen > 1000):
         return f"{noise} show next to nothing"
     if part.kind == PEAK:
         return f"{noise} can show only a best level that is {describe.bound(1 + seen)}x the others"
