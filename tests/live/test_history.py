@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from running import Place, place
 
 from dbdyno.cli.main import dyno
@@ -49,6 +50,16 @@ def there() -> Iterator[Place]:
         yield made
 
 
+def here(there: Place, *arguments: str) -> Result:
+    """The same in this process, which is quicker; `return_value` is the exit code."""
+    before = Path.cwd()
+    os.chdir(there.path)
+    try:
+        return CliRunner().invoke(dyno, arguments, standalone_mode=False)
+    finally:
+        os.chdir(before)
+
+
 def alter(run: Path, factor: float) -> None:
     """Makes a run another time as fast."""
     for file in run.glob("trials/*/trial.json"):
@@ -59,18 +70,18 @@ def alter(run: Path, factor: float) -> None:
 
 
 def test_two_runs_have_a_ratio_and_no_verdict(there: Place) -> None:
-    done = there.dyno("compare", "runs/day1", "runs/day2")
-    assert done.returncode == 0, done.stderr
+    done = here(there, "compare", "runs/day1", "runs/day2")
+    assert done.return_value == 0, done.stderr
     assert "(unblocked; spread between runs not known)" in done.stdout
-    gate = there.dyno("compare", "runs/day1", "runs/day2", "--fail-on-regression")
-    assert gate.returncode == 2
+    gate = here(there, "compare", "runs/day1", "runs/day2", "--fail-on-regression")
+    assert gate.return_value == 2
     assert "cannot tell: two separate runs" in gate.stderr
 
 
 def test_a_history_gives_a_verdict_also_on_a_bundle(there: Place) -> None:
-    packed = there.dyno("report", "runs/day6", "--bundle", "day6.zip")
-    assert packed.returncode == 0, packed.stderr
-    done = there.dyno("compare", "runs/day5", "day6.zip", "--history", "runs", "--json")
+    packed = here(there, "report", "runs/day6", "--bundle", "day6.zip")
+    assert packed.return_value == 0, packed.stderr
+    done = here(there, "compare", "runs/day5", "day6.zip", "--history", "runs", "--json")
     found = json.loads(done.stdout)
     assert found["judged"] and found["before"] == [f"day{day}" for day in range(1, 6)]
     assert all(row["verdict"] for row in found["rows"])
@@ -81,11 +92,11 @@ def test_the_gate_fails_on_a_run_a_hundred_times_slower(there: Place) -> None:
         shutil.copytree(there.path / "runs" / "day6", there.path / name)
         alter(there.path / name, factor)
     options = ("--history", "runs", "--metric", "tps")
-    slow = there.dyno("compare", "runs/day5", "slow", *options, "--fail-on-regression=10%")
-    assert slow.returncode == 1, slow.stdout + slow.stderr
+    slow = here(there, "compare", "runs/day5", "slow", *options, "--fail-on-regression=10%")
+    assert slow.return_value == 1, slow.stdout + slow.stderr
     assert "regression in 1 of 1 rows, the first transactions_per_s" in slow.stderr
-    fast = there.dyno("compare", "runs/day5", "fast", *options, "--fail-on-regression")
-    assert fast.returncode == 0, fast.stdout + fast.stderr
+    fast = here(there, "compare", "runs/day5", "fast", *options, "--fail-on-regression")
+    assert fast.return_value == 0, fast.stdout + fast.stderr
     assert "better" in fast.stdout
     assert "unblocked" in fast.stdout
 
@@ -110,8 +121,8 @@ def test_a_history_shows_runs_by_plan_and_what_cannot_be_read(there: Place) -> N
     newer = there.path / "runs" / "newer"
     newer.mkdir(exist_ok=True)
     (newer / "manifest.json").write_text(json.dumps({"schema_version": 99}))
-    done = there.dyno("history", "runs", "--html", "page.html")
-    assert done.returncode == 0, done.stderr
+    done = here(there, "history", "runs", "--html", "page.html")
+    assert done.return_value == 0, done.stderr
     assert "`dyno compare --history` can judge a further run" in done.stdout
     assert "left out: newer" in done.stdout and "schema_version 99" in done.stdout
     page = (there.path / "page.html").read_text()
@@ -132,11 +143,8 @@ def test_a_history_shows_runs_by_plan_and_what_cannot_be_read(there: Place) -> N
         (("run", "experiment.yaml", "--history", "runs", "--quick"), "never judged"),
     ],
 )
-def test_what_cannot_be_done_is_said(
-    there: Place, arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(there.path)
-    done = CliRunner().invoke(dyno, arguments, standalone_mode=False)
+def test_what_cannot_be_done_is_said(there: Place, arguments: tuple[str, ...], said: str) -> None:
+    done = here(there, *arguments)
     assert isinstance(done.exception, DynoError | click.ClickException)
     assert said in str(done.exception)
 
