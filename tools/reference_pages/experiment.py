@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno import spec
-from dbdyno.spec import arrivals
+from dbdyno.spec import arrivals, measuring
 from dbdyno.spec.model import TOP_KEYS, GroupBase
 from reference_pages.markdown import code, sections, table
 
@@ -49,6 +49,10 @@ TRIALS = """`trials: {max: 12, until: decided}` stands instead of `blocks: 6`. T
 from `min` on every claim is looked at, and the run ends once all that can be judged are decided. Intervals and verdicts allow for the looks
 ([decision](../decisions/stopping-when-decided.md)). `--dry-run` says how long both ends take, a `budget` may end the run before, `--resume` goes on looking."""
 
+STEADY = """Throughput of all groups together, without its warm-up, must have no change point and no trend that matters for at least 10 s, and its mean must be
+known to within `matters`; only that part of the trial counts. If `max` comes first, all of it does, with a warning. Not for groups with `rate` or `find`. With
+`--quick` trials end after a fixed time. [Why so](../decisions/steady-state.md)."""
+
 HOOKS = """A command is text, a mapping, or a list of these. It runs through `/bin/sh -c` where the run was begun, or on a host by
 your own `ssh`, which must need no password. It is given `DYNO_RUN`, and where it belongs to a trial `DYNO_TRIAL`, `DYNO_BLOCK`, `DYNO_CELL` and
 `DYNO_LEVEL_FACTOR` for each factor (capital letters, `_` for all but letters and digits). What follows when one fails:
@@ -91,6 +95,8 @@ def page() -> str:
         *_arrivals(parts),
         _part("trials", parts["TrialsModel"], parts, ()),
         TRIALS,
+        _part("duration, spelt out", measuring.SteadyModel.model_json_schema(), parts, ()),
+        STEADY,
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
         _part("cpus", parts["CpusModel"], parts, ()),
