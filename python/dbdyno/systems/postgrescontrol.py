@@ -132,8 +132,8 @@ class PostgresControl(ABC):
             for column, value in zip(columns, rows[0] if rows else (), strict=False):
                 if value is not None:
                     values[f"{view}.{column}"] = float(value)
-        # What SHOW GLOBAL STATUS calls Uptime, who waits for a lock however briefly we look, and how
-        # large the databases are of which a user without more rights may know it.
+        # What SHOW GLOBAL STATUS calls Uptime, who waits for a lock however briefly we look, and
+        # how large the databases are of which a user without more rights may know it.
         found = self.rows(
             "SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()), "
             "(SELECT count(*) FROM pg_locks WHERE NOT granted), "
