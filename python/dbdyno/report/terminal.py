@@ -44,10 +44,10 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
     views = claims.views(plan, findings, roles)
     if views:
         parts += [Text(), _claims(views)]
-    if swept := sweeps.views(findings, roles):
-        parts += [Text(), *_sweeps(swept)]
         if findings.looking:
             parts.append(Text(findings.looking.sentence, style="dim"))
+    if swept := sweeps.views(findings, roles):
+        parts += [Text(), *_sweeps(swept)]
     compared = tables.ratio_tables(findings, roles, groups)
     if compared:
         parts += [Text(), _ratios(compared[0])]
