@@ -91,7 +91,7 @@ def _times(window: tuple[float, float], width: float) -> list[float]:
     step = steps[1] if len(steps) > 1 else 1.0
     first = int(low / step) * step
     every = [first + step * i for i in range(len(steps) + 2)]
-    return [value for value in every if low <= value <= high]
+    return [value for value in every if low <= value <= high + 1e-3 * step]
 
 
 def _summary(
