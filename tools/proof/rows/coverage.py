@@ -25,7 +25,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.spec.types import Looks
 from dbdyno.store.record import TrialRecord
 
-EXPERIMENTS, OTHERS, QUICK = 10_000, 2_000, 20
+EXPERIMENTS, OTHERS, QUICK = 4_000, 1_000, 20
 BLOCKS = (3, 6, 10)
 RATIO = 1.1
 LOOKS = Looks(4, 12)

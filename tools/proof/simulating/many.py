@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -14,19 +15,23 @@ from scipy import special
 T = TypeVar("T")
 One = Callable[[int, np.random.Generator], T]  # the experiment's number, its generator
 _CHUNK = 100
-_SMALL = 1000  # fewer are not worth starting processes for
+_SMALL = 400  # fewer are not worth starting processes for
 
 
 def many(one: One[T], count: int, seed: int) -> list[T]:
     """`one` of `count` experiments, in order; the same whatever the number of processes. `one`
     must be a function of a module, or a partial of one."""
     chunks = [range(start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-    workers = len(os.sched_getaffinity(0))
-    if workers == 1 or count < _SMALL:
+    if count < _SMALL:
         return [found for chunk in chunks for found in _chunk(one, chunk, seed)]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_chunk, one, chunk, seed) for chunk in chunks]
-        return [found for future in futures for found in future.result()]
+    futures = [_pool().submit(_chunk, one, chunk, seed) for chunk in chunks]
+    return [found for future in futures for found in future.result()]
+
+
+@functools.cache
+def _pool() -> ProcessPoolExecutor:
+    """Processes for all rows: to start them takes seconds. Spawned, since numpy has threads."""
+    return ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("spawn"))
 
 
 def _chunk(one: One[T], numbers: range, seed: int) -> list[T]:
