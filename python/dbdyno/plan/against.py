@@ -33,7 +33,13 @@ _OF_RUN = {
     "needs": "needs",
     "drain_s": "drain",
 }
-_OF_CELL = {"warmup_s": "warmup", "duration_s": "duration", "interval_s": "interval"}
+_OF_CELL = {
+    "warmup_s": "warmup",
+    "duration_s": "duration",
+    "until_steady": "duration",
+    "interval_s": "interval",
+    "sampling_s": "sampling",
+}
 
 Key = frozenset[tuple[str, str]]
 
