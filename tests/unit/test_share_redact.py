@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from dbdyno import report
 from dbdyno.analysis.findings import analyse
 from dbdyno.errors import DynoError
-from dbdyno.plan.types import Plan
+from dbdyno.plan.types import Against, Plan
 from dbdyno.share import bundle, redact
 from dbdyno.share.redact import aliases, vocabulary
 from dbdyno.share.redact.aliases import Aliases
@@ -126,7 +126,7 @@ def planted(path: Path) -> Run:
     cells = tuple(
         dataclasses.replace(
             cell,
-            targets=(target,),
+            targets=(dataclasses.replace(target, config={"hostname": f"meridian-{cell.index}"}),),
             groups=(dataclasses.replace(cell.groups[0], options=options, workload="mix"),),
         )
         for cell in base.cells
@@ -143,6 +143,7 @@ def planted(path: Path) -> Run:
         ),
         notes=("The schema shopschema on db1.prod.zebra-bank.example is read only.",),
         spec_text=SPEC,
+        against=Against("place", "other", "zebra-west", "/srv/vault/old.yaml", SPEC, 0.03),
     )
     environment = {
         "kernel": "6.1.0-zebra",
