@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -157,6 +158,7 @@ def measure(effort: Effort) -> Outcome:
             across="blocks",
             up="% of intervals that hold the true ratio",
             bar=95.0,
+            floor=5.0 * math.floor(20 * min(plain + skewed)),
         ),
         figure_about="Coverage of 95 % intervals by the number of blocks",
     )

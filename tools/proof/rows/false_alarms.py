@@ -139,9 +139,9 @@ def measure(effort: Effort) -> Outcome:
         notes=NOTES,
         figure=chart.lines(
             "False alarms by look",
-            {"false alarms so far, %": [(block, 100 * part) for block, part in by_look]},
+            {"false alarms": [(block, 100 * part) for block, part in by_look]},
             across="block after which the claims were looked at",
-            up="% of experiments",
+            up="% of experiments with a false alarm so far",
             bar=5.0,
         ),
         figure_about="Share of experiments with a false alarm, by the block of the look",
