@@ -22,6 +22,7 @@ from tools.proof.injecting.kinds import KINDS, Subject
 from tools.proof.injecting.proxy import Proxy
 
 from dbdyno.cli import entry
+from dbdyno.execute.member import Member
 from dbdyno.samplers.runner import Sampling
 from dbdyno.systems.mysqlserver import MysqlServer
 from dbdyno.systems.null import NullServer
@@ -45,32 +46,19 @@ class Driven:
 
     def seams(self) -> None:
         """Learns where the load goes, and when each trial's clock begins."""
-        mysql_target = MysqlServer.engine_target
-        null_target = NullServer.engine_target
-        start = Sampling.start
+        targets, start = Member.engine_targets, Sampling.start
 
-        def of_mysql(server: MysqlServer, *arguments: Any) -> dict[str, Any]:
-            target = mysql_target(server, *arguments)
-            proxy = None
-            if self._proxied:
-                proxy = self._proxies.setdefault(server.port, Proxy(server.port))
-                target["address"] = {"tcp": {"host": "127.0.0.1", "port": proxy.port}}
-            assert server.pid is not None
-            self._subject = Subject(
-                server.pid,
-                server.directory,
-                lambda: server._connect(target["database"], 60),
-                proxy,
-            )
-            return target
-
-        def of_null(server: NullServer, *arguments: Any) -> dict[str, Any]:
-            target = null_target(server, *arguments)
-            if self._null_server:
-                self._start_null(server)
-                target |= {"driver": "mysql", "user": "x", "password": "x", "options": {}}
-                target["address"] = {"tcp": {"host": "127.0.0.1", "port": self._null_port}}
-            return target
+        def of_member(member: Member) -> dict[str, dict[str, Any]]:
+            found = targets(member)
+            server = member.server
+            for name in found:
+                if isinstance(server, MysqlServer):
+                    self._lead(server, found[name])
+                elif isinstance(server, NullServer):
+                    self._start_null(server)
+                    found[name] |= {"driver": "mysql", "user": "x", "password": "x", "options": {}}
+                    found[name]["address"] = _loopback(self._null_port)
+            return found
 
         def of_sampling(sampling: Sampling, measure_unix_s: float) -> None:
             start(sampling, measure_unix_s)
@@ -82,9 +70,20 @@ class Driven:
                     daemon=True,
                 ).start()
 
-        MysqlServer.engine_target = of_mysql  # type: ignore[method-assign]
-        NullServer.engine_target = of_null  # type: ignore[method-assign]
+        Member.engine_targets = of_member  # type: ignore[method-assign]
         Sampling.start = of_sampling  # type: ignore[method-assign]
+
+    def _lead(self, server: MysqlServer, target: dict[str, Any]) -> None:
+        """Notes the server, and puts the proxy between."""
+        proxy = None
+        if self._proxied:
+            proxy = self._proxies.setdefault(server.port, Proxy(server.port))
+            target["address"] = _loopback(proxy.port)
+        assert server.pid is not None
+        database = target["database"]
+        self._subject = Subject(
+            server.pid, server.directory, lambda: server._connect(database, 60), proxy
+        )
 
     def _start_null(self, server: NullServer) -> None:
         if self._null is None:
@@ -114,6 +113,10 @@ class Driven:
             line = {"trial": number, "kind": kind, "start_s": begun_s, "end_s": ended_s}
             with self._report.open("a") as report:
                 report.write(json.dumps({**line, "problem": problem}) + "\n")
+
+
+def _loopback(port: int) -> dict[str, Any]:
+    return {"tcp": {"host": "127.0.0.1", "port": port}}
 
 
 def _until(unix_s: float) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 
 from tools.proof.injecting.proxy import Proxy
 
+PATIENCE_S = 60.0
+UNSYNCED_BYTES = 850e6  # at 1 GB, the largest max_binlog_size, it would rotate by itself
 HOG = Path(__file__).with_name("hog.py")
 
 
@@ -86,11 +88,22 @@ def row_locks(on: Subject, length_s: float) -> None:
         cursor.execute("ROLLBACK")
 
 
-def rotate(on: Subject, length_s: float) -> None:
+class Rotation:
     """The binary log is closed and a new one begun: what was written of it since the last fsync
-    goes to the disk first. It takes as long as it takes."""
-    with on.session() as connection, connection.cursor() as cursor:
-        cursor.execute("FLUSH BINARY LOGS")
+    goes to the disk first, which takes as long as it takes. Begins when there is much of that."""
+
+    def __init__(self, on: Subject) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        with on.session() as connection, connection.cursor() as cursor:
+            while time.monotonic() < deadline:
+                cursor.execute("SHOW MASTER STATUS")
+                if cursor.fetchone()[1] > UNSYNCED_BYTES:
+                    return
+                time.sleep(0.05)
+
+    def __call__(self, on: Subject, length_s: float) -> None:
+        with on.session() as connection, connection.cursor() as cursor:
+            cursor.execute("FLUSH BINARY LOGS")
 
 
 class PoolCut:
@@ -122,7 +135,7 @@ KINDS: Mapping[str, Callable[[Subject], Disturbance]] = {
     "disk_hog": DiskHog,
     "table_lock": lambda on: table_lock,
     "row_locks": lambda on: row_locks,
-    "rotate": lambda on: rotate,
+    "rotate": Rotation,
     "pool_cut": PoolCut,
     "freeze": lambda on: freeze,
 }

@@ -19,8 +19,10 @@ from dbdyno.store.run import Run
 SEED = 21
 TIMES = 10
 RIGHT_MIN = 9
-FIRST_S, APART_S = 4.0, (4.5, 6.5)
+FIRST_S = 4.0
+STEP_S = 12.0  # later than half of the trial, whose first part would pass for warm-up
 NOT_FOUND = "not found"
+NOT_DONE = "not done"  # the trial ended before
 STEP_NEAR_S = 3.0  # a cache empties over a second or two
 
 LOAD = "{kind: oltp, preset: write_only, tables: 1, rows: 20000, sessions: 4}"
@@ -64,6 +66,7 @@ class Kind:
     load: str = LOAD
     length_s: tuple[float, float] = (0.9, 1.6)
     a_trial: int = 5
+    apart_s: tuple[float, float] = (4.5, 6.5)
     is_step: bool = False
 
 
@@ -77,6 +80,7 @@ KINDS = (
         target=WIDE,
         load=UPDATES,
         length_s=(0.0, 0.0),
+        apart_s=(9.0, 9.0),  # to write as much again
     ),
     Kind("table locked (LOCK TABLES)", "table_lock", frozenset({"lock_waits"})),
     Kind("rows locked by a transaction", "row_locks", frozenset({"lock_waits"})),
@@ -117,7 +121,8 @@ def measure(effort: Effort) -> Outcome:
         effort.say(f"    {kind.name}")
         run, done = _inject(effort, draw, kind, times)
         problems += [f"{one.kind}: {one.problem}" for one in done if one.problem]
-        named[kind.name] = Counter(_names(run, kind, done))
+        names = _names(run, kind, done)
+        named[kind.name] = Counter([*names, *[NOT_DONE] * (times - len(names))])
     right = {kind.name: sum(named[kind.name][one] for one in kind.right) for kind in KINDS}
     columns = sorted({name for each in named.values() for name in each})
     need = RIGHT_MIN * times / TIMES
@@ -155,7 +160,7 @@ def _inject(
         target=kind.target,
         load=kind.load,
         blocks=len(planned),
-        duration=last_s + (8.0 if kind.is_step else 3.0),
+        duration=last_s + (8.0 if kind.is_step else kind.apart_s[1]),
     )
     proxied = kind.injected == "freeze"
     return drive(effort, kind.injected, text, planned, proxied=proxied)
@@ -163,11 +168,11 @@ def _inject(
 
 def _schedule(draw: random.Random, kind: Kind, count: int) -> list[Planned]:
     planned: list[Planned] = []
-    at_s = (2.0 if kind.is_step else 0.0) + FIRST_S + draw.random() * 2
+    at_s = (STEP_S if kind.is_step else FIRST_S) + draw.random() * 2
     for _ in range(count):
         length_s = draw.uniform(*kind.length_s)
         planned.append((kind.injected, at_s, length_s))
-        at_s += length_s + draw.uniform(*APART_S)
+        at_s += length_s + draw.uniform(*kind.apart_s)
     return planned
 
 

@@ -37,11 +37,12 @@ class Moved:
     # much that is in such a time otherwise.
     gained: float = 0.0
     expected: float = 0.0
+    shifted: float | None = None  # its value at the lag, where that is not 0
 
     @property
-    def rose(self) -> bool:
-        """Whether there was more of it."""
-        return self.during > self.otherwise
+    def most(self) -> float:
+        """Its value where it moved most."""
+        return self.during if self.shifted is None else self.shifted
 
     @property
     def factor(self) -> float:

@@ -58,7 +58,8 @@ def explain_cell(each: Sequence[Explained]) -> Cause | None:
             cause = of_it[0].cause
         return _counted(cause, count, len(each))
     cause = judge(over_time.pooled([one.evidence for one in each]))
-    if cause.name != UNKNOWN or count > MOST * len(each):
+    known = {found for found, _ in counts if found != UNKNOWN}
+    if (cause.name != UNKNOWN and known <= {cause.name}) or count > MOST * len(each):
         return _counted(cause, len(each), len(each))
     named = ", ".join(f"{n} by {_title(found)}" for found, n in counts)
     said = f"The {len(each)} stalls have several causes: {named}."

@@ -152,7 +152,9 @@ def _middle(each: Sequence[Moved]) -> Moved:
         return each[0]
     columns = ("during", "otherwise", "peak", "low", "score", "lag_s", "gained", "expected")
     values = {name: float(np.median([getattr(one, name) for one in each])) for name in columns}
-    return Moved(each[0].metric, **values)
+    shifted = [one.most for one in each] if any(one.lag_s for one in each) else None
+    most = None if shifted is None else float(np.median(shifted))
+    return Moved(each[0].metric, **values, shifted=most)
 
 
 def _window(stall: Stall) -> Window:
@@ -163,7 +165,7 @@ def _in_window(curve: Curve, window: Window) -> Moved | None:
     """A metric in one stall; None where it was not looked at. Its score is the best within
     `LAG_MAX_S` before and after, and the lag says where; the values are those of the stall."""
     now, weights = curve.inside(window)
-    lag_s, during = 0.0, 0.0
+    lag_s, during, shifted = 0.0, 0.0, None
     if len(now):
         during = float(np.average(now, weights=weights))
     score = curve.score(during) if len(now) else 0.0
@@ -177,14 +179,16 @@ def _in_window(curve: Curve, window: Window) -> Moved | None:
             there = float(np.average(values, weights=parts))
             rank = curve.score(there) * max(0.0, 1.0 - LAG_COST * abs(shift_s))
             if rank > score:
-                score, lag_s = rank, shift_s
+                score, lag_s, shifted = rank, shift_s, there
                 if not len(now):  # nobody looked just then
                     now, during = values, there
     if not len(now):
         return None
     gained, expected = curve.gain(window)
     ends = float(now.max()), float(now.min())
-    return Moved(curve.name, during, curve.otherwise, *ends, score, lag_s, gained, expected)
+    return Moved(
+        curve.name, during, curve.otherwise, *ends, score, lag_s, gained, expected, shifted
+    )
 
 
 def _within(samples: Samples, window: Window) -> Mask:

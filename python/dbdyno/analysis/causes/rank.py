@@ -34,20 +34,18 @@ def suspects(evidence: Evidence, trace: Trace | None = None) -> tuple[Suspect, .
             break
         if not any(_same(one, other, trace) for other in kept):
             kept.append(one)
-    return tuple(
-        Suspect(one.metric, one.during, one.otherwise, one.lag_s, one.score) for one in kept
-    )
+    return tuple(Suspect(one.metric, one.most, one.otherwise, one.lag_s, one.score) for one in kept)
 
 
 def _clear(one: Moved, question: str) -> bool:
     if names.is_dull(one.metric) or one.score < SCORE_MIN:
         return False
-    falls = one.during <= one.otherwise
+    falls = one.most <= one.otherwise
     if falls and (question == STALL or names.is_rate(one.metric)):
         return False
-    if abs(one.during - one.otherwise) < names.least(one.metric):
+    if abs(one.most - one.otherwise) < names.least(one.metric):
         return False
-    return one.factor >= FACTOR_MIN or falls
+    return falls or one.most >= FACTOR_MIN * one.otherwise
 
 
 def _same(one: Moved, other: Moved, trace: Trace | None) -> bool:
