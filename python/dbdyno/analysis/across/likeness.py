@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from dbdyno.plan import data
@@ -140,9 +140,20 @@ def _same_memory(name: str, before: Facts, now: Facts) -> bool:
 def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
     every = asdict(target)
     return {name: every[name] for name in _ASKED} | {
-        "setup": data.setup_facts(target),
+        "setup": data.setup_facts(_readable(target)),
         "data": data.data_sets(cell.groups, target),
     }
+
+
+def _readable(target: TargetPlan) -> TargetPlan:
+    """The target with a stand-in for what its files held where that is not known: their paths, of a
+    redacted run."""
+    setup = target.setup
+    if setup is None:
+        return target
+    paths = [path for path in (setup.template, setup.dump, *setup.sql) if path is not None]
+    known = {**{path: path for path in paths}, **setup.hashes}
+    return replace(target, setup=replace(setup, hashes=known))
 
 
 def _less(facts: dict[str, Any], name: str) -> dict[str, Any]:
