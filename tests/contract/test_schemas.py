@@ -78,7 +78,10 @@ def null_target(directory: Path, target: TargetPlan) -> dict[str, Any]:
 
 def test_there_is_a_schema_of_each_kind() -> None:
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS}
-    assert names == {"engine-plan", "engine-event", "experiment", "manifest", "result"}
+    assert names == {
+        *("engine-plan", "engine-event", "experiment", "manifest", "result"),
+        *("compare", "history"),
+    }
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
