@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from dbdyno import samplers, spec, systems
+from dbdyno.analysis.causes import rules
 from dbdyno.cli import studies
 from dbdyno.execute import engine
 from dbdyno.imports import formats
@@ -261,6 +262,16 @@ def test_a_system_is_found_by_name_and_driven_by_a_known_driver(
     assert system.about
     assert system.resolve(TargetPlan("db", system.kind)) is not None
     assert covered(system.kind, "tests/unit/test_systems_*.py", "tests/live/*.py")
+
+
+# -- causes --------------------------------------------------------------------------------------
+
+
+def test_every_family_of_causes_is_listed_and_tested() -> None:
+    folder = ROOT / "python/dbdyno/analysis/causes/rules"
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(rules.FAMILIES)
+    for rule in rules.RULES:
+        assert covered(f'"{rule.name}"', "tests/unit/test_analysis_causes.py"), rule.name
 
 
 # -- samplers ------------------------------------------------------------------------------------

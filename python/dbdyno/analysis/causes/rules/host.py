@@ -5,12 +5,10 @@ from __future__ import annotations
 from dbdyno.analysis.causes.evidence import STALL, STEP, Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
 
-WITHOUT = frozenset({"null"})  # has no machine of its own
-
 
 def look(seen: Evidence) -> Match | None:
     """Only where nothing else is recognised: it is the least confident of all."""
-    if seen.seen or seen.kinds <= WITHOUT:
+    if seen.seen or not seen.on_host:
         return None
     return Match(
         0.5,
