@@ -219,6 +219,9 @@ class Only:
         return p
 
 
+ONLY = Only()
+
+
 @dataclass(frozen=True)
 class Best:
     """The best of some levels against the best of others: exp(max_i mu_i - max_j mu_j) against 1.
@@ -239,7 +242,7 @@ class Best:
     inside: tuple[tuple[float, ...], ...]
     outside: tuple[tuple[float, ...], ...]
     threshold: float = 1.0
-    look: Look = Only()  # every pair is tested at its levels
+    look: Look = ONLY  # every pair is tested at its levels
 
     @property
     def n(self) -> int:
