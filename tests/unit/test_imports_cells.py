@@ -18,7 +18,8 @@ from dbdyno.cli import studies
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
 from dbdyno.imports import Found, Part, Pattern, Told, arrange, collect, plan_of, read_head, write
-from dbdyno.store.run import COMPLETE, Run
+from dbdyno.store.manifest import COMPLETE
+from dbdyno.store.run import Run
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "tests" / "fixtures" / "imported"

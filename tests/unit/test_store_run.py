@@ -13,8 +13,9 @@ from plans import plan
 
 from dbdyno.errors import DynoError
 from dbdyno.store import files
+from dbdyno.store.manifest import SCHEMA_VERSION
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
-from dbdyno.store.run import SCHEMA_VERSION, Run
+from dbdyno.store.run import Run
 from dbdyno.store.scrub import scrub
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "manifest.schema.json"

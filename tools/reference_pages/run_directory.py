@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdyno.report import write
 from dbdyno.share.redact import aliases
-from dbdyno.store import hooklog, record, run
+from dbdyno.store import hooklog, manifest, record
 from reference_pages.markdown import code, sections, table
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -22,27 +22,27 @@ FILES = (
     ("redacted/", "only after `dyno report --redact`: the same three files, redacted"),
     (aliases.FILE, "only after `--redact`: which alias stands for which name; its owner's alone"),
     (
-        f"trials/ID/{run.ENGINE_PLAN}",
+        f"trials/ID/{manifest.ENGINE_PLAN}",
         "what the engine was given, less secrets; `engine-plan.schema.json`",
     ),
     (
-        f"trials/ID/{run.EVENTS}",
+        f"trials/ID/{manifest.EVENTS}",
         "the engine's events, one a line; `engine-event.schema.json`; of an imported run only"
         " `interval` events, with what the tool said",
     ),
     (
-        f"trials/ID/{run.HISTOGRAMS}",
+        f"trials/ID/{manifest.HISTOGRAMS}",
         "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` each measured interval, `GROUP/!warmup` each before, "
         "`GROUP/CLASS` and `GROUP/!errors` once, `!lag` once; of an open loop `GROUP/!response` and `GROUP/!dispatch` once",
     ),
     (
-        f"trials/ID/{run.SAMPLES}",
+        f"trials/ID/{manifest.SAMPLES}",
         '`{"t_s", "length_s", "source", "values"}`, one a line: what happened in the '
         "`length_s` until `t_s`; measuring starts at 0",
     ),
     ("trials/ID/engine.log", "only where the engine wrote to standard error"),
     (
-        f"trials/ID/{run.TRIAL}",
+        f"trials/ID/{manifest.TRIAL}",
         "metrics (`at_least` names those that are lower bounds), `probes` of a search, warnings, outages, settings, plans of statements; "
         "written last: where it is, the trial is complete",
     ),
@@ -71,13 +71,13 @@ FILES = (
 
 STATUS = (
     (
-        run.RUNNING,
+        manifest.RUNNING,
         "a process works in it; if nobody holds the lock, it was killed and can be resumed",
     ),
-    (run.INTERRUPTED, "ended by Ctrl-C; can be resumed"),
-    (run.COMPLETE, "all trials are done"),
+    (manifest.INTERRUPTED, "ended by Ctrl-C; can be resumed"),
+    (manifest.COMPLETE, "all trials are done"),
     (
-        run.FAILED,
+        manifest.FAILED,
         "ended by an error, which `manifest.json` holds as `failure`; can be resumed once that is mended",
     ),
 )
@@ -89,7 +89,7 @@ def page() -> str:
         "# Run directory",
         "Everything of one run; `dyno report DIR` draws it again. A trial's ID is `b01-t003`: block and place in the plan.",
         table(("file", "what"), ((code(name), text) for name, text in FILES)),
-        f"Schema versions: run directory {run.SCHEMA_VERSION}, trial.json {record.RECORD_VERSION}. Each is a whole number, "
+        f"Schema versions: run directory {manifest.SCHEMA_VERSION}, trial.json {record.RECORD_VERSION}. Each is a whole number, "
         "raised when an older reader would misunderstand a newer file; a reader refuses what it does not know.",
         "## Status",
         table(("status", "meaning"), ((code(name), text) for name, text in STATUS)),

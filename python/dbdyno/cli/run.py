@@ -33,7 +33,8 @@ from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
 from dbdyno.share import listen
 from dbdyno.store.hooklog import HookLog
-from dbdyno.store.run import INTERRUPTED, RUNNING, Run
+from dbdyno.store.manifest import INTERRUPTED, RUNNING
+from dbdyno.store.run import Run
 from dbdyno.systems import reach, versions
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.scratch import scratch_root

@@ -12,7 +12,8 @@ from rich.console import Console
 from dbdyno.cli import gate as gates
 from dbdyno.cli import past
 from dbdyno.plan.types import Plan
-from dbdyno.store.run import INTERRUPTED, Run
+from dbdyno.store.manifest import INTERRUPTED
+from dbdyno.store.run import Run
 
 
 def announce(history: Path | None, plan: Plan, environment: Mapping[str, Any]) -> None:

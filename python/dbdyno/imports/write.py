@@ -31,8 +31,8 @@ from dbdyno.plan.types import (
     TrialPlan,
 )
 from dbdyno.store import files, histogram
+from dbdyno.store.manifest import COMPLETE as RUN_COMPLETE
 from dbdyno.store.record import COMPLETE, TrialRecord
-from dbdyno.store.run import COMPLETE as RUN_COMPLETE
 from dbdyno.store.run import EVENTS, HISTOGRAMS, Run
 from dbdyno.systems.base import TargetPlan
 

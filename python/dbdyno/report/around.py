@@ -9,7 +9,8 @@ from statistics import median
 from dbdyno.plan.commands import commands
 from dbdyno.report.numbers import count, seconds
 from dbdyno.store.hooklog import OK, HookLog, HookRun
-from dbdyno.store.run import RUNNING, Run
+from dbdyno.store.manifest import RUNNING
+from dbdyno.store.run import Run
 
 REASONS_MAX = 3  # different ways to fail that are named of one command
 

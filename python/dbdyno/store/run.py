@@ -19,23 +19,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dbdyno import __version__
 from dbdyno.errors import DynoError
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.types import Plan
 from dbdyno.store import files, record
+from dbdyno.store import manifest as manifests
 from dbdyno.store.histogram import Tagged, read_log
 from dbdyno.store.lock import Lock, holder
+from dbdyno.store.manifest import COMPLETE, FAILED, INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.scrub import scrub
 from dbdyno.store.trace import Trace, read_trace
-
-SCHEMA_VERSION = 1  # of the run directory; raised whenever a reader would misunderstand it
-
-RUNNING = "running"
-INTERRUPTED = "interrupted"
-COMPLETE = "complete"
-FAILED = "failed"
 
 EVENTS, SAMPLES, HISTOGRAMS = "events.ndjson", "metrics.ndjson", "latency.hlog"
 TRIAL, ENGINE_PLAN = "trial.json", "plan.json"
@@ -43,7 +37,6 @@ _STREAMS = (EVENTS, SAMPLES, HISTOGRAMS, ENGINE_PLAN)
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _VOID_KEPT = 3  # directories of void attempts of one trial
-_SESSIONS_KEPT = 100  # entries of the manifest's history of processes
 
 
 class Run:
@@ -88,18 +81,7 @@ class Run:
         try:
             with files.explained(path / "trials", path):
                 (path / "trials").mkdir()
-            now = time.time()
-            manifest = {
-                "schema_version": SCHEMA_VERSION,
-                "status": RUNNING,
-                "experiment": plan.name,
-                "created_unix_s": now,
-                "updated_unix_s": now,
-                "versions": {"dbdyno": __version__},
-                "sessions": [_session(environment, now)],
-                "environment": scrub(dict(environment)),
-                "plan": plan_json.to_json(plan),
-            }
+            manifest = manifests.new(plan, environment)
             run = cls(path, plan, manifest, lock)
             run._write_manifest()
         except FileExistsError:  # two `create` at once: the other one was first
@@ -107,7 +89,7 @@ class Run:
             _refuse_used(path)
             raise
         except DynoError as error:
-            for entry in (path / "manifest.json", path / "trials", path / "lock"):
+            for entry in (path / MANIFEST, path / "trials", path / "lock"):
                 with contextlib.suppress(OSError):
                     entry.rmdir() if entry.name == "trials" else entry.unlink()
             lock.release()
@@ -125,7 +107,7 @@ class Run:
     def open(cls, path: Path | str) -> Run:
         """Opens a run for reading, also while another process works in it."""
         path = Path(path).absolute()
-        manifest = _read_manifest(path)
+        manifest = manifests.read(path)
         return cls(path, plan_json.from_json(manifest["plan"]), manifest, None)
 
     @classmethod
@@ -140,17 +122,14 @@ class Run:
         with files.explained(path / "lock", path):
             lock = Lock(path)
         try:
-            manifest = _read_manifest(path)
+            manifest = manifests.read(path)
             run = cls(path, plan_json.from_json(manifest["plan"]), manifest, lock)
             with files.explained(path / "trials", path):
                 (path / "trials").mkdir(exist_ok=True)
                 run._drop_temporary()
                 for trial in run.plan.trials:
                     run._drop_partial(trial.id)
-            now = time.time()
-            here = manifest["environment"] if environment is None else environment
-            manifest["sessions"] = [*manifest.get("sessions", []), _session(here, now)]
-            manifest["sessions"] = manifest["sessions"][-_SESSIONS_KEPT:]
+            manifests.add_session(manifest, environment)
             run.set_status(RUNNING)
         except BaseException:
             lock.release()
@@ -410,7 +389,7 @@ class Run:
             raise RuntimeError(f"{self.path} is open for reading only")
 
     def _write_manifest(self) -> None:
-        path = self.path / "manifest.json"
+        path = self.path / MANIFEST
         with files.explained(path, self.path):
             files.write_atomically(path, files.dumps(self.manifest))
 
@@ -457,7 +436,7 @@ def _refuse_used(path: Path) -> None:
     entries = sorted(entry.name for entry in path.iterdir())
     if not entries:
         return
-    if "manifest.json" in entries:
+    if MANIFEST in entries:
         raise DynoError(
             f"{path} already holds a run",
             cause="an earlier run was written there",
@@ -470,41 +449,3 @@ def _refuse_used(path: Path) -> None:
         cause="a run needs a directory of its own, and dbdyno touches no file that it did not make",
         fix="give another directory",
     )
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    file = path / "manifest.json"
-    manifest = files.read_json(file)
-    version = manifest.get("schema_version") if isinstance(manifest, dict) else None
-    if version is None:
-        raise DynoError(
-            f"{file} is not a manifest of dbdyno: it has no schema_version",
-            cause="the directory belongs to another program",
-            fix="give the directory that `dyno run` printed",
-        )
-    if version != SCHEMA_VERSION:
-        writer = manifest.get("versions", {}).get("dbdyno", "another version")
-        raise DynoError(
-            f"{path} has schema_version {version}; this dbdyno ({__version__}) reads"
-            f" {SCHEMA_VERSION}",
-            cause=f"it was written by dbdyno {writer}",
-            fix=f"read it with dbdyno {writer}",
-        )
-    missing = [key for key in ("status", "plan", "environment") if key not in manifest]
-    if missing:
-        raise DynoError(
-            f"{file} lacks {', '.join(missing)}",
-            cause="the file was edited or damaged; dbdyno replaces it in one step",
-            fix="restore it from a copy, or run the experiment again into another directory",
-        )
-    return manifest
-
-
-def _session(environment: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """An entry of the history of processes that worked in the run."""
-    return {
-        "pid": os.getpid(),
-        "started_unix_s": now,
-        "dbdyno": __version__,
-        "environment": scrub(dict(environment)),
-    }

@@ -1,0 +1,91 @@
+"""A run's manifest: what it is, which plan, where it stands, and which processes worked in it.
+
+Its keys are in schemas/manifest.schema.json. It is replaced in one step and readable at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbdyno import __version__
+from dbdyno.errors import DynoError
+from dbdyno.plan import json as plan_json
+from dbdyno.plan.types import Plan
+from dbdyno.store import files
+from dbdyno.store.scrub import scrub
+
+MANIFEST = "manifest.json"
+SCHEMA_VERSION = 1  # of the run directory; raised whenever a reader would misunderstand it
+
+RUNNING = "running"
+INTERRUPTED = "interrupted"
+COMPLETE = "complete"
+FAILED = "failed"
+
+_SESSIONS_KEPT = 100  # entries of the history of processes
+
+
+def new(plan: Plan, environment: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of a run that begins now, on a machine that is `environment` (JSON-like)."""
+    now = time.time()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": RUNNING,
+        "experiment": plan.name,
+        "created_unix_s": now,
+        "updated_unix_s": now,
+        "versions": {"dbdyno": __version__},
+        "sessions": [_session(environment, now)],
+        "environment": scrub(dict(environment)),
+        "plan": plan_json.to_json(plan),
+    }
+
+
+def add_session(manifest: dict[str, Any], environment: Mapping[str, Any] | None) -> None:
+    """Adds this process to a manifest's history; without `environment`, on the first one's."""
+    here = manifest["environment"] if environment is None else environment
+    sessions = [*manifest.get("sessions", []), _session(here, time.time())]
+    manifest["sessions"] = sessions[-_SESSIONS_KEPT:]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The manifest of the run in `path`. DynoError if it is none that can be read."""
+    file = path / MANIFEST
+    manifest = files.read_json(file)
+    version = manifest.get("schema_version") if isinstance(manifest, dict) else None
+    if version is None:
+        raise DynoError(
+            f"{file} is not a manifest of dbdyno: it has no schema_version",
+            cause="the directory belongs to another program",
+            fix="give the directory that `dyno run` printed",
+        )
+    if version != SCHEMA_VERSION:
+        writer = manifest.get("versions", {}).get("dbdyno", "another version")
+        raise DynoError(
+            f"{path} has schema_version {version}; this dbdyno ({__version__}) reads"
+            f" {SCHEMA_VERSION}",
+            cause=f"it was written by dbdyno {writer}",
+            fix=f"read it with dbdyno {writer}",
+        )
+    missing = [key for key in ("status", "plan", "environment") if key not in manifest]
+    if missing:
+        raise DynoError(
+            f"{file} lacks {', '.join(missing)}",
+            cause="the file was edited or damaged; dbdyno replaces it in one step",
+            fix="restore it from a copy, or run the experiment again into another directory",
+        )
+    return manifest
+
+
+def _session(environment: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """An entry of the history of processes that worked in the run."""
+    return {
+        "pid": os.getpid(),
+        "started_unix_s": now,
+        "dbdyno": __version__,
+        "environment": scrub(dict(environment)),
+    }
