@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from dbdyno import report
-from fixtures import stalling_run
-from fixtures import synthetic_run as synthetic
+from fixtures import stalling_run, synthetic
 from needed import missing
 
 pytestmark = pytest.mark.browser

@@ -15,7 +15,7 @@ from dbdyno.analysis import across
 from dbdyno.analysis.across import Reduced
 from dbdyno.report.across import compared_text
 from dbdyno.report.history import history_text
-from fixtures.synthetic_run import STARTED_UNIX_S, engines
+from fixtures.synthetic import STARTED_UNIX_S, engines
 
 LEVELS = (1.0, 1.02, 0.99, 1.01, 0.985, 1.0, 0.9, 0.91, 0.895)
 UPGRADED = 6  # from this run on

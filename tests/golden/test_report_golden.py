@@ -16,8 +16,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__, report
 from dbdyno.report import page, stalls, write
-from fixtures import stalling_run
-from fixtures import synthetic_run as synthetic
+from fixtures import stalling_run, synthetic
 
 
 class Html(SingleFileSnapshotExtension):

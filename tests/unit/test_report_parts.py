@@ -27,7 +27,7 @@ from dbdyno.report import (
     waits,
 )
 from dbdyno.store.histogram import Histogram, Tagged
-from fixtures import synthetic_run as synthetic
+from fixtures import synthetic
 
 ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
 CACHE, CACHE_FINDINGS = synthetic.cache_run(Path("."))

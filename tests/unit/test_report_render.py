@@ -14,7 +14,7 @@ from rich.console import Console
 
 from dbdyno import report
 from dbdyno.report import page, write
-from fixtures import synthetic_run as synthetic
+from fixtures import synthetic
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 

@@ -12,7 +12,8 @@ from dbdyno.errors import DynoError
 from dbdyno.report import page, stalls
 from dbdyno.report.charts.timeline import Curve, timeline
 from dbdyno.store.trace import Trace
-from fixtures.stalling_run import StallingRun, stalling
+from fixtures.stalling_run import stalling
+from fixtures.synthetic import SyntheticRun
 
 QUIET = Inside("b01-t001", 0, 1, 60.0, 2000.0, 0.0, True, 60.0, 0.1)
 
@@ -63,7 +64,7 @@ def test_a_long_trial_is_shown_around_its_first_stalls() -> None:
 def test_files_that_cannot_be_read_cost_the_chart_only() -> None:
     run, findings = stalling(Path("RUN"))
 
-    class Unreadable(StallingRun):
+    class Unreadable(SyntheticRun):
         def trace(self, trial: str) -> Trace:
             raise DynoError(f"{trial} is gone")
 
