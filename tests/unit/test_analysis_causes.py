@@ -276,7 +276,7 @@ def from_half(later: float, before: float) -> Values:
 
 POOL: Curves = {
     "status.Innodb_buffer_pool_reads": from_half(500.0, 1.0),
-    "status.Innodb_buffer_pool_pages_total": from_half(1000.0, 16000.0),
+    "status.Innodb_buffer_pool_pages_total": from_half(4000.0, 16000.0),
     "status.Innodb_buffer_pool_pages_free": from_half(10.0, 3000.0),
 }
 
@@ -289,8 +289,33 @@ def test_a_step_gets_its_name() -> None:
 
 
 def test_a_pool_with_room_is_cold_and_not_too_small() -> None:
-    cold = {**CALM, **POOL, "status.Innodb_buffer_pool_pages_free": from_half(900.0, 10.0)}
+    cold = {**CALM, **POOL, "status.Innodb_buffer_pool_pages_free": from_half(3000.0, 10.0)}
     assert stepped(cold).name != "buffer_pool"
+
+
+def test_innodb_keeps_some_pages_free_in_a_full_pool() -> None:
+    tiny = {
+        "status.Innodb_buffer_pool_pages_total": from_half(1000.0, 16000.0),
+        "status.Innodb_buffer_pool_pages_free": from_half(800.0, 10000.0),
+    }
+    assert stepped({**CALM, **POOL, **tiny}).name == "buffer_pool"
+
+
+def test_a_stall_with_reads_is_the_pools_only_if_that_is_smaller() -> None:
+    reads: Curves = {
+        "status.Innodb_buffer_pool_reads": within(5000.0, 1.0),
+        "status.Innodb_buffer_pool_read_requests": within(15000.0, 90000.0),
+        "status.Innodb_buffer_pool_pages_free": 10.0,
+    }
+    cut = {**reads, "status.Innodb_buffer_pool_pages_total": within(1000.0, 16000.0)}
+    assert named({**CALM, **cut}).name == "buffer_pool"
+    scan = {**reads, "status.Innodb_buffer_pool_pages_total": 16000.0}
+    assert named({**CALM, **scan}).name == UNKNOWN
+
+
+def test_a_rotation_that_is_counted_just_after_the_stall_is_seen() -> None:
+    late: Values = lambda t: 4.0 if t > END_S + 0.5 else 3.0  # noqa: E731
+    assert named({**CALM, **BUSY, **CLEANED, "status.Binlog_file": late}).name == "log_rotation"
 
 
 def test_more_of_everything_after_a_step_up_is_no_cause() -> None:

@@ -119,6 +119,10 @@ def test_a_slow_start_a_step_and_an_idle_trial_are_no_stalls() -> None:
     warming = rng.poisson(np.where(np.arange(300) < 30, 10, 100)).astype(float)
     step = rng.poisson(np.where(np.arange(300) < 200, 300, 120)).astype(float)
     assert find(warming) == find(step) == find(np.zeros(300)) == find(np.zeros(0)) == ()
+    deep = rng.poisson(np.where(np.arange(300) < 200, 3000, 400)).astype(float)
+    recovering = np.where(np.arange(300) < 280, deep, rng.poisson(1300, 300))
+    assert find(deep) == find(recovering) == ()
+    assert len(find(np.where(np.arange(300) < 200, deep, 0.0))) == 1
     (dead,) = find(rng.poisson(np.where(np.arange(300) < 200, 300, 0)).astype(float))
     assert (dead.start_s, dead.length_s) == (pytest.approx(20, abs=0.1), pytest.approx(10, abs=0.1))
 

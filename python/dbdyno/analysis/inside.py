@@ -30,6 +30,7 @@ SECONDS_MIN = 5.0  # of a trial that may be called warming up, or not steady
 P = 0.01
 STEP_MIN = 0.05  # of the throughput: smaller changes come and go on any machine
 STRETCH_MIN = 15  # points, between two steps
+ABRUPT = 0.5  # of a change, within so many points on either side: else it is a slope
 LATE = 1.5 * TICK_S  # between the ends of two ticks: longer, and one is missing
 
 
@@ -180,6 +181,9 @@ def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Ste
     points = _filled(measured, counts, found)[: whole * width].reshape(whole, width).sum(axis=1)
     step_s = width * TICK_S
     warm = warmup.end(points, step_s)
+    if warm is None or warm >= len(points) // 2 - warmup.BATCH:  # as late as it may be
+        before = _warm_before_a_step(points, step_s)
+        warm = warm if before is None else before
     if warm is None:
         return measured.measured_s, (), False
     rest = points[warm:]
@@ -191,6 +195,17 @@ def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Ste
     drift = trend(rest)
     drifts = drift.p <= P and abs(drift.share) > STEP_MIN
     return warm * step_s, steps, not steps and not drifts
+
+
+def _warm_before_a_step(points: Floats, step_s: float) -> int | None:
+    """Where a trial that seems never to have been warm was so, until something changed at once:
+    what came after need not have settled. None if nothing did, or it was not warm before either."""
+    for one in changes(points, P, STRETCH_MIN, alike=True):
+        near = [points[one.index - STRETCH_MIN : one.index], points[one.index :][:STRETCH_MIN]]
+        moved = abs(float(near[1].mean() - near[0].mean()))
+        if moved >= ABRUPT * abs(one.after - one.before) > ABRUPT * STEP_MIN * abs(one.before):
+            return warmup.end(points[: one.index], step_s)
+    return None
 
 
 def _filled(measured: Trace, counts: Floats, found: tuple[Stall, ...]) -> Floats:

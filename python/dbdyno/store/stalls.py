@@ -116,7 +116,8 @@ def find(ends_s: Floats, commits: Floats, expected: Floats) -> tuple[Dip, ...]:
             if float(evidence[first:end].sum()) < enough:
                 continue
             dip = _dip(ends_s, share, first, end)
-            step = end == n and dip.depth < 1.0 - LOW and dip.length_s > STEP_S
+            stays = float(evidence[end:].sum()) > -RECOVERED  # too little follows to tell otherwise
+            step = stays and dip.depth < 1.0 - STOPPED and dip.length_s > STEP_S
             if dip.length_s < LENGTH_MIN_S or dip.depth < DEPTH_MIN or step:
                 continue
             if _stands_out(share, quiet, first, end):

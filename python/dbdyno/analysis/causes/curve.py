@@ -33,6 +33,8 @@ class Curve:
         self.otherwise = float(np.median(usual)) if self.known else 0.0
         self._spread = evidence.spread(usual)
         self._is_rate = names.is_rate(name)
+        # A server counts a wait when it is over, and so a look just then may come too early.
+        self._after_s = EDGE_S if names.family(name) == "status" else -EDGE_S
         self._climb = 0.0 if self._is_rate else _climb(usual, samples.t_s[calm], self.step_s)
 
     def score(self, value: float) -> float:
@@ -61,7 +63,7 @@ class Curve:
         """From the last look before a window to the first one after it: how far a level went, or
         how much was counted of a rate (what ends a wait is often counted when it is over). And how
         much that is in such a time otherwise."""
-        last = int(np.searchsorted(self._t_s, window[1] - EDGE_S, side="left"))
+        last = int(np.searchsorted(self._t_s, window[1] + self._after_s, side="left"))
         if self._is_rate:
             first = int(np.searchsorted(self._t_s, window[0], side="right"))
             lengths = self._lengths[first : last + 1]

@@ -3,38 +3,55 @@
 from __future__ import annotations
 
 from dbdyno.analysis import describe
-from dbdyno.analysis.causes.evidence import DIFFERENCE, STEP, Evidence
+from dbdyno.analysis.causes.evidence import DIFFERENCE, STALL, STEP, Evidence, Moved
 from dbdyno.analysis.causes.rule import Match, Rule
 
 READS_FACTOR = 3.0
 READS_MIN = 0.02  # an operation
+MISSES_MIN = 0.01  # of the pages asked for
 FREE_MAX = 0.05  # of the pool: one with room is not too small but not yet warm
+KEPT_FREE = (
+    1536  # pages, however small the pool: InnoDB throws others out for them (LRU scan depth)
+)
 CUT = 0.9  # of its size elsewhere
 
 
 def innodb(seen: Evidence) -> Match | None:
-    """Pages that had to be read, for each operation."""
+    """Pages that had to be read, for each operation. A stall is not put down to them, unless the
+    pool is smaller in it: else somebody read what nobody had needed."""
     reads = seen.get("status.Innodb_buffer_pool_reads")
     total = seen.get("status.Innodb_buffer_pool_pages_total")
     free = seen.get("status.Innodb_buffer_pool_pages_free")
-    if reads is None or reads.during < READS_MIN or reads.factor < READS_FACTOR:
+    if reads is None or reads.factor < READS_FACTOR or not _many(seen, reads):
         return None
-    if total is not None and free is not None and free.during > FREE_MAX * total.during:
+    size = total.during if total is not None else 0.0
+    if size and free is not None and free.during > max(FREE_MAX * size, KEPT_FREE):
         return None
     smaller = total is not None and total.during < CUT * total.otherwise
+    if seen.question == STALL and not smaller:
+        return None
     sizes = ""
     if smaller and total is not None:
         page = seen.during("status.Innodb_page_size") or 16384.0
         mib = [describe.number(value * page / 2**20) for value in (total.during, total.otherwise)]
         sizes = f" The pool has {mib[0]} MiB there, against {mib[1]}."
+    said = f"An operation reads {describe.number(reads.during)} pages from the disk"
+    if seen.question == STALL:
+        said = f"{describe.number(reads.during)} pages a second came from the disk"
     return Match(
         0.93 if smaller else 0.75,
-        f"An operation reads {describe.number(reads.during)} pages from the disk {seen.here},"
-        f" against {describe.number(reads.otherwise)} {seen.there}: the buffer pool is too small"
-        f" for what is read.{sizes}",
+        f"{said} {seen.here}, against {describe.number(reads.otherwise)} {seen.there}: the buffer"
+        f" pool is too small for what is read.{sizes}",
         "A larger innodb_buffer_pool_size: it costs that much memory.",
         reads.metric,
     )
+
+
+def _many(seen: Evidence, reads: Moved) -> bool:
+    if seen.question != STALL:
+        return reads.during >= READS_MIN
+    asked = seen.during("status.Innodb_buffer_pool_read_requests")
+    return asked > 0 and reads.during >= MISSES_MIN * asked
 
 
 def postgres(seen: Evidence) -> Match | None:
@@ -53,15 +70,15 @@ def postgres(seen: Evidence) -> Match | None:
 
 
 _CONDITION = "three times as many pages are read an operation, from a pool that has no room left"
-_QUESTIONS = (STEP, DIFFERENCE)
 
 RULES = (
     Rule(
         "buffer_pool",
         "buffer pool too small",
-        _CONDITION,
-        "https://mariadb.com/kb/en/innodb-buffer-pool/",
-        _QUESTIONS,
+        f"{_CONDITION}; in a stall it must be a smaller pool",
+        "https://mariadb.com/kb/en/innodb-buffer-pool/,"
+        " https://mariadb.com/kb/en/innodb-system-variables/#innodb_lru_scan_depth",
+        (STALL, STEP, DIFFERENCE),
         innodb,
     ),
     Rule(
@@ -69,7 +86,7 @@ RULES = (
         "shared buffers too small",
         _CONDITION,
         "https://www.postgresql.org/docs/current/runtime-config-resource.html#GUC-SHARED-BUFFERS",
-        _QUESTIONS,
+        (STEP, DIFFERENCE),
         postgres,
     ),
 )
