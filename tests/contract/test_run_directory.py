@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
+
+from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]
 DYNO = Path(sys.executable).with_name("dyno")
@@ -52,11 +53,6 @@ def documented() -> list[str]:
     """File names of the reference's first table."""
     page = (ROOT / "docs/reference/run-directory.md").read_text()
     return re.findall(r"^\| `([^`]+)` \|", page.partition("## Status")[0], re.MULTILINE)
-
-
-def valid(name: str, value: object) -> None:
-    schema = json.loads((ROOT / f"schemas/{name}.schema.json").read_text())
-    Draft202012Validator(schema).validate(value)
 
 
 def test_every_file_is_documented(run: Path) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console, RenderableType
 from syrupy.assertion import SnapshotAssertion
 from test_report_golden import Plain
 
@@ -15,6 +13,7 @@ from dbdyno.analysis import across
 from dbdyno.analysis.across import Reduced
 from dbdyno.report.across import compared_text
 from dbdyno.report.history import history_text
+from fixtures.printed import printed
 from fixtures.synthetic import STARTED_UNIX_S, engines
 
 LEVELS = (1.0, 1.02, 0.99, 1.01, 0.985, 1.0, 0.9, 0.91, 0.895)
@@ -47,22 +46,16 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Reduced]:
     return found
 
 
-def printed(renderable: RenderableType) -> str:
-    out = StringIO()
-    Console(file=out, width=110, color_system=None, highlight=False).print(renderable)
-    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
-
-
 def test_two_runs(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
     compared = across.compare(runs[0], runs[1])
-    shown = printed(compared_text(compared, runs[1].plan))
+    shown = printed(compared_text(compared, runs[1].plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 
 def test_a_run_and_its_predecessors(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
     compared = across.judge(runs[UPGRADED], runs)
     assert compared is not None
-    shown = printed(compared_text(compared, runs[UPGRADED].plan))
+    shown = printed(compared_text(compared, runs[UPGRADED].plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 

@@ -4,11 +4,9 @@ with prices and with claims that its own figures contradict."""
 from __future__ import annotations
 
 import re
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 from test_report_golden import Html, Markdown, Plain, masked
 
@@ -20,6 +18,7 @@ from dbdyno.imports import Told, arrange, collect, plan_of, read_head
 from dbdyno.imports import write as write_run
 from dbdyno.report import page, write
 from dbdyno.store.run import Run
+from fixtures.printed import printed
 
 
 @pytest.fixture
@@ -51,7 +50,5 @@ def test_markdown(imported: tuple[Run, Findings], snapshot: SnapshotAssertion) -
 
 
 def test_terminal(imported: tuple[Run, Findings], snapshot: SnapshotAssertion) -> None:
-    out = StringIO()
-    Console(file=out, width=100).print(report.terminal(*imported))
-    said = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    said = printed(report.terminal(*imported))
     assert steady(said, imported[0]) == snapshot(extension_class=Plain)

@@ -6,17 +6,16 @@ Update: `pytest tests/golden --snapshot-update`, then read the difference before
 from __future__ import annotations
 
 import re
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__, report
 from dbdyno.report import page, stalls, write
 from fixtures import stalling_run, synthetic
+from fixtures.printed import printed
 
 
 class Html(SingleFileSnapshotExtension):
@@ -82,9 +81,7 @@ def test_stalls_chart(snapshot: SnapshotAssertion) -> None:
 
 def test_terminal(snapshot: SnapshotAssertion) -> None:
     run, findings = synthetic.engines(Path("RUN"))
-    out = StringIO()
-    Console(file=out, width=100).print(report.terminal(run, findings))  # type: ignore[arg-type]
-    said = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    said = printed(report.terminal(run, findings))  # type: ignore[arg-type]
     assert said == snapshot(extension_class=Plain)
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import plans
-from rich.console import Console
 
 from dbdyno.analysis import across
 from dbdyno.analysis.across.reduced import Reduced
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 
-ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {"kernel": "6.1", "cpu_model": "Example", "cores": 8, "memory_bytes": 16 << 30}
 TPS, P95 = "transactions_per_s", "service_ms_p95"
 DAY_S = 86_400.0
@@ -66,17 +60,3 @@ def run(
 
 def past(levels: Sequence[float] = NORMAL) -> list[Reduced]:
     return [run(day, level) for day, level in enumerate(levels, start=1)]
-
-
-def text(renderable: Any) -> str:
-    console = Console(width=100, color_system=None, highlight=False, file=io.StringIO())
-    with console.capture() as captured:
-        console.print(renderable)
-    return captured.get()
-
-
-def valid(name: str, value: Any) -> Any:
-    schema = json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text())
-    json.dumps(value, allow_nan=False)
-    jsonschema.validate(value, schema)
-    return value

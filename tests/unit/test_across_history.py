@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import plans
-from apart import P95, TPS, run, text, valid
+from apart import P95, TPS, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +18,8 @@ from dbdyno.report.charts.trend import trend_chart
 from dbdyno.report.history import history_text
 from dbdyno.report.history_page import history_page
 from dbdyno.report.sparkline import sparkline
+from fixtures.printed import printed
+from fixtures.schemas import valid
 
 
 def test_a_history_finds_the_run_that_changed_and_what_changed_there() -> None:
@@ -31,7 +33,7 @@ def test_a_history_finds_the_run_that_changed_and_what_changed_there() -> None:
     assert [place.run for series in group.series for place in series.changes] == [5] * 4
     assert group.runs[5].changed == ("db.version: 10.11 -> 11.8",)
     assert group.comparable == 9 and group.needed == 0
-    shown = text(history_text(found))
+    shown = printed(history_text(found))
     assert "from r6 on (1970-01-07):" in shown
     assert "changed there: db.version: 10.11 → 11.8" in shown
     assert "tps at cache=on: 1,020 → 817 (0.801×)" in shown
@@ -40,10 +42,10 @@ def test_a_history_finds_the_run_that_changed_and_what_changed_there() -> None:
 
 def test_a_history_of_one_run_and_of_none() -> None:
     assert across.history([]).groups == ()
-    assert "no run here" in text(history_text(across.history([])))
+    assert "no run here" in printed(history_text(across.history([])))
     found = across.history([run(1)])
     assert found.groups[0].needed == 4
-    shown = text(history_text(found))
+    shown = printed(history_text(found))
     assert "4 more runs until" in shown and "1 of the 6 runs that a change point needs" in shown
     valid("history", result.history_json(found))
 
@@ -66,7 +68,7 @@ def test_a_history_lists_what_it_leaves_out_and_what_is_odd() -> None:
     assert all(4 in series.outliers for series in first.series)
     assert not any(series.changes for series in first.series)
     assert second.differs == "duration_s: 30.0 -> 60.0"
-    shown = text(history_text(found))
+    shown = printed(history_text(found))
     assert "r5 stands apart: tps at cache=on is 306" in shown
     assert "Another plan than above: duration_s" in shown
     assert "r33: no tps at cache=on, p95 ms at cache=on: there was an outage" in shown
@@ -89,8 +91,8 @@ def test_hostile_names_are_shown_not_obeyed() -> None:
     plan = plans.plan({"ca\x1b[31mche": ("o\x1b[2Jn", "[red]off")})
     runs = [replace(run(day, plan=plan), name=f"r{day}\x1b[1m") for day in (1, 2)]
     for shown in (
-        text(history_text(across.history(runs))),
-        text(compared_text(across.compare(*runs), plan)),
+        printed(history_text(across.history(runs))),
+        printed(compared_text(across.compare(*runs), plan)),
         history_page(across.history(runs), "x\x1b"),
     ):
         assert "\x1b" not in shown and "[red]off" in shown
@@ -136,7 +138,7 @@ def test_any_levels_make_a_history_and_a_comparison(levels: list[float | None]) 
     ]
     found = across.history(runs)
     json.dumps(result.history_json(found), allow_nan=False)
-    assert text(history_text(found))
+    assert printed(history_text(found))
     if len(runs) > 1:
         compared = across.compare(runs[0], run(99), runs)
         json.dumps(result.compared_json(compared), allow_nan=False)

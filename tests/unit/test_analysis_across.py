@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plans
 import pytest
-from apart import NORMAL, P95, TPS, past, run, text, valid
+from apart import NORMAL, P95, TPS, past, run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +22,8 @@ from dbdyno.errors import DynoError
 from dbdyno.plan.types import Imported, Plan
 from dbdyno.report.across import compared_text
 from dbdyno.spec.types import Setup
+from fixtures.printed import printed
+from fixtures.schemas import valid
 
 
 def test_two_runs_alone_give_ratios_marked_unblocked_and_no_verdict() -> None:
@@ -33,7 +35,7 @@ def test_two_runs_alone_give_ratios_marked_unblocked_and_no_verdict() -> None:
     assert [round(row.ratio or 0, 3) for row in compared.rows] == [*[1.08] * 3, *[0.926] * 3]
     assert {row.verdict for row in compared.rows} == {""}
     assert "not one experiment" in compared.unjudged
-    shown = text(compared_text(compared, plans.plan()))
+    shown = printed(compared_text(compared, plans.plan()))
     assert (
         "B is 1.08 times as fast as A (mean over 2 cells; unblocked; spread between runs not known)"
         in shown
@@ -166,7 +168,7 @@ def test_zeros_and_outages_have_no_ratio_and_say_so() -> None:
     out = across.compare(run(1, outages=[{"start_s": 1.0, "end_s": 2.0}]), run(2))
     assert all("there was an outage" in row.problem for row in out.rows)
     valid("compare", result.compared_json(out))
-    assert "not estimable" in text(compared_text(out, plans.plan()))
+    assert "not estimable" in printed(compared_text(out, plans.plan()))
 
 
 def test_only_complete_blocks_count() -> None:
@@ -218,7 +220,7 @@ def test_a_slower_run_is_worse_where_the_spread_is_known() -> None:
     assert {row.verdict for row in compared.rows} == {WORSE}
     assert len(compared.regressions) == 6 and not across.failing(compared)
     assert compared.before == tuple(f"r{day}" for day in range(1, 8))
-    shown = text(compared_text(compared, plans.plan()))
+    shown = printed(compared_text(compared, plans.plan()))
     assert "Worse in 6 of 6 rows, by the spread between 7 runs before B (r1 to r7)" in shown
     assert valid("compare", result.compared_json(compared))["regressions"] == 6
 

@@ -1,11 +1,9 @@
 """Claims on made-up runs whose truth is known."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,10 +25,8 @@ from dbdyno.analysis.types import (
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.store.run import Run
+from fixtures.schemas import valid
 
-SCHEMA = json.loads(
-    (Path(__file__).parents[2] / "schemas" / "result.schema.json").read_text(encoding="utf-8")
-)
 SESSIONS = ("1", "4", "16")
 CACHE = {"cache": ("on", "off"), "sessions": SESSIONS}
 
@@ -73,8 +69,7 @@ def checked(plan: Plan, trials: list[TrialRecord]) -> Findings:
     """Findings whose JSON fits the schema and holds no number that JSON cannot."""
     findings = analyse(plan, trials)
     value = to_json(findings, plan, {"status": "complete", "versions": {"dbdyno": "0"}})
-    jsonschema.validate(value, SCHEMA)
-    json.dumps(value, allow_nan=False)
+    valid("result", value)
     assert next(iter(value)) == "schema_version"
     return findings
 
@@ -501,7 +496,7 @@ def test_a_run_can_be_given_as_it_is(tmp_path: Path) -> None:
             run.begin(record.id)
             run.complete(record)
         value = to_json(analyse(plan, run.records()), plan, run)
-    jsonschema.validate(value, SCHEMA)
+    valid("result", value)
     assert value["run"]["status"] == "running"
     assert value["run"]["environment"] == {"kernel": "6.1"}
     assert value["cells"][1]["metrics"]["transactions_per_s"]["mean"] > 2000

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +18,7 @@ from dbdyno.report import costs as view
 from dbdyno.report import layout
 from dbdyno.spec.types import Prices
 from dbdyno.store.record import TrialRecord
+from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]
 THREADS = (16, 32, 64, 128, 256)
@@ -143,10 +142,9 @@ def test_what_committed_nothing_has_no_cost() -> None:
 
 
 def test_result_json_holds_the_offers() -> None:
-    schema = json.loads((ROOT / "schemas" / "result.schema.json").read_text(encoding="utf-8"))
     plan = _plan()
     result = analysis.to_json(analysis.analyse(plan, _records(plan)), plan, {})
-    jsonschema.validate(result, schema)
+    valid("result", result)
     assert result["costs"]["offers"][0]["levels"] == {"machine": "n2-64"}
     plain = _plan(more="")
     assert analysis.to_json(analysis.analyse(plain, _records(plain)), plain, {})["costs"] is None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,10 +15,8 @@ from dbdyno.analysis import analyse, to_json
 from dbdyno.analysis.types import BETTER, SAME, SUPPORTED, UNDECIDED, WORSE, Findings
 from dbdyno.plan.types import Against, Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
+from fixtures.schemas import valid
 
-SCHEMA = json.loads(
-    (Path(__file__).parents[2] / "schemas" / "result.schema.json").read_text(encoding="utf-8")
-)
 SESSIONS = ("1", "16")
 
 
@@ -56,9 +51,7 @@ def records(
 
 def judged(plan: Plan, trials: list[TrialRecord]) -> Findings:
     findings = analyse(plan, trials)
-    value = to_json(findings, plan, {"status": "complete", "versions": {"dbdyno": "0"}})
-    jsonschema.validate(value, SCHEMA)
-    json.dumps(value, allow_nan=False)
+    valid("result", to_json(findings, plan, {"status": "complete", "versions": {"dbdyno": "0"}}))
     return findings
 
 

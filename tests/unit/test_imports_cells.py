@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from jsonschema import Draft202012Validator
 
 from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import AGREE, CONTRADICT, REFUTED, SUPPORTED, UNDECIDED
@@ -20,6 +19,7 @@ from dbdyno.errors import DynoError
 from dbdyno.imports import Found, Part, Pattern, Told, arrange, collect, plan_of, read_head, write
 from dbdyno.store.manifest import COMPLETE
 from dbdyno.store.run import Run
+from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "tests" / "fixtures" / "imported"
@@ -215,8 +215,7 @@ def test_a_run_is_whole(tmp_path: Path) -> None:
     assert again.plan == run.plan
     assert len(again.records()) == len(again.plan.trials) == 9
     manifest = json.loads((run.path / "manifest.json").read_text())
-    schema = json.loads((ROOT / "schemas/manifest.schema.json").read_text())
-    Draft202012Validator(schema).validate(manifest)
+    valid("manifest", manifest)
     assert len(manifest["imported"]["files"]) == 9
     assert manifest["imported"]["tools"] == ["sysbench 1.0.20"]
     first = again.plan.trials[0].id

@@ -6,15 +6,14 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from dbdyno import report
 from dbdyno.report import page, write
 from fixtures import synthetic
+from fixtures.printed import printed
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -123,10 +122,9 @@ def test_hostile_text_stays_text_in_markdown_and_terminal(tmp_path: Path) -> Non
     outside = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", markdown)
     assert not re.search(r"(?<!\\)<", outside)
     assert "\x1b" not in markdown
-    out = StringIO()
-    Console(file=out, width=100, force_terminal=False).print(report.terminal(run, findings))  # type: ignore[arg-type]
-    assert "\x1b" not in out.getvalue()
-    assert "\u202e" not in out.getvalue()
+    said = printed(report.terminal(run, findings))  # type: ignore[arg-type]
+    assert "\x1b" not in said
+    assert "\u202e" not in said
 
 
 def test_markdown_tables_are_whole(tmp_path: Path) -> None:
@@ -149,10 +147,9 @@ def test_quick_runs_say_so_loudly(tmp_path: Path) -> None:
     html = render(run, findings)
     assert page.QUICK in html
     assert page.QUICK.replace("*", "") in (tmp_path / "report.md").read_text()
-    out = StringIO()
-    Console(file=out, width=200).print(report.terminal(run, findings))  # type: ignore[arg-type]
-    assert page.QUICK in out.getvalue()
-    assert "no clear difference" not in out.getvalue()  # nothing was judged
+    said = printed(report.terminal(run, findings), width=200)  # type: ignore[arg-type]
+    assert page.QUICK in said
+    assert "no clear difference" not in said  # nothing was judged
 
 
 def test_too_few_blocks_say_so(tmp_path: Path) -> None:
@@ -209,9 +206,7 @@ def test_nothing_measured_at_all_still_reports(tmp_path: Path) -> None:
 
 def test_terminal_ends_with_answer_ratios_claims_and_path(tmp_path: Path) -> None:
     run, findings = synthetic.engines(tmp_path)
-    out = StringIO()
-    Console(file=out, width=200).print(report.terminal(run, findings))  # type: ignore[arg-type]
-    said = out.getvalue()
+    said = printed(report.terminal(run, findings), width=200)  # type: ignore[arg-type]
     assert findings.answer in " ".join(said.split())
     assert "95 % interval" in said
     assert "✗ refuted" in said

@@ -13,7 +13,6 @@ import plans
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from dbdyno import report
 from dbdyno.analysis.findings import analyse
@@ -27,8 +26,8 @@ from dbdyno.share.redact.texts import Texts
 from dbdyno.spec.types import About, Hook, Hooks, LevelHooks, Setup, Target
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
+from fixtures.schemas import valid
 
-SCHEMAS = Path(__file__).parents[2] / "schemas"
 SECRETS = (
     "zebra",  # the customer
     "Quillfeather",  # the author
@@ -249,8 +248,7 @@ def test_a_redacted_bundle_holds_nothing_either(run: Run, tmp_path: Path) -> Non
 
 def test_a_redacted_manifest_fits_its_schema(run: Run, tmp_path: Path) -> None:
     made = shared(run, tmp_path / "made")
-    schema = json.loads((SCHEMAS / "manifest.schema.json").read_text())
-    Draft202012Validator(schema).validate(json.loads((made.path / "manifest.json").read_text()))
+    valid("manifest", json.loads((made.path / "manifest.json").read_text()))
 
 
 def test_what_the_run_says_stays(run: Run, tmp_path: Path) -> None:

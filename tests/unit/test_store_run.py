@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
 from plans import plan
 
@@ -17,8 +16,8 @@ from dbdyno.store.manifest import SCHEMA_VERSION
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.store.scrub import scrub
+from fixtures.schemas import valid
 
-SCHEMA = Path(__file__).parents[2] / "schemas" / "manifest.schema.json"
 ENVIRONMENT = {"kernel": "6.1", "cpus": 2}
 
 
@@ -55,7 +54,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert again.manifest["blocks_done"] == 1
     assert again.pid is None
     text = (tmp_path / "run" / "manifest.json").read_text()
-    jsonschema.validate(json.loads(text), json.loads(SCHEMA.read_text(encoding="utf-8")))
+    valid("manifest", json.loads(text))
     assert text.lstrip("{ \n").startswith('"schema_version"')
     stored = (tmp_path / "run/trials/b01-t001/plan.json").read_text()
     assert "s3cret" not in stored
