@@ -77,8 +77,8 @@ def _comparison(measured: Measured, lead: Lead) -> str:
     noun, unit = metric_words(lead.metric, plan)
     left, right = (_with(plan, levels) for levels in (lead.left_levels, lead.right_levels))
     at = f", at {describe.levels(plan, lead.common)}" if lead.common else ""
-    span = f" ({describe.interval(ratio.ci_low, ratio.ci_high)})" if ratio.ci_low else ""
-    size = f"{describe.ratio(ratio.ratio)}x{span}"
+    span = f" ({describe.interval(ratio.ci_low, ratio.ci_high, 1.0)})" if ratio.ci_low else ""
+    size = f"{describe.ratio(ratio.ratio, *([] if _holds_one(ratio) else [1.0]))}x{span}"
     values = [
         describe.number(_mean(measured, cell.index, lead.metric))
         for cell in (lead.left, lead.right)
@@ -89,9 +89,9 @@ def _comparison(measured: Measured, lead: Lead) -> str:
         assert ratio.ci_high is not None
         margin = max(plan.matters, lead.margin)
         if max(1 / ratio.ci_low, ratio.ci_high) <= 1 + margin:
-            most = f"{margin * 100:.3g} %"
+            most = describe.percent(margin)
             return f"{noun} {left} is within {most} of that {right}{at}: {size}, {against}"
-        fits = f"{describe.bound(ratio.ci_low)}x to {describe.bound(ratio.ci_high)}x"
+        fits = f"{describe.bound(ratio.ci_low, 1.0)}x to {describe.bound(ratio.ci_high, 1.0)}x"
         return (
             f"it is not known whether {noun} {left} differs from that {right}{at}: anything from"
             f" {fits} fits the {describe.counted(ratio.n, 'block')} measured"

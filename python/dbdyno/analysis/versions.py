@@ -28,6 +28,7 @@ from dbdyno.analysis.types import (
     ClaimPart,
     Versions,
 )
+from dbdyno.analysis.why import edges_of
 from dbdyno.plan.differences import paired_cells
 from dbdyno.plan.types import Plan
 from dbdyno.spec import metrics
@@ -90,7 +91,7 @@ def _told(part: ClaimPart) -> ClaimPart:
 
 
 def _equal(margin: float) -> str:
-    return f"within {margin * 100:.3g} % of equal" if margin else "equal"
+    return f"within {describe.percent(margin)} of equal" if margin else "equal"
 
 
 def _sentence(plan: Plan, parts: Sequence[ClaimPart], verdict: str, matters: float) -> str:
@@ -108,7 +109,7 @@ def _sentence(plan: Plan, parts: Sequence[ClaimPart], verdict: str, matters: flo
             return f"The new version was not judged{of}: {chosen[0].why}."
         widest = max(known, key=_width)
         return f"It is not known whether the new version is worse{of}: {_size(plan, widest)}."
-    beyond = f" by more than {matters * 100:.3g} %" if matters else ""
+    beyond = f" by more than {describe.percent(matters)}" if matters else ""
     most = max(chosen, key=_effect)
     return f"The new version is {verdict}{beyond}{of}: {_size(plan, most)}."
 
@@ -117,12 +118,13 @@ def _size(plan: Plan, part: ClaimPart) -> str:
     """`throughput 0.91x (0.89-0.93) that of the base, at sync full`."""
     assert part.estimate is not None
     noun, _ = metric_words(part.metric, plan)
-    one = part.estimate
+    one, edges = part.estimate, edges_of(part)
     at = f", at {describe.levels(plan, part.at)}" if part.at else ""
     if part.verdict == UNDECIDED:  # what is not known is not told by its middle
-        fits = describe.interval(one.ci_low, one.ci_high)
+        fits = describe.interval(one.ci_low, one.ci_high, *edges)
         return f"{noun} may be {fits} times that of the base{at}"
-    size = f"{describe.ratio(one.ratio)}x ({describe.interval(one.ci_low, one.ci_high)})"
+    ends = describe.interval(one.ci_low, one.ci_high, *edges)
+    size = f"{describe.ratio(one.ratio, *edges)}x ({ends})"
     return f"{noun} is {size} that of the base{at}"
 
 

@@ -33,7 +33,8 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
     words = {SUPPORTED: "the whole interval meets", REFUTED: "no value in the interval meets"}
     if part.operator == EQUAL:
         words = {SUPPORTED: "the whole interval lies in", REFUTED: "the whole interval is outside"}
-        against = f"{_ends(part)} ({part.threshold:g}{_times(part)} within {_percent(part.margin)})"
+        equal = f"{part.threshold:g}{_times(part)} within {describe.percent(part.margin)}"
+        against = f"{_ends(part)} ({equal})"
     if part.kind == PEAK:
         words = {SUPPORTED: "the whole interval is above", REFUTED: "the whole interval is below"}
     if part.verdict != UNDECIDED:
@@ -55,7 +56,8 @@ def checked(check: Check, part: ClaimPart) -> str:
     if check.p is not None:
         return f"{check.method} p {check.p:.2g}"
     times = part.kind == RATIO
-    low, high = (_end(end, times) for end in (check.ci_low or 0.0, check.ci_high or 0.0))
+    edges = edges_of(part)
+    low, high = (_end(end, times, edges) for end in (check.ci_low or 0.0, check.ci_high or 0.0))
     return f"{check.method} interval {low} to {high}"
 
 
@@ -65,23 +67,25 @@ def _doubt(part: ClaimPart) -> str:
     if not others:
         return ""
     would = "would decide it" if part.verdict == UNDECIDED else "would leave it open"
-    return f"at {_percent(part.checks[0].level or 0.0)}, {describe.listed(others)} {would}"
+    return f"at {describe.percent(part.checks[0].level or 0.0)}, {describe.listed(others)} {would}"
 
 
 def _unknown(part: ClaimPart) -> str:
     """What fits the measurements of an undecided part, beside what the claim asks for."""
     estimate = part.estimate
     assert estimate is not None
-    low, high = estimate.ci_low, estimate.ci_high
+    low, high, edges = estimate.ci_low, estimate.ci_high, edges_of(part)
     if low is None or high is None:
         return f"not known: it is {_shown(part)}, and the claim asks for {asked(part)}"
     if part.kind == PEAK:
-        ends = f"{describe.bound(low)}x to {describe.bound(high)}x"
+        ends = f"{describe.bound(low, *edges)}x to {describe.bound(high, *edges)}x"
         return f"not known: the best of the levels claimed may be {ends} the best of the others"
     if part.kind == RATIO:
-        fits = f"any ratio from {describe.bound(low)}x to {describe.bound(high)}x"
+        ends = f"{describe.bound(low, *edges)}x to {describe.bound(high, *edges)}x"
+        fits = f"any ratio from {ends}"
     else:
-        fits = f"any value from {describe.number(low)} to {describe.number(high)}"
+        ends = f"{describe.number(low, *edges)} to {describe.number(high, *edges)}"
+        fits = f"any value from {ends}"
     return f"not known: {fits} fits what was measured, and the claim asks for {asked(part)}"
 
 
@@ -90,7 +94,7 @@ def asked(part: ClaimPart) -> str:
     if part.operator != EQUAL:
         return f"{part.operator} {part.threshold:g}"
     times = _times(part)
-    return f"{part.threshold:g}{times} within {_percent(part.margin)} ({_ends(part)})"
+    return f"{part.threshold:g}{times} within {describe.percent(part.margin)} ({_ends(part)})"
 
 
 def _ends(part: ClaimPart) -> str:
@@ -107,10 +111,6 @@ def _fine(value: float) -> str:
 
 def _times(part: ClaimPart) -> str:
     return "x" if part.kind in (RATIO, PEAK) else ""
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.3g} %"
 
 
 def _more(part: ClaimPart) -> str:
@@ -142,7 +142,7 @@ def _reach(part: ClaimPart, block: str) -> str:
     if part.operator == EQUAL:
         if seen is None or seen > 1:
             return f"{noise} cannot show equality within less than twice and half"
-        return f"{noise} can show equality only within {_percent(seen)}"
+        return f"{noise} can show equality only within {describe.percent(seen)}"
     if seen is None or (part.kind != VALUE and seen > 1000):
         return f"{noise} show next to nothing"
     if part.kind == PEAK:
@@ -158,30 +158,38 @@ def _reach(part: ClaimPart, block: str) -> str:
     return f"{noise} can show only ratios above {ends[0]}x or below {ends[1]}x"
 
 
-def _end(value: float, times: bool) -> str:
-    return f"{describe.ratio(value)}x" if times else describe.number(value)
+def _end(value: float, times: bool, edges: Sequence[float]) -> str:
+    return f"{describe.ratio(value, *edges)}x" if times else describe.number(value, *edges)
+
+
+def edges_of(part: ClaimPart) -> tuple[float, ...]:
+    """What a part's interval is held against."""
+    if part.kind == PEAK:
+        return (1.0,)
+    if part.operator == EQUAL:
+        return within(part.threshold, part.margin)
+    return (part.threshold,)
 
 
 def _shown(part: ClaimPart) -> str:
     """An estimate with its interval: `2.92x (2.85-2.99)`, `0.33 (0.25 to 0.41)`."""
     estimate = part.estimate
     assert estimate is not None
-    low, high = estimate.ci_low, estimate.ci_high
+    low, high, edges = estimate.ci_low, estimate.ci_high, edges_of(part)
     times = part.kind in (RATIO, PEAK)
-    centre = f"{describe.ratio(estimate.ratio)}x" if times else describe.number(estimate.ratio)
+    level = describe.percent(estimate.level)
+    centre = _end(estimate.ratio, times, edges if part.verdict != UNDECIDED else ())
     if estimate.bound:
         end = low if estimate.bound == AT_LEAST else high
         sure = (
-            ""
-            if end is None
-            else f" ({estimate.level:.1%} sure of {estimate.bound} {_end(end, times)})"
+            "" if end is None else f" ({level} sure of {estimate.bound} {_end(end, times, edges)})"
         )
         return f"{estimate.bound} {centre}{sure}"
     if low is None or high is None:
-        return f"{centre} (no interval at {estimate.level:.1%} from {estimate.n} blocks)"
+        return f"{centre} (no interval at {level} from {estimate.n} blocks)"
     if times:
-        return f"{centre} ({describe.interval(low, high)})"
-    return f"{centre} ({describe.number(low)} to {describe.number(high)})"
+        return f"{centre} ({describe.interval(low, high, *edges)})"
+    return f"{centre} ({describe.number(low, *edges)} to {describe.number(high, *edges)})"
 
 
 def _published(measured: Measured, parts: Sequence[ClaimPart]) -> str:

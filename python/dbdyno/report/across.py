@@ -13,7 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis import describe
-from dbdyno.analysis.across.types import BETTER, NOT_CLEAR, WORSE, Compared, LeftOut, Row
+from dbdyno.analysis.across.types import (
+    BETTER,
+    NOT_CLEAR,
+    NOT_JUDGED,
+    WORSE,
+    Compared,
+    LeftOut,
+    Row,
+)
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.numbers import MISSING, count, percent, sig3, times
@@ -126,7 +134,12 @@ def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> 
     for row in rows[:ROWS_MAX]:
         at = f"{row.cells} cells" if row.cells > 1 else describe.levels(plan, row.at)
         cells = [Text(visible(at))] if named else []
-        cells += [Text(sig3(row.a)), Text(sig3(row.b)), Text(times(row.ratio), style="bold")]
+        edges = (1.0,) if row.verdict not in (NOT_JUDGED, NOT_CLEAR) else ()
+        cells += [
+            Text(sig3(row.a)),
+            Text(sig3(row.b)),
+            Text(times(row.ratio, *edges), style="bold"),
+        ]
         table.add_row(*cells, *_judgement(row, compared))
     if len(rows) > ROWS_MAX:
         table.caption = f"{len(rows) - ROWS_MAX} more rows with --json"
@@ -138,7 +151,7 @@ def _judgement(row: Row, compared: Compared) -> list[Text]:
         return [Text(visible(row.problem), style="yellow")] if row.problem else []
     if row.estimate is None:
         return [Text(MISSING), Text(visible(row.problem), style="yellow")]
-    interval = describe.interval(row.estimate.ci_low, row.estimate.ci_high)
+    interval = describe.interval(row.estimate.ci_low, row.estimate.ci_high, 1.0)
     words = f"{row.verdict}, but small" if row.small else row.verdict
     return [Text(interval), Text(words, style="" if row.small else _STYLE.get(row.verdict, ""))]
 

@@ -260,21 +260,24 @@ def _part(
         axis=axis,
         unit="×" if part.kind in _RATIOS else "",
     )
+    edges, decided = why.edges_of(part), _decided(part)
     ends = edge if unit == "×" else sig3
     written = (
-        f"{ends(low)}{unit} to {ends(high)}{unit}" if low is not None and high is not None else ""
+        f"{ends(low, *edges)}{unit} to {ends(high, *edges)}{unit}"
+        if low is not None and high is not None
+        else ""
     )
     bound = _BOUNDS[e.bound] if e else ""
     reason = part.why
     if part.verdict == UNDECIDED and part.blocks_needed and "block" not in reason:
         more = f"About {count(part.blocks_needed, 'more block')} would probably decide."
         reason = f"{reason} {more}".strip()
-    brief = (part.why or words) if e is None else f"{bound}{sig3(ratio)}{unit}"
+    brief = (part.why or words) if e is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     if low is not None and high is not None:
-        brief += f" ({ends(low)} to {ends(high)})"
+        brief += f" ({ends(low, *edges)} to {ends(high, *edges)})"
         if part.verdict == UNDECIDED:  # what is not known is not told by its middle
             brief = written
-    value = MISSING if ratio is None else f"{bound}{sig3(ratio)}{unit}"
+    value = MISSING if ratio is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     return PartView(
         at,
         part.left,
@@ -289,6 +292,11 @@ def _part(
         reason,
         dot,
     )
+
+
+def _decided(part: ClaimPart) -> tuple[float, ...]:
+    """What the estimate of a part was told from."""
+    return () if part.verdict == UNDECIDED else why.edges_of(part)
 
 
 def _unit(part: ClaimPart, groups: Sequence[str]) -> str:
@@ -306,11 +314,13 @@ def _words(part: ClaimPart, unit: str) -> str:
     e = part.estimate
     if e is None:
         return ""  # the reason says it
-    text = f"{sig3(e.ratio)} times" if unit == "×" else f"{sig3(e.ratio)}{unit}"
+    edges = why.edges_of(part)
+    text = f"{sig3(e.ratio, *_decided(part))}{' times' if unit == '×' else unit}"
     text = f"{_BOUNDS[e.bound]}{text}"
     if e.ci_low is not None and e.ci_high is not None:
         ends = edge if unit == "×" else sig3
-        interval = f"{percent(e.level)} interval {ends(e.ci_low)} to {ends(e.ci_high)}"
+        interval = f"{percent(e.level)} interval {ends(e.ci_low, *edges)}"
+        interval += f" to {ends(e.ci_high, *edges)}"
         open_ = part.verdict == UNDECIDED  # what is not known is not told by its middle
         text = f"{interval}{unit}" if open_ else f"{text} ({interval})"
     if part.kind == PEAK:

@@ -8,25 +8,44 @@ from __future__ import annotations
 
 import math
 
+from dbdyno.analysis.describe import digits, percent, significant
+
 MISSING = "–"
 
+__all__ = [
+    "MISSING",
+    "at_least",
+    "change",
+    "count",
+    "edge",
+    "interval",
+    "percent",
+    "plus_minus",
+    "seconds",
+    "sig3",
+    "size",
+    "tick",
+    "times",
+]
 
-def sig3(value: float | None) -> str:
-    """A number with three significant digits: 12,300; 4.57; 0.00123. None and NaN give a dash."""
+
+def sig3(value: float | None, *edges: float) -> str:
+    """A number with three significant digits: 12,300; 4.57; 0.00123. None and NaN give a dash.
+    More digits where they show on which side of `edges` it lies (`analysis.describe`)."""
     if value is None or math.isnan(value):
         return MISSING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    rounded = round(value, 2 - magnitude)
+    places = digits(value, 3, edges, significant)
+    rounded = significant(value, places)
     # Rounding may carry into the next decade: 9.996 becomes 10.0, not 10.00.
     magnitude = math.floor(math.log10(abs(rounded)))
     if magnitude < -6 or magnitude > 14:
-        text = f"{rounded:.2e}"
+        text = f"{rounded:.{places - 1}e}"
     else:
-        text = f"{rounded:,.{max(0, 2 - magnitude)}f}"
+        text = f"{rounded:,.{max(0, places - 1 - magnitude)}f}"
     return text.replace("-", "−")
 
 
@@ -56,10 +75,10 @@ def interval(low: float | None, high: float | None) -> str:
     return f"{sig3(low)} to {sig3(high)}"
 
 
-def edge(value: float | None) -> str:
+def edge(value: float | None, *edges: float) -> str:
     """An end of an interval of ratios: past a thousand times either way, its size says nothing."""
     if value is None or 0.001 <= value <= 1000:
-        return sig3(value)
+        return sig3(value, *edges)
     return "< 0.001" if value < 0.001 else "> 1,000"
 
 
@@ -75,27 +94,22 @@ def plus_minus(mean: float, half: float) -> str:
     return f"{sig3(mean)} ± {text if float(text.replace(',', '')) else least}"
 
 
-def times(ratio: float | None) -> str:
+def times(ratio: float | None, *edges: float) -> str:
     """A ratio as a factor: 2.61×."""
     if ratio is None:
         return MISSING
-    return f"{sig3(ratio)}×"
+    return f"{sig3(ratio, *edges)}×"
 
 
 def change(ratio: float) -> str:
     """A ratio in words: "2.6 times", "42 % higher", "20 % lower", "about the same"."""
     if ratio >= 2:
         return f"{sig3(ratio)} times as high"
-    percent = abs(ratio - 1) * 100
-    if percent < 0.05:
+    if ratio == 1:
         return "the same"
-    digits = 1 if percent < 10 else 0
-    return f"{percent:.{digits}f} % {'higher' if ratio > 1 else 'lower'}"
-
-
-def percent(share: float) -> str:
-    """A share as a percentage: 98.3 %; the confidence level of an interval."""
-    return f"{share * 100:.3g} %"
+    away = abs(ratio - 1) * 100
+    text = f"{away:.0f}" if away >= 10 else f"{away:.1f}" if away >= 0.05 else f"{away:.1g}"
+    return f"{text} % {'higher' if ratio > 1 else 'lower'}"
 
 
 def seconds(value: float) -> str:

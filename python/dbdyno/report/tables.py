@@ -181,6 +181,7 @@ def _ratio_table(
 def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> RatioRow:
     r = row.ratio
     clear = r.ci_low is not None and r.ci_high is not None and not r.ci_low <= 1 <= r.ci_high
+    told = (1.0,) if clear else ()
     level = layout.level(row.factor, row.level)
     baseline = layout.level(row.factor, row.baseline)
     at = ", ".join(layout.level(name, value) for name, value in row.at.items())
@@ -188,8 +189,8 @@ def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> Ra
         level,
         baseline,
         at,
-        times(r.ratio),
-        f"{edge(r.ci_low)}× to {edge(r.ci_high)}×" if r.ci_low is not None else MISSING,
+        times(r.ratio, *told),
+        f"{edge(r.ci_low, 1.0)}× to {edge(r.ci_high, 1.0)}×" if r.ci_low is not None else MISSING,
         change(r.ratio)
         if clear
         else "no clear difference"
@@ -204,7 +205,7 @@ def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> Ra
             span=span,
             css="clear" if clear else "undecided",
             width=200,
-            title=f"{level} against {baseline}: {times(r.ratio)}",
+            title=f"{level} against {baseline}: {times(r.ratio, *told)}",
         ),
     )
 
