@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,10 +21,7 @@ from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.store.trace import TICK_S, Trace
-
-SCHEMA = json.loads(
-    (Path(__file__).parents[2] / "schemas" / "result.schema.json").read_text(encoding="utf-8")
-)
+from fixtures.schemas import valid
 
 
 def trace_of(rate_per_s: np.ndarray, trial: str = "t", seed: int = 1, **more: Any) -> Trace:
@@ -83,6 +78,17 @@ def test_a_trial_that_was_cold_says_until_when() -> None:
 def test_a_drifting_trial_was_never_warm() -> None:
     found = inside(trace_of(rates(60) * np.linspace(0.7, 1, 600)), 0, 1)
     assert found.warm_s == found.measured_s == 60.0 and not found.steady
+
+
+@pytest.mark.parametrize("at_s", [9.0, 11.0])
+def test_a_step_after_which_nothing_settles_is_found(at_s: float) -> None:
+    later = np.arange(0, 17, TICK_S) - at_s
+    falling = np.where(later < 0.0, 30000.0, 6000.0 + 900.0 * later)
+    seen = inside(trace_of(falling), 0, 1)
+    assert seen.warm_s == 0.0
+    assert not seen.steady
+    assert seen.stalls == ()
+    assert seen.steps[0].at_s == pytest.approx(at_s, abs=0.3)
 
 
 def test_of_short_trials_and_open_loops_no_warm_up_is_said() -> None:
@@ -210,9 +216,7 @@ def test_most_trials_of_a_cell_must_be_cold_before_it_is_said() -> None:
 
 
 def checked(findings: Findings, plan: Plan) -> None:
-    value = to_json(findings, plan, {"status": "complete"})
-    jsonschema.validate(value, SCHEMA)
-    json.dumps(value, allow_nan=False)
+    valid("result", to_json(findings, plan, {"status": "complete"}))
 
 
 def test_result_json_holds_stalls_steps_and_causes() -> None:
