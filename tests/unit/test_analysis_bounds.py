@@ -122,7 +122,7 @@ def test_two_bounds_make_no_ratio() -> None:
 
 def test_an_undecided_bound_says_what_would_decide() -> None:
     why = part(f"{P99}[fast] < 50", OVER).why
-    assert "it is >= 34.9 (95.0% sure of >= 34.5)" in why
+    assert "it is >= 34.9 (95 % sure of >= 34.5)" in why
     assert "`drain`" in why
     assert "more blocks" not in why
 

@@ -234,3 +234,25 @@ def test_result_json_holds_stalls_steps_and_causes() -> None:
     )
     stalled = tuple(replace(one, cause=cause) for one in findings.stalls)
     checked(replace(findings, inside=(first,), stalls=stalled), plan)
+
+
+def test_of_two_stalls_it_is_not_known_whether_they_are_regular() -> None:
+    one = Inside("t", 0, 1, 30.0, 100.0, 0.0, True, 30.0, 0.1, (), (Stall(4.0, 0.8, 1.0),))
+    found = cell_stalls(0, [one, replace(one, trial="u")])
+    assert found is not None and "regular" not in found.sentence
+
+
+def test_trials_of_which_nothing_is_known_do_not_count_among_those_that_stalled() -> None:
+    one = Inside("t", 0, 1, 30.0, 100.0, 0.0, True, 30.0, 0.1, (), (Stall(4.0, 0.8, 1.0),))
+    unread = Inside("u", 0, 2, 0.0, 0.0, 0.0, False, 0.0, 0.0, problem="its files are not there")
+    idle = replace(unread, measured_s=30.0, problem="nothing was committed")
+    found = cell_stalls(0, [one, unread, idle])
+    assert found is not None and (found.trials, found.measured_s) == (1, 30.0)
+
+
+def test_times_of_steps_allow_for_missing_ticks() -> None:
+    whole = trace_of(np.where(np.arange(600) < 400, 2000.0, 1000.0))
+    kept = (whole.ends_s < 10.05) | (whole.ends_s > 20.05)
+    cut = replace(whole, ends_s=whole.ends_s[kept], commits={"main": whole.total[kept]})
+    steps = inside(cut, 0, 1).steps
+    assert [step.at_s for step in steps] == [pytest.approx(40.0, abs=0.5)]

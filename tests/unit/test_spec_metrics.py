@@ -92,8 +92,9 @@ def test_values_that_a_percentile_needs() -> None:
     assert metrics.values_needed("response_ms_p99") == 1000
     assert metrics.values_needed("app.response_ms_p999") == 10_000
     assert metrics.values_needed("response_ms_mean") == 1
-    assert metrics.is_percentile("app.response_ms_p99")
-    assert not metrics.is_percentile("response_ms_mean")
+    assert metrics.needs_operations("app.response_ms_p99")
+    assert metrics.needs_operations("stalled_share")
+    assert not metrics.needs_operations("response_ms_mean")
 
 
 def test_headings() -> None:

@@ -200,5 +200,7 @@ def test_metrics_of_seconds_need_enough_of_them() -> None:
     short = trace_of(np.full(40, 10.0))
     assert spread.of_group(short, "main") == {}
     assert spread.of_stalls(short) == {"stalled_share": 0.0, "stalls_per_min": 0.0}
+    slow = trace_of(rng.poisson(0.3, 300).astype(float))
+    assert spread.of_stalls(slow) == {}  # nothing could have been seen
     idle = trace_of(np.zeros(100))
     assert spread.of_group(idle, "main") == spread.of_stalls(idle) == {}

@@ -24,7 +24,7 @@ from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.sweep import sweeps
 from dbdyno.analysis.types import CellResult, Findings
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec.metrics import is_percentile
+from dbdyno.spec.metrics import needs_operations
 from dbdyno.store.record import VOID, TrialRecord
 from dbdyno.store.trace import Trace
 
@@ -83,7 +83,7 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
         if series:
             bounded = measured.bounded(cell.index, name)
             estimates[name] = estimate(list(series.values()), list(series), at_least=bounded)
-        if 0 < len(series) < len(trials) and is_percentile(name):
+        if 0 < len(series) < len(trials) and needs_operations(name):
             thin.append(
                 f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"
                 " the others had too few operations for it"

@@ -119,7 +119,9 @@ def _with_causes(
 def cell_stalls(
     cell: int, trials: Sequence[Inside], cause: Cause | None = None
 ) -> CellStalls | None:
-    """The stalls of a cell's trials together, with their `cause`; None where there are none."""
+    """The stalls of a cell's trials together, with their `cause`; None where there are none. Trials
+    of which nothing is known, or that committed nothing, are not among them."""
+    trials = [one for one in trials if one.usual_per_s > 0.0 or one.stalls]
     found = [stall for one in trials for stall in one.stalls]
     if not found:
         return None
@@ -159,9 +161,10 @@ def _problems(trace: Trace, measured: Trace) -> Iterable[str]:
     if np.any(steps <= 0.0):
         at_s = float(trace.ends_s[int(np.argmax(steps <= 0.0))])
         yield f"its clock went backwards at {at_s:.1f} s"
-    missing_s = trace.measured_s - TICK_S * len(ends)
-    if missing_s > LATE or np.any(steps > LATE):
-        yield f"{max(missing_s, 0.0):.1f} of {trace.measured_s:.1f} s have no counts of commits"
+    gaps = np.diff(ends, prepend=0.0, append=trace.measured_s + TICK_S) - TICK_S
+    missing_s = max(trace.measured_s - TICK_S * len(ends), float(gaps[gaps > LATE - TICK_S].sum()))
+    if missing_s > LATE:
+        yield f"{missing_s:.1f} of {trace.measured_s:.1f} s have no counts of commits"
     if trace.outages:
         yield f"it had {len(trace.outages)} outage{'s' if len(trace.outages) > 1 else ''}"
     if trace.due and set(trace.due) == set(trace.commits):
@@ -187,14 +190,15 @@ def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Ste
     if warm is None:
         return measured.measured_s, (), False
     rest = points[warm:]
+    begins = measured.ends_s[::width] - TICK_S  # where points begin; ticks may be missing
     steps = tuple(
-        Step((warm + one.index) * step_s, one.before / step_s, one.after / step_s, one.p)
+        Step(float(begins[warm + one.index]), one.before / step_s, one.after / step_s, one.p)
         for one in changes(rest, P, STRETCH_MIN, alike=True)
         if abs(one.after - one.before) > STEP_MIN * abs(one.before)
     )
     drift = trend(rest)
     drifts = drift.p <= P and abs(drift.share) > STEP_MIN
-    return warm * step_s, steps, not steps and not drifts
+    return float(begins[warm]) if warm else 0.0, steps, not steps and not drifts
 
 
 def _warm_before_a_step(points: Floats, step_s: float) -> int | None:

@@ -17,7 +17,7 @@ from dbdyno.analysis.describe import listed
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import AT_LEAST, AT_MOST, Ratio
-from dbdyno.spec.metrics import is_percentile
+from dbdyno.spec.metrics import needs_operations
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
     """
     if used == blocks:
         return "", ""
-    percentile = any(map(is_percentile, metrics))
+    few = any(map(needs_operations, metrics))
     named = listed(list(dict.fromkeys(metrics)))
-    reason = "too few operations for it" if percentile else "not measured there"
+    reason = "too few operations for it" if few else "not measured there"
     text = f"{named} is absent in {blocks - used} of {blocks} blocks ({reason})"
-    return (f"{text}: longer trials would have it", "") if percentile and used else ("", text)
+    return (f"{text}: longer trials would have it", "") if few and used else ("", text)
 
 
 def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dbdyno.analysis import describe
+from dbdyno.analysis.stalls import DISTANCES_MIN
 from dbdyno.analysis.types import CellStalls, Inside
 
 STOPPED = 0.95  # share of the commits missing: nothing to speak of was left
@@ -25,7 +26,10 @@ def with_sentence(found: CellStalls, trials: Sequence[Inside]) -> CellStalls:
     if found.period_s is not None:
         often = f" every {seconds(found.period_s)}"
     else:
-        often = f", {_often(found.per_min)}, at no regular distance"
+        often = f", {_often(found.per_min)}"
+        # Of few distances it is not known whether they are regular.
+        if sum(len(one.stalls) - 1 for one in trials if one.stalls) >= DISTANCES_MIN:
+            often += ", at no regular distance"
     return replace(found, sentence=f"{fallen}{often} ({counted}).")
 
 

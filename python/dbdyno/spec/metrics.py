@@ -154,7 +154,8 @@ METRICS: tuple[Metric, ...] = (
         "stalled",
         "",
         LOWER,
-        "share of the time in stalls: half a second or more of far fewer commits than usual",
+        "share of the time in stalls: half a second or more of far fewer commits than usual; not"
+        " where commits are so few that a full stop of a second could not be told from chance",
         ("stalled",),
         per_group=False,
     ),
@@ -163,7 +164,7 @@ METRICS: tuple[Metric, ...] = (
         "stalls/min",
         "1/min",
         LOWER,
-        "stalls a minute, of all groups together",
+        "stalls a minute, of all groups together; where `stalled_share` is",
         ("stalls",),
         per_group=False,
     ),
@@ -206,6 +207,7 @@ MACHINE_FAMILIES = (
 TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
+_STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
 _BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
@@ -282,9 +284,10 @@ def rises_with_load(name: str) -> bool:
     )
 
 
-def is_percentile(name: str) -> bool:
-    """Whether a canonical name is a percentile: there only with enough values behind it."""
-    return _PERCENTILE.fullmatch(name) is not None
+def needs_operations(name: str) -> bool:
+    """Whether a canonical name is there only with enough operations behind it: a percentile, or
+    stalls, which few commits do not show. Trials that lack it are slow ones."""
+    return _PERCENTILE.fullmatch(name) is not None or name in _STALLS
 
 
 def values_needed(name: str) -> int:

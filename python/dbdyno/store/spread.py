@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbdyno.store.stalls import of_trace
+from dbdyno.store.stalls import of_trace, shortest_s
 from dbdyno.store.trace import TICK_S, Floats, Trace
 
 TICKS = round(1 / TICK_S)  # a second
 SECONDS_MIN = 5  # fewer say nothing of how they differ
 # A 20th of the seconds needs at least so many to be one of them.
 P5_SECONDS_MIN = 20
+SEEN_S = 1.0
 
 
 def seconds(trace: Trace, group: str | None = None) -> Floats:
@@ -47,11 +48,20 @@ def of_group(trace: Trace, group: str) -> dict[str, float]:
 
 
 def of_stalls(trace: Trace) -> dict[str, float]:
-    """Metrics of a trial from its stalls, all groups together; none without ticks."""
-    if not trace.measured_s > 0.0 or not np.any(trace.measured().total):
+    """Metrics of a trial from its stalls, all groups together; shares of the time that has ticks.
+
+    None without ticks, nor where commits are so few that a full stop of `SEEN_S` could not be told
+    from chance: that none was seen would say nothing.
+    """
+    total = trace.measured().total
+    seen_s = min(trace.measured_s, TICK_S * len(total))
+    if not seen_s > 0.0 or not np.any(total):
         return {}
     dips = of_trace(trace)
+    least_s = shortest_s(float(total.sum()) / seen_s, seen_s)
+    if not dips and (least_s is None or least_s > SEEN_S):
+        return {}
     return {
-        "stalled_share": min(1.0, sum(dip.length_s for dip in dips) / trace.measured_s),
-        "stalls_per_min": 60.0 * len(dips) / trace.measured_s,
+        "stalled_share": min(1.0, sum(dip.length_s for dip in dips) / seen_s),
+        "stalls_per_min": 60.0 * len(dips) / seen_s,
     }

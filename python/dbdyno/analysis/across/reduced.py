@@ -135,7 +135,7 @@ def _value(measured: Measured, cell: Cell, metric: str) -> Value:
     series = measured.series(cell.index, metric)
     values = [series[block] for block in blocks if block in series]
     if not values:
-        few = blocks and metrics.is_percentile(metric)
+        few = blocks and metrics.needs_operations(metric)
         return Value(None, 0, FEW if few else MISSING)
     thin, _ = ratios.absent([metric], len(values), len(blocks))
     problem = ratios.disturbed(measured, (cell.index,), blocks) or thin
