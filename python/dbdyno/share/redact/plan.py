@@ -30,6 +30,19 @@ def _keep(texts: Texts, text: str) -> str:
     return text
 
 
+def _source(texts: Texts, text: str) -> str:
+    """What a base was read from: a file, `the run DIR` or `the study NAME`. Notes name it, too, and
+    a relative path is not known for one there. Studies are shipped: their names are nobody's."""
+    if text.startswith("the study "):
+        return text
+    run = "the run " if text.startswith("the run ") else ""
+    place = text.removeprefix(run)
+    alias = texts.path(place)
+    if place:
+        texts.aliases.also(place, alias)
+    return run + alias
+
+
 NOTE = (
     "Redacted: `host-1` and the like stand for the same name everywhere; literals, comments,"
     " context and notes are left out."
@@ -95,7 +108,7 @@ RULES: Mapping[str, Rule] = {
     "Against.factor": Texts.label,
     "Against.base": Texts.label,
     "Against.new": Texts.label,
-    "Against.source": Texts.path,
+    "Against.source": _source,
     "Against.spec_text": experiment,
 }
 # Mappings whose keys are settings, which are the system's own names and say what a value is.
