@@ -323,6 +323,12 @@ def test_more_of_everything_after_a_step_up_is_no_cause() -> None:
     assert (up.name, up.suspects) == (UNKNOWN, ())
 
 
+def test_locks_that_all_wait_for_are_held_by_none_of_them() -> None:
+    lock = "sessions.waiting: table metadata lock"
+    assert named({**CALM, **BUSY, lock: within(4.0, 0.0)}).name == "lock_waits"
+    assert named({**CALM, **BUSY, lock: within(3.0, 0.0)}).name == "io_other"
+
+
 # ---- the registry, and any input
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
@@ -12,7 +13,8 @@ from dbdyno.analysis.causes.rules import disk
 SHARE_MIN = 0.5  # of the sessions
 MORE_MIN = 0.25  # than otherwise
 SURE = 0.75  # this share of the sessions leaves little else
-BESIDE_A_BUSY_DISK = 0.6  # who waits for a disk holds locks, so that others wait for those
+# Who waits for a disk holds locks, so that others wait for those; but not all of them.
+BESIDE_A_BUSY_DISK = 0.6
 
 _LOCK = re.compile(r"waiting: .*lock", re.IGNORECASE)
 _NOT_DATA = re.compile(r"lwlock|mutex|rwlock|rw-lock|latch|query cache|spinlock", re.IGNORECASE)
@@ -23,11 +25,11 @@ def look(seen: Evidence) -> Match | None:
     if not seen.sessions:
         return None
     found = [share for share in (_by_state(seen), _by_count(seen), _by_time(seen)) if share]
-    during, otherwise, metric, who = max(found, default=(0.0, 0.0, "", ""))
+    during, otherwise, metric, who, all_of_them = max(found, default=NOBODY)
     if during < SHARE_MIN or during - otherwise < MORE_MIN:
         return None
     confidence = 0.9 * min(1.0, during / SURE)
-    if disk.slower(seen):
+    if disk.slower(seen) and not (all_of_them and during >= SURE):
         confidence *= BESIDE_A_BUSY_DISK
     n = seen.sessions
     return Match(
@@ -41,28 +43,42 @@ def look(seen: Evidence) -> Match | None:
     )
 
 
-Share = tuple[float, float, str, str]  # during, otherwise, metric, for what
+class Share(NamedTuple):
+    """Of the sessions, who waited. `all_of_them`: at one look all did, so that none of them can
+    hold the lock and wait for something else."""
+
+    during: float
+    otherwise: float
+    metric: str
+    who: str  # for what
+    all_of_them: bool
+
+
+NOBODY = Share(0.0, 0.0, "", "", False)
 
 
 def _by_state(seen: Evidence) -> Share | None:
-    during = otherwise = 0.0
+    during = otherwise = peak = 0.0
     most, metric, what = 0.0, "", ""
     for state, moved in seen.states():
         if _LOCK.match(state) and not _NOT_DATA.search(state):
             during += moved.during
             otherwise += moved.otherwise
+            peak = max(peak, moved.peak)
             if moved.during > most:
                 most, metric = moved.during, moved.metric
                 what = f"a lock (“{state.partition(': ')[2]}”)"
-    return (during / seen.sessions, otherwise / seen.sessions, metric, what) if metric else None
+    n = seen.sessions
+    return Share(during / n, otherwise / n, metric, what, peak >= n) if metric else None
 
 
 def _by_count(seen: Evidence) -> Share | None:
     for name in ("status.Innodb_row_lock_current_waits", "status.pg_locks.waiting"):
         moved = seen.get(name)
         if moved is not None:
-            shares = (min(1.0, value / seen.sessions) for value in (moved.during, moved.otherwise))
-            return (*shares, moved.metric, "row locks" if "row" in name else "locks")  # type: ignore[return-value]
+            n, who = seen.sessions, "row locks" if "row" in name else "locks"
+            during, otherwise = (min(1.0, value / n) for value in (moved.during, moved.otherwise))
+            return Share(during, otherwise, moved.metric, who, moved.peak >= n)
     return None
 
 
@@ -73,7 +89,7 @@ def _by_time(seen: Evidence) -> Share | None:
         return None
     all_ms = seen.length_s * seen.sessions * 1000
     during, otherwise = (min(1.0, ms / all_ms) for ms in (moved.gained, moved.expected))
-    return during, otherwise, moved.metric, "row locks"
+    return Share(during, otherwise, moved.metric, "row locks", False)
 
 
 RULES = (
