@@ -525,7 +525,7 @@ def test_strange_numbers_give_strange_but_valid_results(values: list[float]) -> 
         for trial, value in zip(plan.trials, values, strict=True)
     ]
     found = checked(plan, trials)
-    assert found.claims[2].verdict == SUPPORTED
+    assert found.claims[2].verdict == UNDECIDED  # none was seen in this time
 
 
 def test_counters_explain_only_what_both_sides_count() -> None:

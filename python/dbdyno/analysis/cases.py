@@ -23,6 +23,7 @@ from dbdyno.analysis.contrast import (
 )
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
+from dbdyno.analysis.events import NoEvents, none_seen
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AGREE,
@@ -128,12 +129,15 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     if not series:
         return _nothing(case)
     bound = AT_LEAST if measured.bounded(cell, metric) else ""
-    return _open(case, _held(part, Mean(tuple(series.values()), part.threshold), bound))
+    values = tuple(series.values())
+    lengths_s = [measured.cells[cell][block].length_s for block in series]
+    none = None if bound else none_seen(metric, values, lengths_s, part.threshold)
+    return _open(case, _held(part, none or Mean(values, part.threshold), bound))
 
 
-def _held(part: ResolvedPart, contrast: LogRatio | Welch | Mean, bound: str) -> Contrast:
+def _held(part: ResolvedPart, contrast: LogRatio | Welch | Mean | NoEvents, bound: str) -> Contrast:
     """The contrast as the claim asks for it and as its values allow."""
-    known = Bounded(contrast, bound) if bound else contrast
+    known = Bounded(contrast, bound) if bound and not isinstance(contrast, NoEvents) else contrast
     return Equivalence(known, part.margin) if part.operator == grammar.EQUAL else known
 
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis.contrast import Bounded, Interval, LogRatio, Mean, Welch
+from dbdyno.analysis.events import NoEvents
 from dbdyno.spec.claims import within
 
-Plain = LogRatio | Welch | Mean
+Plain = LogRatio | Welch | Mean | NoEvents
 
 
 @dataclass(frozen=True)

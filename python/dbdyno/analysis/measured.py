@@ -140,6 +140,7 @@ def _measurement(plan: Plan, record: TrialRecord) -> Measurement:
         warnings=record.warnings,
         outage=any(_touches(outage, from_s, until_s) for outage in record.outages),
         at_least=record.at_least,
+        length_s=max(0.0, until_s - from_s),
     )
 
 

@@ -20,6 +20,7 @@ from scipy import optimize, special
 
 from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.equivalence import Equivalence
+from dbdyno.analysis.events import NoEvents
 
 POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
@@ -45,6 +46,8 @@ def blocks_needed(contrast: Contrast, alpha: float) -> int | None:
     """
     if isinstance(contrast, Median):
         return _sign_blocks(contrast, alpha)
+    if isinstance(contrast, NoEvents):
+        return contrast.blocks_needed(alpha)
     chance = _chance(contrast, alpha)
     if chance is None or chance(BLOCKS_MAX) < POWER:
         return None

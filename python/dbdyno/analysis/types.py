@@ -42,6 +42,7 @@ class Measurement:
     warnings: tuple[str, ...] = ()  # generator-bound and the like; repeated beside any claim
     outage: bool = False
     at_least: frozenset[str] = frozenset()  # metrics that are lower bounds
+    length_s: float = 0.0  # of what counts; 0: not known
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dbdyno.analysis import describe
 from dbdyno.analysis.cases import Case
 from dbdyno.analysis.contrast import Contrast, Welch
 from dbdyno.analysis.equivalence import Equivalence
+from dbdyno.analysis.events import NoEvents
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AT_LEAST,
@@ -45,7 +46,10 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
     more = "" if isinstance(inner, Welch) else _more(part)
     blocks = "run" if isinstance(inner, Welch) else "block"
-    said = [_unknown(part), more, _reach(part, blocks), _doubt(part), case.note]
+    none = isinstance(inner, NoEvents)  # its noise is not known
+    reach = "" if none else _reach(part, blocks)
+    seen = "that none was seen does not show that there are none" if none else ""
+    said = [_unknown(part), seen, more, reach, _doubt(part), case.note]
     return "; ".join(filter(None, said))
 
 
