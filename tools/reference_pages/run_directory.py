@@ -7,13 +7,13 @@ from pathlib import Path
 
 from dbdyno.report import write
 from dbdyno.share.redact import aliases
-from dbdyno.store import hooklog, manifest, record
+from dbdyno.store import hooklog, manifest, record, run
 from reference_pages.markdown import code, sections, table
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 FILES = (
-    ("manifest.json", "status, versions, environment, the frozen plan; `manifest.schema.json`"),
+    (manifest.MANIFEST, "status, versions, environment, the frozen plan; `manifest.schema.json`"),
     ("lock", "held (flock) by the process that works in the run"),
     ("run.log", "what was said while it ran"),
     (write.RESULT, "the findings, for programs; `result.schema.json`"),
@@ -22,28 +22,28 @@ FILES = (
     ("redacted/", "only after `dyno report --redact`: the same three files, redacted"),
     (aliases.FILE, "only after `--redact`: which alias stands for which name; its owner's alone"),
     (
-        f"trials/ID/{manifest.ENGINE_PLAN}",
+        f"trials/ID/{run.ENGINE_PLAN}",
         "what the engine was given, less secrets; `engine-plan.schema.json`",
     ),
     (
-        f"trials/ID/{manifest.EVENTS}",
+        f"trials/ID/{run.EVENTS}",
         "the engine's events, one a line; `engine-event.schema.json`; of an imported run only"
         " `interval` events, with what the tool said",
     ),
     (
-        f"trials/ID/{manifest.HISTOGRAMS}",
+        f"trials/ID/{run.HISTOGRAMS}",
         "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` each measured interval, `GROUP/!warmup` each before, "
         "`GROUP/CLASS` and `GROUP/!errors` once, `!lag` once; of an open loop `GROUP/!response` and `GROUP/!dispatch` once",
     ),
     (
-        f"trials/ID/{manifest.SAMPLES}",
+        f"trials/ID/{run.SAMPLES}",
         '`{"t_s", "length_s", "source", "values"}`, one a line: what happened in the '
-        "`length_s` until `t_s`; measuring starts at 0",
+        "`length_s` until `t_s`; measuring starts at 0; none with `sampling: off`",
     ),
     ("trials/ID/engine.log", "only where the engine wrote to standard error"),
     (
-        f"trials/ID/{manifest.TRIAL}",
-        "metrics (`at_least` names those that are lower bounds), `probes` of a search, warnings, outages, settings, plans of statements; "
+        f"trials/ID/{run.TRIAL}",
+        "metrics (`at_least` names those that are lower bounds), `measured_s`, `steady_from_s` where it ended when steady, `probes` of a search, warnings, outages, settings, plans of statements; "
         "written last: where it is, the trial is complete",
     ),
     (
