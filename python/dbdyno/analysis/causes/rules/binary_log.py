@@ -23,7 +23,7 @@ def look(seen: Evidence) -> Match | None:
     elif written.peak >= FLUSH_FACTOR * written.otherwise or disk.slower(seen):
         confidence = 0.92
         flushed = (
-            f"; the disk took {describe.number(written.peak / 1e6)} MB a second, against"
+            f"; the disk took up to {describe.number(written.peak / 1e6)} MB a second, against"
             f" {describe.number(written.otherwise / 1e6)} {seen.there}"
         )
     else:
@@ -32,8 +32,8 @@ def look(seen: Evidence) -> Match | None:
     now = f" (now {size})" if size else ""
     return Match(
         confidence,
-        f"The binary log went on to a new file {seen.here}, and the old one was flushed to the disk"
-        f" at once{flushed}.",
+        f"The binary log was rotated {seen.here}: commits waited until the old file was on the disk"
+        f" and a new one begun{flushed}.",
         f"A smaller max_binlog_size{now} flushes less at a time: 64M instead of 1G cost about 4 %"
         " of throughput in a published test. Or sync_binlog of 1 or some hundred, which flushes all"
         " along.",
