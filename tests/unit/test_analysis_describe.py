@@ -52,3 +52,7 @@ def test_only_all_of_it_is_a_hundred_percent(share: float, text: str) -> None:
 def test_small_clear_changes_are_not_called_the_same() -> None:
     assert numbers.change(1.0003) == "0.03 % higher"
     assert numbers.change(1.0) == "the same"
+
+
+def test_numbers_that_round_to_thousands_look_like_thousands() -> None:
+    assert describe.number(999.96) == describe.number(1000.4) == "1,000"

@@ -284,3 +284,10 @@ def test_any_numbers_make_a_sentence(values: list[list[float | None]]) -> None:
         assert found.peak in found.peak_levels
         assert found.sentence.endswith(".")
         assert "nan" not in json.dumps(found.sentence)
+
+
+def test_what_grows_by_more_than_the_load_and_then_falls_has_no_knee() -> None:
+    found = sweep_of([100.0, 2000.0, 8000.0, 6000.0])
+    assert found.knee is None and found.peak == 16.0
+    assert "up to 16 sessions it grows by more than the load" in found.sentence
+    assert "still in proportion" not in found.sentence

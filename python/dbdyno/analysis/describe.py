@@ -44,10 +44,10 @@ def number(value: float, *edges: float) -> str:
     shown = significant(value, places)
     if abs(value) < 1e-4:
         return f"{value:.{places - 1}e}"
-    if abs(value) >= 1000:
+    if abs(shown) >= 1000:
         whole = len(str(int(abs(shown))))
         return f"{shown:,.{max(0, places - whole)}f}"
-    return f"{shown:.{places}g}" if abs(shown) < 1000 else f"{shown:g}"
+    return f"{shown:.{places}g}"
 
 
 def ratio(value: float, *edges: float) -> str:

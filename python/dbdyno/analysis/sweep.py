@@ -213,6 +213,9 @@ def _knee(
     if 0 in alike:
         return None, f"no knee is seen, since already {first} cannot be told from the best"
     found = knee(logs[0], logs[best], line.levels[0])
+    top = line.levels[best]
+    if found is not None and found[1] > top and best < len(line.levels) - 1:
+        return None, f"no knee is seen: up to {told.at(top)} it grows by more than the load"
     if found is None or found[0] >= line.levels[-1]:
         return None, f"no knee is seen up to {last}: growth is still in proportion to the load"
     return found, ""

@@ -62,10 +62,11 @@ def sentence(compared: Compared, plan: Plan) -> str:
     ratios = sorted(row.ratio for row in rows if row.ratio is not None and row.cells == 1)
     if not ratios:
         return f"The ratio of B to A in {known.column} is not estimable: {rows[0].problem}."
-    ends = dict.fromkeys((describe.ratio(ratios[0]), describe.ratio(ratios[-1])))
+    edges = _told(rows[0]) if len(rows) == 1 else ()
+    ends = dict.fromkeys((describe.ratio(ratios[0], *edges), describe.ratio(ratios[-1], *edges)))
     ratio, over = " to ".join(ends), ""
     if rows[0].cells > 1 and rows[0].ratio is not None:
-        ratio = describe.ratio(rows[0].ratio)
+        ratio = describe.ratio(rows[0].ratio, *_told(rows[0]))
         between = f": {' to '.join(ends)}" if len(ends) > 1 else ""
         over = f"mean over {rows[0].cells} cells{between}; "
     fast = any(metric == name or metric.endswith(f".{name}") for name in _RATES)
@@ -74,6 +75,11 @@ def sentence(compared: Compared, plan: Plan) -> str:
     if not fast:
         text = f"{known.column} of B is {ratio} times that of A"
     return f"{text} ({over}unblocked; {_spread(rows)})"
+
+
+def _told(row: Row) -> tuple[float, ...]:
+    """What the ratio of a row was told from."""
+    return () if row.verdict in (NOT_JUDGED, NOT_CLEAR) else (1.0,)
 
 
 def lines(what: str, every: Sequence[str]) -> list[RenderableType]:
@@ -134,11 +140,10 @@ def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> 
     for row in rows[:ROWS_MAX]:
         at = f"{row.cells} cells" if row.cells > 1 else describe.levels(plan, row.at)
         cells = [Text(visible(at))] if named else []
-        edges = (1.0,) if row.verdict not in (NOT_JUDGED, NOT_CLEAR) else ()
         cells += [
             Text(sig3(row.a)),
             Text(sig3(row.b)),
-            Text(times(row.ratio, *edges), style="bold"),
+            Text(times(row.ratio, *_told(row)), style="bold"),
         ]
         table.add_row(*cells, *_judgement(row, compared))
     if len(rows) > ROWS_MAX:

@@ -115,8 +115,10 @@ def _group(group: Runs) -> list[RenderableType]:
     parts.append(Text(readiness(group), style="dim"))
     for metric in dict.fromkeys(series.metric for series in group.series):
         parts += [Text(), _table(group, metric)]
-    if short := {series.note for series in group.series if series.note}:
-        parts.append(Text(f"Change points: not looked for, {min(short)}.", style="dim"))
+    if short := [series.note for series in group.series if series.note]:
+        some = f" in {len(short)} of {len(group.series)} series"
+        where = some if len(short) < len(group.series) else ""
+        parts.append(Text(f"Change points: not looked for{where}, {min(short)}.", style="dim"))
     found = changes(group)
     if found:
         parts += [Text(), Text("Changes", style="bold")]
