@@ -70,7 +70,7 @@ class LogRatio:
 
     def interval(self, confidence: float) -> Interval:
         _, low, high = estimate.t_interval(self.logs, confidence)
-        return _exp(low), _exp(high)
+        return bounded_exp(low), bounded_exp(high)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Welch:
     def interval(self, confidence: float) -> Interval:
         error, freedom = self.error
         half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error if error else 0.0
-        return _exp(self._difference - half), _exp(self._difference + half)
+        return bounded_exp(self._difference - half), bounded_exp(self._difference + half)
 
     @property
     def _difference(self) -> float:
@@ -268,7 +268,7 @@ class Best:
     def interval(self, confidence: float) -> Interval:
         low = self._bound(self.inside, self.outside, confidence)
         high = -self._bound(self.outside, self.inside, confidence)
-        ends = [None if math.isinf(end) else _exp(end) for end in (low, high)]
+        ends = [None if math.isinf(end) else bounded_exp(end) for end in (low, high)]
         return ends[0], ends[1]
 
     def _p_above(self, upper: tuple[float, ...], lower: tuple[float, ...]) -> float:
@@ -332,7 +332,7 @@ class Bounded:
         return (low, None) if self.bound == AT_LEAST else (None, high)
 
 
-def _exp(value: float) -> float | None:
+def bounded_exp(value: float) -> float | None:
     """exp, with None (no bound) where a float cannot hold it."""
     try:
         return math.exp(value)

@@ -17,6 +17,7 @@ from dbdyno.analysis.types import Estimate
 
 BLOCKS_MIN = 3  # fewer are never judged and get no interval
 CONFIDENCE = 0.95
+MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 
 
 def t_interval(values: ArrayLike, confidence: float) -> tuple[float, float, float]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dbdyno.analysis.contrast import Interval
+from dbdyno.analysis.contrast import Interval, bounded_exp
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class RunRatio:
     def interval(self, confidence: float) -> Interval:
         """Of the ratio; an end that a float cannot hold is open."""
         half = float(special.stdtrit(self.n - 1, 0.5 + confidence / 2)) * self.error
-        return _exp(self._difference - half), _exp(self._difference + half)
+        return bounded_exp(self._difference - half), bounded_exp(self._difference + half)
 
     @property
     def error(self) -> float:
@@ -83,10 +83,3 @@ def deviation(logs: Sequence[float]) -> float:
     """Standard deviation of logarithms, shape (n,), n >= 2, divisor n - 1; exactly 0 for equal
     ones."""
     return 0.0 if np.ptp(logs) == 0.0 else float(np.std(logs, ddof=1))
-
-
-def _exp(value: float) -> float | None:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return None

@@ -19,12 +19,12 @@ from dbdyno.analysis.across.likeness import Key
 from dbdyno.analysis.across.reduced import MISSING, Reduced
 from dbdyno.analysis.across.spread import deviation
 from dbdyno.analysis.across.types import Entry, Group, History, LeftOut, Place, Series
+from dbdyno.analysis.estimate import MAD
 
-# A run is far apart from others beyond so many robust standard deviations (1.4826 times the median
+# A run is far apart from others beyond so many robust standard deviations (`MAD` times the median
 # absolute deviation) of a stretch without changes, of at least so many runs.
 OUTLIER, OUTLIER_RUNS = 5.0, 5
 NEIGHBOURS = 3  # on either side of a run
-_MAD = 1.4826
 
 
 def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:
@@ -123,7 +123,7 @@ def _apart(logs: Sequence[float]) -> list[bool]:
     for index, value in enumerate(logs):
         near = np.asarray(logs[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1])
         middle = float(np.median(near))
-        usual = _MAD * float(np.median(np.abs(near - middle)))
+        usual = MAD * float(np.median(np.abs(near - middle)))
         found.append(usual > 0 and abs(value - middle) > OUTLIER * usual)
     return found
 
@@ -134,7 +134,7 @@ def _outliers(stretch: Sequence[int], values: Sequence[float | None]) -> list[in
         return []
     logs = np.log([values[index] or 1.0 for index in stretch])
     away = np.abs(logs - np.median(logs))
-    usual = _MAD * float(np.median(away))
+    usual = MAD * float(np.median(away))
     if usual == 0.0:
         return []
     return [index for index, far in zip(stretch, away, strict=True) if far > OUTLIER * usual]

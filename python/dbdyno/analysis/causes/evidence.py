@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dbdyno.analysis.estimate import MAD
 from dbdyno.store.trace import Floats
 
 STALL, STEP, DIFFERENCE = "stall", "step", "difference"
 
-MAD = 1.4826  # of a normal distribution's standard deviation over its median absolute deviation
 SPREAD_MIN = 0.05  # of the usual value: below that nothing is said to move
 SCORE_MAX = 100.0  # what was always 0 and is not now is infinitely far; this far will do
 
