@@ -288,6 +288,12 @@ def test_a_step_gets_its_name() -> None:
     assert stepped({**CALM, "generator.busy": from_half(0.95, 0.4)}).name == "generator_bound"
 
 
+def test_a_small_step_just_after_does_not_take_the_samples() -> None:
+    steps = [Step(15.0, 1000.0, 250.0, 0.001), Step(18.0, 250.0, 200.0, 0.001)]
+    cause = causes.explain_step(trace({**CALM, **POOL}), steps[0], steps, cell())
+    assert cause.name == "buffer_pool"
+
+
 def test_a_pool_with_room_is_cold_and_not_too_small() -> None:
     cold = {**CALM, **POOL, "status.Innodb_buffer_pool_pages_free": from_half(3000.0, 10.0)}
     assert stepped(cold).name != "buffer_pool"

@@ -127,6 +127,17 @@ def test_steps_and_bumps_are_found_where_they_are() -> None:
     assert abs(found.index - 2000) <= 2
 
 
+def test_a_change_does_not_hide_behind_another() -> None:
+    rng = np.random.default_rng(2)
+    found = 0
+    for _ in range(20):
+        series = 100 + 15 * autoregressive(rng, 300, 0.7)
+        series[:50] += 40
+        series[165:] -= 55
+        found += any(abs(one.index - 165) <= 3 for one in changes(series, 0.01, 15, alike=True))
+    assert found >= 16
+
+
 @given(SERIES, st.sampled_from([0.0, 0.1, 1.0, 6.0]))
 def test_the_end_of_warm_up_lies_within_the_first_half_or_there_is_none(
     values: list[float], step_s: float

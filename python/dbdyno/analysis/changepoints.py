@@ -65,7 +65,9 @@ def changes(
     n = len(series)
     if n < 2 * min_size or np.ptp(series) == 0.0:
         return ()
-    places = sorted(_split(series, min(1.0, LOOSE * p), min_size, alike))
+    # With another change inside, a stretch looks as if its neighbours resembled each other much:
+    # there the first pass takes all places, and only the strict one judges.
+    places = sorted(_split(series, 1.0 if alike else min(1.0, LOOSE * p), min_size, alike))
     bounds = _merge(series, places, p, alike)
     found = []
     for left, at, right in zip(bounds, bounds[1:], bounds[2:], strict=False):

@@ -22,6 +22,7 @@ LAG_MAX_S = 2.0  # a metric may move so long before or after
 LAG_COST = 0.25  # of its score, a second: what moves just then comes first
 HUGE = 1e100
 STEP_EDGE_S = 1.0  # of a step, on either side
+MINOR = 0.5  # of a step: so small others do not bound its sides
 
 Mask = NDArray[np.bool_]
 
@@ -69,9 +70,11 @@ def pooled(each: Sequence[Evidence]) -> Evidence:
 
 
 def of_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) -> Evidence:
-    """After a step against before it, each side as far as the next step; rates per operation
-    (transaction), since more of everything comes with more throughput."""
-    others = [one.at_s for one in steps if one.at_s != step.at_s]
+    """After a step against before it, each side as far as the next step that is not minor; rates
+    per operation (transaction), since more of everything comes with more throughput."""
+    least = MINOR * abs(step.after_per_s - step.before_per_s)
+    large = [one for one in steps if abs(one.after_per_s - one.before_per_s) >= least]
+    others = [one.at_s for one in large if one.at_s != step.at_s]
     begin_s = max([0.0, *(at for at in others if at < step.at_s)])
     end_s = min([trace.measured_s, *(at for at in others if at > step.at_s)])
     before = begin_s, step.at_s - STEP_EDGE_S
