@@ -545,3 +545,15 @@ def test_counters_explain_only_what_both_sides_count() -> None:
         for trial in records(grown, {("1",): 100.0, ("8",): 900.0})
     ]
     assert checked(grown, shared).why == ""
+
+
+def test_percentiles_in_one_bucket_are_not_told_apart() -> None:
+    claims = ("p95[on] > p95[off]", "p95[on] ~= p95[off] within 3%", "p95[on] <= 10")
+    plan = make_plan({"cache": ("on", "off")}, claims=claims, blocks=6)
+    same = {"service_ms_p95": 10.0, "transactions_per_s": 100.0}
+    trials = [TrialRecord(t.id, t.block, t.cell, COMPLETE, 0.0, same) for t in plan.trials]
+    found = analyse(plan, trials).claims
+    assert [claim.verdict for claim in found] == [UNDECIDED, SUPPORTED, UNDECIDED]
+    estimate = found[0].parts[0].estimate
+    assert estimate is not None
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx((1 / 1.01, 1.01))

@@ -36,6 +36,14 @@ def test_identical_values_leave_no_doubt() -> None:
     assert t_test([2.0, 2.0, 2.0], 1.0) == 0.0
 
 
+def test_identical_readings_are_known_as_well_as_they_were_read() -> None:
+    assert t_interval([5.0, 5.0, 5.0], 0.95, grain=0.05) == (5.0, 4.95, 5.05)
+    assert t_test([5.0, 5.0, 5.0], 5.04, grain=0.05) == 1.0
+    assert t_test([5.0, 5.0, 5.0], 5.06, grain=0.05) == 0.0
+    varying = [5.0, 5.1, 5.2]  # what varies by more than the grain says so itself
+    assert t_interval(varying, 0.95, grain=0.05) == t_interval(varying, 0.95)
+
+
 def test_an_estimate_of_few_values_has_no_interval() -> None:
     two = estimate([1.0, 3.0], [1, 2])
     assert (two.mean, two.ci_low, two.ci_high) == (2.0, None, None)

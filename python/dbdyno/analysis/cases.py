@@ -39,6 +39,7 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.spec import claims as grammar
 from dbdyno.spec.claims import CELL, ResolvedPart, Side
+from dbdyno.spec.metrics import grain
 
 NO_PEAKS = "where it peaks is not judged of runs that are not passes over all levels"
 QUICK = "a quick run is a smoke test and is never judged"
@@ -132,7 +133,8 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     values = tuple(series.values())
     lengths_s = [measured.cells[cell][block].length_s for block in series]
     none = None if bound else none_seen(metric, values, lengths_s, part.threshold)
-    return _open(case, _held(part, none or Mean(values, part.threshold), bound))
+    rounded = grain(metric) * values[0]
+    return _open(case, _held(part, none or Mean(values, part.threshold, rounded), bound))
 
 
 def _held(part: ResolvedPart, contrast: LogRatio | Welch | Mean | NoEvents, bound: str) -> Contrast:

@@ -53,6 +53,7 @@ class LogRatio:
 
     logs: tuple[float, ...]
     threshold: float
+    grain: float = 0.0  # how far a log may be off by rounding (`estimate.t_interval`)
 
     @property
     def n(self) -> int:
@@ -66,10 +67,10 @@ class LogRatio:
     def p(self) -> float:
         if self.threshold <= 0:
             return 0.0
-        return estimate.t_test(self.logs, math.log(self.threshold))
+        return estimate.t_test(self.logs, math.log(self.threshold), self.grain)
 
     def interval(self, confidence: float) -> Interval:
-        _, low, high = estimate.t_interval(self.logs, confidence)
+        _, low, high = estimate.t_interval(self.logs, confidence, self.grain)
         return bounded_exp(low), bounded_exp(high)
 
 
@@ -140,6 +141,7 @@ class Mean:
 
     values: tuple[float, ...]
     threshold: float
+    grain: float = 0.0  # how far a value may be off by rounding
 
     @property
     def n(self) -> int:
@@ -151,10 +153,10 @@ class Mean:
 
     @property
     def p(self) -> float:
-        return estimate.t_test(self.values, self.threshold)
+        return estimate.t_test(self.values, self.threshold, self.grain)
 
     def interval(self, confidence: float) -> Interval:
-        _, low, high = estimate.t_interval(self.values, confidence)
+        _, low, high = estimate.t_interval(self.values, confidence, self.grain)
         return estimate.above_zero(self.values, low), high
 
 

@@ -20,28 +20,32 @@ CONFIDENCE = 0.95
 MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 
 
-def t_interval(values: ArrayLike, confidence: float) -> tuple[float, float, float]:
+def t_interval(
+    values: ArrayLike, confidence: float, grain: float = 0.0
+) -> tuple[float, float, float]:
     """Mean and t interval of `values`, shape (n,), n >= 2.
 
     m +- t(1 - (1 - confidence) / 2; n - 1) * s / sqrt(n), s with divisor n - 1. Identical values
-    give an interval of length zero: nothing was seen that varies.
+    hide whatever is finer than the meter's `grain` (>= 0, how far off a value may be read): the
+    interval reaches that far. With a grain of 0, as of counts, it is a point.
     """
     sample = _sample(values)
     mean, error = float(sample.mean()), _standard_error(sample)
     half = float(special.stdtrit(len(sample) - 1, 0.5 + confidence / 2)) * error
+    half = half if error else grain
     return mean, mean - half, mean + half
 
 
-def t_test(values: ArrayLike, null: float) -> float:
+def t_test(values: ArrayLike, null: float, grain: float = 0.0) -> float:
     """Two-sided p of "the mean of `values`, shape (n,), is `null`", n >= 2.
 
     2 * P(T >= |m - null| / (s / sqrt(n))), T with n - 1 degrees of freedom. For identical values 1
-    if they equal `null`, else 0.
+    if `null` is within a `grain` of them, else 0.
     """
     sample = _sample(values)
     away, error = abs(float(sample.mean()) - null), _standard_error(sample)
     if error == 0.0:
-        return 1.0 if away == 0.0 else 0.0
+        return 1.0 if away <= grain else 0.0
     return float(2 * special.stdtr(len(sample) - 1, -away / error))
 
 

@@ -17,7 +17,7 @@ from dbdyno.analysis.describe import listed
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import AT_LEAST, AT_MOST, Ratio
-from dbdyno.spec.metrics import needs_operations
+from dbdyno.spec.metrics import grain, needs_operations
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,12 @@ class Pairs:
     note: str = ""  # blocks left out, and why
     bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where one side has lower bounds
     paired: bool = True
+    grain: float = 0.0  # how far a log may be off by rounding
 
     def contrast(self, threshold: float) -> LogRatio | Welch:
         """The ratio, to be held against a threshold. Only where there is no `problem`."""
         if self.paired:
-            return LogRatio(self.logs, threshold)
+            return LogRatio(self.logs, threshold, self.grain)
         sides = [tuple(map(math.log, side)) for side in (self.left, self.right)]
         return Welch(sides[0], sides[1], threshold)
 
@@ -73,7 +74,8 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
     if all(bounded) and not problem:
         problem = f"both sides are only lower bounds ({left[1]} in {_cell(measured, left[0])})"
     bound = AT_LEAST if bounded[0] else AT_MOST if bounded[1] else ""
-    return Pairs(values[0], values[1], used, problem, note, bound)
+    rounded = math.log1p(max(grain(left[1]), grain(right[1])))
+    return Pairs(values[0], values[1], used, problem, note, bound, grain=rounded)
 
 
 def _samples(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> Pairs:

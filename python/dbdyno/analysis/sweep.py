@@ -50,6 +50,7 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.analysis.verdict import read
 from dbdyno.plan.types import Factor, Plan
+from dbdyno.spec.metrics import grain
 
 LEVELS_MIN = 3
 LOADS = ("sessions", "rate")  # factors of which a knee can be told
@@ -262,7 +263,8 @@ def _meets(measured: Measured, cell: int, metric: str, operator: str, threshold:
     blocks, series, problem, _ = level_series(measured, metric, (cell,), bounds=True)
     if problem or len(blocks) < BLOCKS_MIN:
         return UNDECIDED
-    mean = Mean(tuple(series[cell][block] for block in blocks), threshold)
+    values = tuple(series[cell][block] for block in blocks)
+    mean = Mean(values, threshold, grain(metric) * values[0])
     contrast = Bounded(mean, AT_LEAST) if measured.bounded(cell, metric) else mean
     return read(contrast.interval(CONFIDENCE), operator, threshold)
 

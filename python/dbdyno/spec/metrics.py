@@ -290,6 +290,12 @@ def needs_operations(name: str) -> bool:
     return _PERCENTILE.fullmatch(name) is not None or name in _STALLS
 
 
+def grain(name: str) -> float:
+    """How far a value of a metric may be off by rounding, as a share of it: percentiles are ends
+    of a histogram's buckets, which are less than 1 % wide."""
+    return 0.01 if _PERCENTILE.fullmatch(name) else 0.0
+
+
 def values_needed(name: str) -> int:
     """From how many values a metric is made at least: a quantile q from 10 / (1 - q)."""
     percentile = _PERCENTILE.fullmatch(name)
