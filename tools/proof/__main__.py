@@ -49,7 +49,7 @@ def main() -> int:
 def facts(name: str) -> dict[str, str]:
     """When, on what machine, and how to repeat it."""
     machine = Machine.read()
-    software = f"Linux {platform.release().partition("-")[0]}, Python {platform.python_version()}"
+    software = f"Linux {platform.release().partition('-')[0]}, Python {platform.python_version()}"
     return {
         "when": datetime.date.today().isoformat(),
         "machine": f"{len(machine.cpus)} CPUs ({machine.cpu_model}), {software}",
