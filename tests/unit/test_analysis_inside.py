@@ -91,6 +91,15 @@ def test_a_step_after_which_nothing_settles_is_found(at_s: float) -> None:
     assert seen.steps[0].at_s == pytest.approx(at_s, abs=0.3)
 
 
+def test_a_step_is_found_in_a_trial_that_drifts_before_it() -> None:
+    at = np.arange(0, 19, TICK_S)
+    seen = inside(trace_of(np.where(at < 11.0, 41000.0 - 500.0 * at, 9500.0)), 0, 1)
+    assert (seen.warm_s, seen.steady) == (seen.measured_s, False)
+    assert [one.at_s for one in seen.steps if one.after_per_s < 10000.0] == [
+        pytest.approx(11.0, abs=0.3)
+    ]
+
+
 def test_of_short_trials_and_open_loops_no_warm_up_is_said() -> None:
     short = inside(trace_of(warming(4, 3)), 0, 1)
     assert (short.warm_s, short.steady) == (0.0, True) and "too short" in short.problem

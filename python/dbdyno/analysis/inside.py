@@ -185,30 +185,33 @@ def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Ste
     step_s = width * TICK_S
     warm = warmup.end(points, step_s)
     if warm is None or warm >= len(points) // 2 - warmup.BATCH:  # as late as it may be
-        before = _warm_before_a_step(points, step_s)
-        warm = warm if before is None else before
-    if warm is None:
-        return measured.measured_s, (), False
-    rest = points[warm:]
+        at = _abrupt(points)
+        if at is not None:  # what comes after need not have settled, nor what comes before
+            warm = warmup.end(points[:at], step_s)
+        elif warm is None:
+            return measured.measured_s, (), False
+    begin = warm or 0
+    rest = points[begin:]
     begins = measured.ends_s[::width] - TICK_S  # where points begin; ticks may be missing
     steps = tuple(
-        Step(float(begins[warm + one.index]), one.before / step_s, one.after / step_s, one.p)
+        Step(float(begins[begin + one.index]), one.before / step_s, one.after / step_s, one.p)
         for one in changes(rest, P, STRETCH_MIN, alike=True)
         if abs(one.after - one.before) > STEP_MIN * abs(one.before)
     )
     drift = trend(rest)
     drifts = drift.p <= P and abs(drift.share) > STEP_MIN
+    if warm is None:
+        return measured.measured_s, steps, False
     return float(begins[warm]) if warm else 0.0, steps, not steps and not drifts
 
 
-def _warm_before_a_step(points: Floats, step_s: float) -> int | None:
-    """Where a trial that seems never to have been warm was so, until something changed at once:
-    what came after need not have settled. None if nothing did, or it was not warm before either."""
+def _abrupt(points: Floats) -> int | None:
+    """Where something first changed at once and not along a slope; None if nothing did."""
     for one in changes(points, P, STRETCH_MIN, alike=True):
         near = [points[one.index - STRETCH_MIN : one.index], points[one.index :][:STRETCH_MIN]]
         moved = abs(float(near[1].mean() - near[0].mean()))
         if moved >= ABRUPT * abs(one.after - one.before) > ABRUPT * STEP_MIN * abs(one.before):
-            return warmup.end(points[: one.index], step_s)
+            return one.index
     return None
 
 
