@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno import samplers
-from dbdyno.samplers import counters, cpu, disk, memory, process, sessions
+from dbdyno.samplers import counters, cpu, disk, memory, process, runner, sessions
 from dbdyno.samplers.base import ProcFile
 from dbdyno.samplers.pressure import Pressure
 from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling, tick_s
@@ -404,3 +404,14 @@ def test_names_carry_the_target_where_there_are_several(tmp_path: Path) -> None:
     ]
     _, servers = samplers_of({"a": one})  # type: ignore[dict-item]
     assert [s.source for s in servers[0]] == ["status", "sessions"]
+
+
+def test_a_gap_says_what_went_wrong_and_not_what_python_calls_it() -> None:
+    lost = "MySQL server has gone away (SSLEOFError(8, 'EOF occurred in violation of protocol'))"
+    for error, said in (
+        (ConnectionError(2006, lost), "MySQL server has gone away"),
+        (RuntimeError("no answer (it is stopped)"), "no answer (it is stopped)"),
+        (TimeoutError(), "TimeoutError"),
+        (FileNotFoundError(2, "No such file", "/proc/7/stat"), "/proc/7/stat: No such file"),
+    ):
+        assert runner._in_words(error) == said

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -239,9 +240,21 @@ class Loop:
                 "t_s": round(self._now() - self._zero_unix_s, 3),
                 "source": source,
                 "values": {},
-                "gap": f"{type(error).__name__}: {error}"[:200],
+                "gap": _in_words(error)[:200],
             }
         )
+
+
+# ` (SSLEOFError(8, '...'))`, behind a driver's own words.
+_PYTHONS_NAME = re.compile(r"\s*\(\w*(Error|Exception|Timeout)\(.*\)$")
+
+
+def _in_words(error: Exception) -> str:
+    """What an error says to people. Drivers put the text last, behind a number."""
+    text = str(error.args[-1]) if error.args else ""
+    if isinstance(error, OSError) and error.filename:
+        text = f"{error.filename}: {error.strerror}"
+    return _PYTHONS_NAME.sub("", text) or type(error).__name__
 
 
 def tick_s(interval_s: float) -> float:
