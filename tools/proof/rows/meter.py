@@ -51,6 +51,9 @@ def measure(effort: Effort) -> Outcome:
         notes=(
             "On two CPUs that the server, the load and the samplers share, whatever the samplers"
             " use is missing elsewhere: this is the worst place for them.",
+            "There the scheduler also pairs sessions with the server's threads, or not, for whole"
+            " trials at a time, and throughput jumps by half between the two: only a machine with"
+            " CPUs to part between generator and server can decide these claims.",
         ),
     )
 
