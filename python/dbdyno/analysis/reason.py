@@ -34,7 +34,7 @@ _COUNTS = re.compile(
 )
 _LEVEL = re.compile(
     r"current|pending|size|length|pages_(data|dirty|free|misc|total|latched)|_lsn|_time|_avg|_max"
-    r"|uptime|history|waiters|percent|ratio|cached$|running|connected|com_|(^|[._])open_"
+    r"|uptime|history|snapshot_|waiters|percent|ratio|cached$|running|connected|com_|(^|[._])open_"
     r"|_blocks$|free_|memory",
     re.IGNORECASE,
 )
