@@ -7,7 +7,7 @@ import re
 # Levels among what servers count; all else of `status` is a change a second.
 _LEVEL = re.compile(
     r"current|pending|size|length|pages_(data|dirty|free|misc|total|latched|old)|bytes_(data|dirty)"
-    r"|_lsn|lsn_|_age$|_time_(avg|max)$|uptime|history|snapshot_|waiters?$|\.waiting$|percent|ratio|cached$|running"
+    r"|_lsn|lsn_|_age$|_time_(avg|max)$|uptime|history|waiters?$|\.waiting$|percent|ratio|cached$|running"
     r"|connected|numbackends|(^|[._])open_|_blocks(_|$)|free_|memory|binlog_(file|snapshot)|max_used"
     r"|prepared_stmt_count|ssl_|acl_|last_query|page_size|_wait_time$",
     re.IGNORECASE,
