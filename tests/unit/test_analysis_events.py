@@ -1,4 +1,4 @@
-"""Rates of events of which none was seen: how often they may come all the same."""
+"""Rates of events that were the same in all blocks: how often they may come all the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan as make_plan
 
-from dbdyno.analysis.events import NoEvents, none_seen
+from dbdyno.analysis.events import Rate, RateRatio, Seen, alike, ratio_alike
 from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import ClaimPart
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -34,8 +34,17 @@ def part_of(claim: str, *, measured_s: float, per_min: tuple[float, ...] = (0.0,
 
 def test_the_interval_is_that_of_garwood() -> None:
     # Tables of the exact Poisson interval: 0 to 3.689 for none seen, at 95 %.
-    low, high = NoEvents(3, 1.0, 1.0).interval(0.95)
+    low, high = Rate(3, Seen(0, 1.0), 1.0).interval(0.95)
     assert (low, high) == (0.0, pytest.approx(3.6889, abs=1e-4))
+    low, high = Rate(3, Seen(10, 1.0), 1.0).interval(0.95)
+    assert (low, high) == (pytest.approx(4.7954, abs=1e-4), pytest.approx(18.3904, abs=1e-4))
+
+
+def test_the_ratio_of_two_rates_is_that_of_clopper_and_pearson() -> None:
+    # 8 of 10: 0.4439 to 0.9748 at 95 %, as odds.
+    low, high = RateRatio(2, Seen(8, 1.0), Seen(2, 1.0), 1.0).interval(0.95)
+    assert low == pytest.approx(0.44390 / 0.55610, rel=1e-4)
+    assert high == pytest.approx(0.97479 / 0.02521, rel=1e-3)
 
 
 def test_no_stall_in_little_time_shows_little() -> None:
@@ -59,25 +68,62 @@ def test_what_was_seen_is_judged_by_t() -> None:
     assert part.verdict == "supported"
 
 
-@given(
-    st.integers(1, 50),
-    st.floats(1e-6, 1e9),
-    st.floats(-1e9, 1e9),
-    st.floats(1e-12, 0.999),
-)
-def test_p_and_interval_agree(n: int, exposure: float, threshold: float, alpha: float) -> None:
-    none = NoEvents(n, exposure, threshold)
-    high = none.at_most(alpha)
-    assert math.isfinite(high) and high > 0 and 0 <= none.p <= 1
-    if threshold > 0 and not math.isclose(high, threshold, rel_tol=1e-9):
-        assert (none.p <= alpha) == (high < threshold)
-    needed = none.blocks_needed(alpha)
+def test_the_same_in_all_blocks_is_not_known_to_a_point() -> None:
+    part = part_of("stalls_per_min[on] <= 5", measured_s=10.0, per_min=(6.0,) * 6)
+    assert part.estimate is not None and part.estimate.ratio == 6.0
+    assert (part.estimate.ci_low, part.estimate.ci_high) == (
+        pytest.approx(2.2019, abs=1e-4),  # six events in one minute
+        pytest.approx(13.0595, abs=1e-4),
+    )
+
+
+COUNTS = st.integers(0, 10_000)
+TIMES = st.floats(1e-3, 1e6)
+ALPHAS = st.floats(1e-9, 0.9)
+
+
+@given(st.integers(1, 50), COUNTS, TIMES, st.floats(-1e6, 1e6), ALPHAS)
+def test_p_and_interval_agree(
+    n: int, count: int, exposure: float, threshold: float, alpha: float
+) -> None:
+    agree(Rate(n, Seen(count, exposure), threshold), alpha)
+
+
+@given(st.integers(1, 50), COUNTS, TIMES, COUNTS, TIMES, st.floats(-1e6, 1e6), ALPHAS)
+def test_p_and_interval_of_a_ratio_agree(
+    n: int, k: int, left: float, m: int, right: float, threshold: float, alpha: float
+) -> None:
+    agree(RateRatio(n, Seen(k + 1, left), Seen(m + 1, right), threshold), alpha)
+
+
+def agree(counted: Rate | RateRatio, alpha: float) -> None:
+    low, high = counted.interval(1 - alpha)
+    assert low is not None and 0 <= low <= counted.centre and 0 <= counted.p <= 1
+    assert high is None or (math.isfinite(high) and high >= counted.centre)
+    ends = [low] if high is None else [low, high]
+    threshold = counted.threshold
+    if not any(math.isclose(end, threshold, rel_tol=1e-6, abs_tol=1e-9) for end in ends):
+        outside = threshold < low or (high is not None and threshold > high)
+        assert (counted.p <= alpha) == outside
+    needed = counted.blocks_needed(alpha)
     assert needed is None or needed >= 1
 
 
-def test_only_zeros_of_metrics_that_count_events_are_taken() -> None:
-    assert none_seen("readers.errors_per_s", (0.0, 0.0), (5.0, 5.0), 1.0) == NoEvents(2, 10.0, 1.0)
-    assert none_seen("stalls_per_min", (0.0, 1.0), (5.0, 5.0), 1.0) is None
-    assert none_seen("transactions_per_s", (0.0, 0.0), (5.0, 5.0), 1.0) is None
-    assert none_seen("errors_per_s", (0.0,), (0.0,), 1.0) is None
-    assert none_seen("errors_per_s", (), (), 1.0) is None
+def test_only_equal_values_of_metrics_that_count_events_are_taken() -> None:
+    none = Rate(2, Seen(0, 10.0), 1.0)
+    assert alike("readers.errors_per_s", (0.0, 0.0), (5.0, 5.0), 1.0) == none
+    assert alike("stalls_per_min", (6.0, 6.0), (30.0, 90.0), 1.0) == Rate(2, Seen(12, 2.0), 1.0)
+    assert alike("stalls_per_min", (0.0, 1.0), (5.0, 5.0), 1.0) is None
+    assert alike("transactions_per_s", (0.0, 0.0), (5.0, 5.0), 1.0) is None
+    assert alike("errors_per_s", (0.0,), (0.0,), 1.0) is None
+    assert alike("errors_per_s", (), (), 1.0) is None
+
+
+def test_only_equal_ratios_of_two_such_metrics_are_taken() -> None:
+    metrics, times = ("stalls_per_min", "stalls_per_min"), ((60.0, 60.0), (60.0, 60.0))
+    assert ratio_alike(metrics, ((6.0, 4.0), (3.0, 2.0)), times, 1.0) == RateRatio(
+        2, Seen(10, 2.0), Seen(5, 2.0), 1.0
+    )
+    assert ratio_alike(metrics, ((6.0, 4.0), (3.0, 3.0)), times, 1.0) is None
+    mixed = ("stalls_per_min", "tps")
+    assert ratio_alike(mixed, ((6.0, 6.0), (3.0, 3.0)), times, 1.0) is None

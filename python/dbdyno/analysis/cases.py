@@ -16,14 +16,12 @@ from dbdyno.analysis.contrast import (
     Best,
     Bounded,
     Contrast,
-    LogRatio,
     Mean,
     Median,
-    Welch,
 )
-from dbdyno.analysis.equivalence import Equivalence
+from dbdyno.analysis.equivalence import Equivalence, Plain
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
-from dbdyno.analysis.events import NoEvents, none_seen
+from dbdyno.analysis.events import Counted, alike
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AGREE,
@@ -132,14 +130,14 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     bound = AT_LEAST if measured.bounded(cell, metric) else ""
     values = tuple(series.values())
     lengths_s = [measured.cells[cell][block].length_s for block in series]
-    none = None if bound else none_seen(metric, values, lengths_s, part.threshold)
+    same = None if bound else alike(metric, values, lengths_s, part.threshold)
     rounded = grain(metric) * values[0]
-    return _open(case, _held(part, none or Mean(values, part.threshold, rounded), bound))
+    return _open(case, _held(part, same or Mean(values, part.threshold, rounded), bound))
 
 
-def _held(part: ResolvedPart, contrast: LogRatio | Welch | Mean | NoEvents, bound: str) -> Contrast:
+def _held(part: ResolvedPart, contrast: Plain, bound: str) -> Contrast:
     """The contrast as the claim asks for it and as its values allow."""
-    known = Bounded(contrast, bound) if bound and not isinstance(contrast, NoEvents) else contrast
+    known = Bounded(contrast, bound) if bound and not isinstance(contrast, Counted) else contrast
     return Equivalence(known, part.margin) if part.operator == grammar.EQUAL else known
 
 

@@ -300,17 +300,10 @@ class Best:
         )
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """A contrast made of bounds on one side: of values L_b <= X_b (AT_LEAST), or >= (AT_MOST).
+class Around:
+    """A contrast that judges the same values as `inner`, otherwise."""
 
-    What is below all of L's interval is below X's mean, too: E X >= E L >= the interval's lower
-    end, with its confidence. Nothing bounds X from above, so that side is open, and bounds that lie
-    on the wrong side of the threshold say nothing: p is 1.
-    """
-
-    inner: LogRatio | Welch | Mean
-    bound: str
+    inner: Contrast
 
     @property
     def n(self) -> int:
@@ -323,6 +316,19 @@ class Bounded:
     @property
     def centre(self) -> float:
         return self.inner.centre
+
+
+@dataclass(frozen=True)
+class Bounded(Around):
+    """A contrast made of bounds on one side: of values L_b <= X_b (AT_LEAST), or >= (AT_MOST).
+
+    What is below all of L's interval is below X's mean, too: E X >= E L >= the interval's lower
+    end, with its confidence. Nothing bounds X from above, so that side is open, and bounds that lie
+    on the wrong side of the threshold say nothing: p is 1.
+    """
+
+    inner: LogRatio | Welch | Mean
+    bound: str
 
     @property
     def p(self) -> float:

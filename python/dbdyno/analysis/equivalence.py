@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis.contrast import Bounded, Interval, LogRatio, Mean, Welch
-from dbdyno.analysis.events import NoEvents
+from dbdyno.analysis.contrast import Around, Bounded, Interval, LogRatio, Mean, Welch
+from dbdyno.analysis.events import Rate, RateRatio
 from dbdyno.spec.claims import within
 
-Plain = LogRatio | Welch | Mean | NoEvents
+Plain = LogRatio | Welch | Mean | Rate | RateRatio
 
 
 @dataclass(frozen=True)
-class Equivalence:
+class Equivalence(Around):
     """A contrast held against the two ends of a margin around its threshold > 0; margin > 0.
 
     p is that of the answer which the estimate is nearest to, so that p <= alpha exactly where the
@@ -35,21 +35,9 @@ class Equivalence:
     margin: float
 
     @property
-    def n(self) -> int:
-        return self.inner.n
-
-    @property
-    def threshold(self) -> float:
-        return self.inner.threshold
-
-    @property
     def ends(self) -> tuple[float, float]:
         """What still counts as equal."""
         return within(self.threshold, self.margin)
-
-    @property
-    def centre(self) -> float:
-        return self.inner.centre
 
     @property
     def p(self) -> float:

@@ -23,7 +23,7 @@ from dbdyno.analysis import describe, spending
 from dbdyno.analysis.cases import Case, case_of
 from dbdyno.analysis.contrast import Best, Contrast, Interval, Median, Welch
 from dbdyno.analysis.estimate import BLOCKS_MIN
-from dbdyno.analysis.events import NoEvents
+from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.spending import Boundary
 from dbdyno.analysis.types import UNDECIDED, ClaimPart, Looking
@@ -143,7 +143,7 @@ def _looked(found: dict[int, tuple[Contrast, float]]) -> Looked:
     shares = tuple(share for _, share in found.values())
     boundaries = (
         spending.any_boundaries(shares)
-        if any(isinstance(one, Median | Welch | NoEvents) for one in contrasts)
+        if any(isinstance(one, Median | Welch | Counted) for one in contrasts)
         else spending.t_boundaries(tuple(found), shares)
     )
     pairs = zip(contrasts, boundaries, strict=True)

@@ -20,7 +20,7 @@ from scipy import optimize, special
 
 from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.equivalence import Equivalence
-from dbdyno.analysis.events import NoEvents
+from dbdyno.analysis.events import Counted
 
 POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
@@ -46,7 +46,7 @@ def blocks_needed(contrast: Contrast, alpha: float) -> int | None:
     """
     if isinstance(contrast, Median):
         return _sign_blocks(contrast, alpha)
-    if isinstance(contrast, NoEvents):
+    if isinstance(contrast, Counted):
         return contrast.blocks_needed(alpha)
     chance = _chance(contrast, alpha)
     if chance is None or chance(BLOCKS_MAX) < POWER:

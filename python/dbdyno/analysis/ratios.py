@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbdyno.analysis.contrast import LogRatio, Welch
 from dbdyno.analysis.describe import listed
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
+from dbdyno.analysis.events import RateRatio, ratio_alike
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import AT_LEAST, AT_MOST, Ratio
 from dbdyno.spec.metrics import grain, needs_operations
@@ -33,9 +34,12 @@ class Pairs:
     bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where one side has lower bounds
     paired: bool = True
     grain: float = 0.0  # how far a log may be off by rounding
+    alike: RateRatio | None = None  # of rates of events, whose ratio was the same in all blocks
 
-    def contrast(self, threshold: float) -> LogRatio | Welch:
+    def contrast(self, threshold: float) -> LogRatio | Welch | RateRatio:
         """The ratio, to be held against a threshold. Only where there is no `problem`."""
+        if self.alike:
+            return replace(self.alike, threshold=threshold)
         if self.paired:
             return LogRatio(self.logs, threshold, self.grain)
         sides = [tuple(map(math.log, side)) for side in (self.left, self.right)]
@@ -75,7 +79,13 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
         problem = f"both sides are only lower bounds ({left[1]} in {_cell(measured, left[0])})"
     bound = AT_LEAST if bounded[0] else AT_MOST if bounded[1] else ""
     rounded = math.log1p(max(grain(left[1]), grain(right[1])))
-    return Pairs(values[0], values[1], used, problem, note, bound, grain=rounded)
+    found = Pairs(values[0], values[1], used, problem, note, bound, grain=rounded)
+    if problem or bound or not used:
+        return found
+    lengths_s = [tuple(measured.cells[cell][b].length_s for b in used) for cell, _ in (left, right)]
+    names = (left[1], right[1])
+    same = ratio_alike(names, (values[0], values[1]), (lengths_s[0], lengths_s[1]), 1.0)
+    return replace(found, alike=same)
 
 
 def _samples(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> Pairs:

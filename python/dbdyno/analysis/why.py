@@ -8,7 +8,7 @@ from dbdyno.analysis import describe
 from dbdyno.analysis.cases import Case
 from dbdyno.analysis.contrast import Contrast, Welch
 from dbdyno.analysis.equivalence import Equivalence
-from dbdyno.analysis.events import NoEvents
+from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AT_LEAST,
@@ -46,11 +46,18 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
     more = "" if isinstance(inner, Welch) else _more(part)
     blocks = "run" if isinstance(inner, Welch) else "block"
-    none = isinstance(inner, NoEvents)  # its noise is not known
-    reach = "" if none else _reach(part, blocks)
-    seen = "that none was seen does not show that there are none" if none else ""
+    counted = isinstance(inner, Counted)  # its noise is not known
+    reach = "" if counted else _reach(part, blocks)
+    seen = _seen(contrast) if counted else ""
     said = [_unknown(part), seen, more, reach, _doubt(part), case.note]
     return "; ".join(filter(None, said))
+
+
+def _seen(contrast: Contrast) -> str:
+    """Of counts that were the same in all blocks: why that is not certain."""
+    if contrast.centre == 0:
+        return "that none was seen does not show that there are none"
+    return "that all blocks agree does not show that the next would: so few are counted"
 
 
 def checked(check: Check, part: ClaimPart) -> str:
