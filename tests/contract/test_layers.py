@@ -35,7 +35,8 @@ RUST = {
     "dyno-drivers": {"dyno-core"},
     "dyno-workloads": {"dyno-core"},
     "dyno-load": {"dyno-core", "dyno-drivers", "dyno-workloads"},
-    "dyno-engine": {"dyno-core", "dyno-drivers", "dyno-workloads", "dyno-load"},
+    "dyno-script": {"dyno-core", "dyno-drivers", "dyno-load"},
+    "dyno-engine": {"dyno-core", "dyno-drivers", "dyno-workloads", "dyno-load", "dyno-script"},
 }
 
 

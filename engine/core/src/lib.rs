@@ -1,6 +1,7 @@
 //! Nouns and traits of the load engine. No sockets, no files, no runtime: everything here can be
 //! tested in an instant.
 
+pub mod client;
 pub mod clock;
 pub mod distribution;
 pub mod driver;

@@ -1,0 +1,19 @@
+//! The sysbench surface: its command line, its scripts, its reports, on our own load threads.
+//!
+//! Written from documented behaviour; no line of sysbench is used. Option names, help lines and
+//! report labels are interface, and equal to the letter where wrappers read them.
+//!
+//! A call goes through these modules, in this order:
+//!
+//! | module | what |
+//! |---|---|
+//! | `command` | arguments and configuration file -> what to run, with which [`options`]; help |
+//! | `lua` | a script: its states, sessions, and the `sysbench` table that it sees |
+//! | `native` | tests without a script: fileio, cpu, memory, threads, mutex |
+//! | [`pace`] | when a session begins its next event: rate, number of events, time |
+//! | [`tally`] | what sessions count while they run; one writer each |
+//! | `report` | intervals, checkpoints, the final text, CSV, JSON |
+
+pub mod options;
+pub mod pace;
+pub mod tally;
