@@ -1,8 +1,19 @@
 //! When a session begins its next event: as soon as it can, or when the next one is due at a rate;
 //! never after the last event or the end of the time.
+//!
+//! With a rate events fall due as a Poisson process, a pure function of (seed, number), and each
+//! belongs to the session that asks first (`dyno_load::intake`). However late the sessions are,
+//! nothing is dropped and no queue grows: the backlog is a difference of two numbers.
 
+use dyno_core::plan::{Arrivals, Process, RateStep};
+use dyno_load::arrivals::Stream;
+use dyno_load::intake::Intake;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Above this rate the backlog is reckoned from the expectation: counting each event would cost
+/// more than making them.
+const COUNTED_RATE_MAX_PER_S: f64 = 1e7;
 
 /// What a session that has ended an event does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +23,7 @@ pub enum Next {
         /// On the run's clock.
         due_ns: u64,
     },
-    /// Ask again at this time: the next event is not due yet.
+    /// Ask again at this time: its next event is not due yet.
     Wait {
         /// On the run's clock.
         until_ns: u64,
@@ -21,38 +32,177 @@ pub enum Next {
     Stop,
 }
 
+/// A rate of events, drawn from a seed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// Mean number of events a second, of all sessions together; positive, fractions allowed.
+    pub per_s: f64,
+    /// What the times are drawn from.
+    pub seed: u64,
+}
+
 /// Shared by all sessions of a run.
 #[derive(Debug)]
 pub struct Pace {
-    /// Events that may begin; `u64::MAX`: any number.
+    /// Events that may begin in the measured time; `u64::MAX`: any number.
     events: u64,
-    begun: AtomicU64,
-    /// On the run's clock; `u64::MAX`: none.
+    claimed: AtomicU64,
+    /// The measured time, on the run's clock; `u64::MAX`: not known yet, and no end.
+    origin_ns: AtomicU64,
     end_ns: AtomicU64,
+    rate: Option<Rated>,
+}
+
+#[derive(Debug)]
+struct Rated {
+    per_s: f64,
+    intake: Intake,
+    begun: AtomicU64,
+    ended: AtomicU64,
 }
 
 impl Pace {
-    /// At most `events` events (0: any number), at full speed; the time ends when [`ends`](Self::ends)
-    /// says so.
-    pub fn new(events: u64) -> Self {
-        let events = if events == 0 { u64::MAX } else { events };
-        Self { events, begun: AtomicU64::new(0), end_ns: AtomicU64::new(u64::MAX) }
+    /// At most `events` events (0: any number) beside those of the warm-up; without a rate at full
+    /// speed. Nothing begins before [`starts`](Self::starts) with a rate.
+    pub fn new(events: u64, rate: Option<Rate>, warmup_s: f64) -> Self {
+        let rated = |Rate { per_s, seed }| {
+            let steps = vec![RateStep { for_s: None, from_per_s: per_s, to_per_s: per_s }];
+            let arrivals = Arrivals { process: Process::Poisson, steps };
+            let intake = Intake::new(Stream::new(&arrivals, seed, 0, warmup_s));
+            Rated { per_s, intake, begun: AtomicU64::new(0), ended: AtomicU64::new(0) }
+        };
+        Self {
+            events: if events == 0 { u64::MAX } else { events },
+            claimed: AtomicU64::new(0),
+            origin_ns: AtomicU64::new(u64::MAX),
+            end_ns: AtomicU64::new(u64::MAX),
+            rate: rate.map(rated),
+        }
     }
 
-    /// The time is over at `end_ns`.
-    pub fn ends(&self, end_ns: u64) {
-        self.end_ns.store(end_ns, Relaxed);
+    /// The measured time is from `origin_ns` to `end_ns` (`u64::MAX`: as long as there are events).
+    pub fn starts(&self, origin_ns: u64, end_ns: u64) {
+        if let Some(rate) = &self.rate {
+            rate.intake.open(origin_ns, end_ns);
+        }
+        // `stop` may have come first.
+        let _ = self.end_ns.compare_exchange(u64::MAX, end_ns, Release, Relaxed);
+        self.origin_ns.store(origin_ns, Release);
     }
 
-    /// What a session does at `now_ns`.
-    pub fn next(&self, now_ns: u64) -> Next {
-        if now_ns >= self.end_ns.load(Relaxed) {
-            return Next::Stop;
+    /// No further event begins.
+    pub fn stop(&self) {
+        self.end_ns.store(0, Release);
+        if let Some(rate) = &self.rate {
+            rate.intake.end_at(0);
         }
-        if self.events != u64::MAX && self.begun.fetch_add(1, Relaxed) >= self.events {
-            return Next::Stop;
+    }
+
+    /// Whether [`stop`](Self::stop) was called.
+    pub fn is_stopped(&self) -> bool {
+        self.end_ns.load(Acquire) == 0
+    }
+
+    /// Whether an event due at this time is too late to begin.
+    #[inline]
+    pub fn is_over(&self, due_ns: u64) -> bool {
+        due_ns >= self.end_ns.load(Relaxed)
+    }
+
+    /// Whether an event that begins now belongs to the measured time.
+    #[inline]
+    pub fn is_measured(&self, now_ns: u64) -> bool {
+        now_ns >= self.origin_ns.load(Relaxed)
+    }
+
+    /// Whether events fall due at a rate.
+    #[inline]
+    pub fn has_rate(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    /// When the event is due that a session gets which asks at `now_ns`; `None`: there is none. With
+    /// a rate it may lie ahead, and belongs to that session all the same.
+    #[inline]
+    pub fn claim(&self, now_ns: u64) -> Option<u64> {
+        if self.is_over(now_ns) {
+            return None;
         }
-        Next::Go { due_ns: now_ns }
+        let due_ns = match &self.rate {
+            Some(rate) => rate.intake.claim()?.due_ns,
+            None => now_ns,
+        };
+        let is_limited = self.events != u64::MAX && self.is_measured(due_ns);
+        if is_limited && self.claimed.fetch_add(1, Relaxed) >= self.events {
+            return None;
+        }
+        Some(due_ns)
+    }
+
+    /// A session begins an event.
+    #[inline]
+    pub fn begun(&self) {
+        if let Some(rate) = &self.rate {
+            rate.begun.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// A session has ended an event, or given it up.
+    #[inline]
+    pub fn ended(&self) {
+        if let Some(rate) = &self.rate {
+            rate.ended.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts the backlog from now on; nothing without a rate. Call after [`starts`](Self::starts).
+    pub fn backlog(&self) -> Option<Backlog<'_>> {
+        let rate = self.rate.as_ref()?;
+        let (mut stream, origin_ns) = rate.intake.count_along();
+        // Passing a warm-up costs time; only a limit needs to know how much lies in it.
+        let early = if self.events == u64::MAX { 0 } else { stream.clone().pass(0) };
+        let due = if rate.per_s > COUNTED_RATE_MAX_PER_S {
+            let start_ns = origin_ns.saturating_add_signed(stream.due_ns().min(0));
+            Due::Expected { start_ns, per_s: rate.per_s }
+        } else {
+            Due::Counted { stream: Box::new(stream), origin_ns }
+        };
+        let due_max = self.events.saturating_add(early);
+        Some(Backlog { rate, end_ns: &self.end_ns, due, due_max })
+    }
+}
+
+/// The backlog of a run with a rate, as its reporter sees it.
+#[derive(Debug)]
+pub struct Backlog<'a> {
+    rate: &'a Rated,
+    end_ns: &'a AtomicU64,
+    due: Due,
+    due_max: u64,
+}
+
+#[derive(Debug)]
+enum Due {
+    Counted { stream: Box<Stream>, origin_ns: u64 },
+    Expected { start_ns: u64, per_s: f64 },
+}
+
+impl Backlog<'_> {
+    /// Events that are due and not begun, and those under way. Time never goes back.
+    pub fn at(&mut self, now_ns: u64) -> (u64, u64) {
+        // In this order: what ends between the two reads is under way, not less than nothing.
+        let ended = self.rate.ended.load(Relaxed);
+        let begun = self.rate.begun.load(Relaxed);
+        let until_ns = now_ns.min(self.end_ns.load(Relaxed));
+        let due = match &mut self.due {
+            Due::Counted { stream, origin_ns } => {
+                stream.pass(until_ns.cast_signed().saturating_sub_unsigned(*origin_ns))
+            }
+            Due::Expected { start_ns, per_s } => {
+                (until_ns.saturating_sub(*start_ns) as f64 / 1e9 * *per_s) as u64
+            }
+        };
+        (due.min(self.due_max).saturating_sub(begun), begun.saturating_sub(ended))
     }
 }
 
@@ -60,13 +210,86 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const S: u64 = 1_000_000_000;
+
     #[test]
     fn neither_more_events_than_asked_for_nor_any_after_the_end() {
-        let pace = Pace::new(2);
-        assert_eq!([1, 2].map(|now| pace.next(now)), [1, 2].map(|due_ns| Next::Go { due_ns }));
-        assert_eq!(pace.next(3), Next::Stop);
-        let pace = Pace::new(0);
-        pace.ends(10);
-        assert_eq!((pace.next(9), pace.next(10)), (Next::Go { due_ns: 9 }, Next::Stop));
+        let pace = Pace::new(2, None, 0.0);
+        pace.starts(1, u64::MAX);
+        assert_eq!([1, 2, 3].map(|now| pace.claim(now)), [Some(1), Some(2), None]);
+        let pace = Pace::new(0, None, 0.0);
+        pace.starts(1, 10);
+        assert_eq!((pace.claim(9), pace.claim(10)), (Some(9), None));
+    }
+
+    #[test]
+    fn events_of_the_warm_up_are_not_counted_against_the_limit() {
+        let pace = Pace::new(1, None, 5.0);
+        pace.starts(15, u64::MAX);
+        assert_eq!(
+            [10, 14, 15, 16].map(|now| pace.claim(now).is_some()),
+            [true, true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_stop_holds_whether_it_comes_before_the_start_or_after_it() {
+        for stops_first in [true, false] {
+            let pace = Pace::new(0, Some(Rate { per_s: 100.0, seed: 1 }), 0.0);
+            if stops_first {
+                pace.stop();
+            }
+            pace.starts(S, 10 * S);
+            assert_eq!(pace.claim(S).is_none(), stops_first);
+            pace.stop();
+            assert!(pace.claim(S).is_none() && pace.is_stopped());
+        }
+    }
+
+    /// Fractions of an event a second are exact in the mean; bounds are five standard errors.
+    #[test]
+    fn a_fractional_rate_is_a_pure_function_of_its_seed() {
+        let times = |seed| {
+            let pace = Pace::new(0, Some(Rate { per_s: 0.25, seed }), 0.0);
+            pace.starts(S, 40_001 * S);
+            std::iter::from_fn(|| pace.claim(S)).collect::<Vec<_>>()
+        };
+        let once = times(7);
+        assert!((once.len() as f64 - 10_000.0).abs() < 500.0, "{}", once.len());
+        assert!(once.windows(2).all(|pair| pair[0] <= pair[1]) && once[0] >= S);
+        assert_eq!(once, times(7));
+        assert_ne!(once, times(8));
+    }
+
+    #[test]
+    fn the_backlog_is_what_is_due_less_what_has_begun() {
+        let pace = Pace::new(0, Some(Rate { per_s: 1000.0, seed: 3 }), 0.0);
+        pace.starts(S, 11 * S);
+        let mut backlog = pace.backlog().expect("it has a rate");
+        let due =
+            std::iter::from_fn(|| pace.claim(S).filter(|&due_ns| due_ns < 2 * S)).count() as u64;
+        assert_eq!(backlog.at(2 * S), (due, 0));
+        pace.begun();
+        pace.begun();
+        pace.ended();
+        assert_eq!(backlog.at(2 * S), (due - 2, 1));
+        let whole = backlog.at(11 * S).0;
+        assert_eq!(backlog.at(20 * S).0, whole, "nothing falls due after the end");
+        assert!(Pace::new(0, None, 0.0).backlog().is_none());
+    }
+
+    #[test]
+    fn a_rate_that_nobody_can_count_is_reckoned() {
+        let pace = Pace::new(0, Some(Rate { per_s: 2e9, seed: 3 }), 0.0);
+        pace.starts(S, 11 * S);
+        let (due, _) = pace.backlog().expect("it has a rate").at(11 * S);
+        assert!((due as f64 / 2e10 - 1.0).abs() < 0.01, "{due}");
+    }
+
+    #[test]
+    fn a_limit_of_events_bounds_the_backlog() {
+        let pace = Pace::new(5, Some(Rate { per_s: 1000.0, seed: 3 }), 0.0);
+        pace.starts(S, u64::MAX);
+        assert_eq!(pace.backlog().expect("it has a rate").at(9 * S).0, 5);
     }
 }

@@ -1,6 +1,7 @@
 //! Where scripts and load threads meet: a session runs until it must wait, says for what, and is
 //! resumed with what came of it. Scripts know nothing of sockets, load threads nothing of Lua.
 
+use crate::pace::{Next, Pace};
 use crate::tally::{Latencies, Tallies, Tally};
 use dyno_core::client::{Client, Library};
 use dyno_core::error::{Error, Result};
@@ -18,13 +19,15 @@ pub enum Program {
 /// What a session waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// That all sessions have begun: nothing is timed before.
+    /// That all sessions have begun: nothing is timed before. A command need not wait for it.
     Start,
-    /// Connection number n: connecting, encrypting, logging in.
+    /// Connection number n: connecting, encrypting, logging in. A former link is closed.
     Connect(usize),
     /// The answer of connection number n to the request in its `output`.
     Answer(usize),
-    /// A time on the run's clock.
+    /// A time on the run's clock. One that has passed: the other sessions of the thread come first,
+    /// so that a session without waits does not keep them from running. A session that waits for an
+    /// event is resumed earlier if the run ends earlier.
     Until(u64),
 }
 
@@ -62,14 +65,78 @@ pub enum Connection {
 pub struct Wired {
     /// Its side of the protocol.
     pub client: Box<dyn Client>,
-    /// Which of the run's endpoints it goes to.
-    pub endpoint: usize,
+    /// Which of the run's servers it goes to.
+    pub server: usize,
     /// None until it is opened, and after it was lost.
     pub link: Option<Link>,
     /// Received and not yet consumed.
     pub input: Vec<u8>,
-    /// Encoded and not yet sent.
+    /// Encoded and not yet sent: what is in it when the session waits for an answer is sent then.
     pub output: Vec<u8>,
+    pub(crate) stage: Stage,
+    /// Which life of this place among the session's connections it is.
+    pub(crate) era: u32,
+    pub(crate) is_watched_for_writing: bool,
+    /// Which of the host's addresses is being tried.
+    pub(crate) address: usize,
+}
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// There is none.
+    Down,
+    /// The transport is being connected.
+    Connecting,
+    /// The TLS handshake is going on.
+    Encrypting,
+    /// Login is going on.
+    LoggingIn,
+    /// Requests may be sent.
+    Up,
+}
+
+impl Wired {
+    /// Not opened yet; see [`Wait::Connect`].
+    pub fn new(client: Box<dyn Client>, server: usize) -> Self {
+        Self {
+            client,
+            server,
+            link: None,
+            input: Vec::new(),
+            output: Vec::new(),
+            stage: Stage::Down,
+            era: 0,
+            is_watched_for_writing: false,
+            address: 0,
+        }
+    }
+
+    /// Whether requests may be sent.
+    pub fn is_up(&self) -> bool {
+        self.stage == Stage::Up
+    }
+
+    /// Says farewell, where the protocol has one, and closes.
+    pub fn quit(&mut self) {
+        if let Some(link) = &mut self.link
+            && self.stage == Stage::Up
+        {
+            self.client.quit(&mut self.output);
+            // Nobody waits for an answer; a peer that is gone is no error any more.
+            let _ = link.send(&self.output);
+        }
+        self.close();
+    }
+
+    /// Lets go of the link and of all that was received and not sent.
+    pub(crate) fn close(&mut self) {
+        self.link = None;
+        self.stage = Stage::Down;
+        self.is_watched_for_writing = false;
+        self.input = Vec::new();
+        self.output.clear();
+    }
 }
 
 /// One session: what its script and its load thread both touch. Never two at a time.
@@ -78,19 +145,25 @@ pub struct Session<'a> {
     pub number: u32,
     /// Its connections; a number stays free after a disconnect.
     pub connections: Vec<Option<Connection>>,
-    /// What it counts.
+    /// What it counts: in the warm-up into numbers that nobody reads, see
+    /// [`begin_event`](Self::begin_event).
     pub tally: &'a Tally,
     /// Where its thread counts latencies.
     pub latencies: &'a Latencies,
-    /// When its event under way began and was due; 0: none is under way.
+    /// When its event under way began; 0: none is under way.
     pub began_ns: u64,
-    /// As above.
+    /// When that event was due.
     pub due_ns: u64,
+    pace: &'a Pace,
+    /// An event that is its own and not due yet.
+    held_ns: Option<u64>,
+    /// Where it counts once the warm-up is over.
+    measured: Option<(&'a Tally, &'a Latencies)>,
 }
 
 impl<'a> Session<'a> {
     /// Session `number`, driven by thread `thread`.
-    pub fn new(number: u32, thread: usize, tallies: &'a Tallies) -> Self {
+    pub fn new(number: u32, thread: usize, tallies: &'a Tallies, pace: &'a Pace) -> Self {
         Self {
             number,
             connections: Vec::new(),
@@ -98,6 +171,77 @@ impl<'a> Session<'a> {
             latencies: &tallies.threads[thread],
             began_ns: 0,
             due_ns: 0,
+            pace,
+            held_ns: None,
+            measured: None,
+        }
+    }
+
+    /// The same, with a warm-up, whose events count in `discarded`.
+    #[must_use]
+    pub fn warming_up(mut self, discarded: (&'a Tally, &'a Latencies)) -> Self {
+        self.measured = Some((self.tally, self.latencies));
+        (self.tally, self.latencies) = discarded;
+        self
+    }
+
+    /// What it does next, having ended an event. After [`Next::Wait`], ask again when the time has
+    /// come.
+    #[inline]
+    pub fn next_event(&mut self, now_ns: u64) -> Next {
+        let held_ns = self.held_ns.take();
+        let Some(due_ns) = held_ns.or_else(|| self.pace.claim(now_ns)) else { return Next::Stop };
+        if due_ns > now_ns {
+            if self.pace.is_over(due_ns) {
+                return Next::Stop;
+            }
+            self.held_ns = Some(due_ns);
+            return Next::Wait { until_ns: due_ns };
+        }
+        self.due_ns = due_ns;
+        Next::Go { due_ns }
+    }
+
+    /// Whether it waits for an event that is not due yet.
+    pub fn awaits_event(&self) -> bool {
+        self.held_ns.is_some()
+    }
+
+    /// An event begins. One that begins in the warm-up counts nowhere, nor does what is done in it,
+    /// however long it takes: so the warm-up drains, and what counts adds up.
+    #[inline]
+    pub fn begin_event(&mut self, now_ns: u64) {
+        if self.measured.is_some()
+            && self.pace.is_measured(now_ns)
+            && let Some(measured) = self.measured.take()
+        {
+            (self.tally, self.latencies) = measured;
+        }
+        self.began_ns = now_ns.max(1);
+        self.pace.begun();
+    }
+
+    /// The event is done, and counts.
+    #[inline]
+    pub fn end_event(&mut self, now_ns: u64) {
+        if self.began_ns == 0 {
+            return;
+        }
+        let latency_ns = now_ns.saturating_sub(self.began_ns);
+        self.latencies.events.record(latency_ns);
+        if self.pace.has_rate() {
+            self.latencies.responses.record(now_ns.saturating_sub(self.due_ns));
+        }
+        self.tally.busy_ns.add(latency_ns);
+        self.tally.events.add(1);
+        self.leave_event();
+    }
+
+    /// The event is given up, and does not count.
+    pub fn leave_event(&mut self) {
+        if self.began_ns != 0 {
+            self.began_ns = 0;
+            self.pace.ended();
         }
     }
 }
@@ -108,5 +252,6 @@ pub trait Scripts {
     fn resume(&mut self, session: &mut Session<'_>, outcome: Outcome) -> Step;
 }
 
-/// Makes the scripts of a load thread; called on that thread.
-pub type MakeScripts<'a> = dyn Fn(usize) -> Result<Box<dyn Scripts + 'a>> + Sync + 'a;
+/// Makes the scripts of a load thread, given its number; called on that thread. What it makes lives
+/// as long as it must: a thread whose script never returns is left behind by the run.
+pub type MakeScripts = dyn Fn(usize) -> Result<Box<dyn Scripts>> + Send + Sync;

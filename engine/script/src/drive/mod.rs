@@ -1,0 +1,100 @@
+//! Runs the sessions of a script: load threads that wait for many of them at once, the common
+//! start, the end, and the watchdog.
+//!
+//! Load threads are left behind, with what they use, when a script never returns: nothing here is
+//! borrowed from the caller, and nobody waits for a thread without a limit.
+
+pub mod progress;
+
+use crate::pace::Pace;
+use crate::session::{MakeScripts, Program};
+use crate::tally::Tallies;
+use dyno_core::client::Clients;
+use dyno_load::endpoint::Endpoint;
+use dyno_load::machine;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server that sessions talk to.
+pub struct Server {
+    /// Makes connections' protocol sides.
+    pub clients: Box<dyn Clients>,
+    /// Where it listens; none for a library.
+    pub endpoint: Option<Endpoint>,
+}
+
+/// The times of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Before the measured time.
+    pub warmup: Duration,
+    /// The measured time; none: as long as there are events.
+    pub length: Option<Duration>,
+    /// How long after the measured time an event may go on; then its statements are cancelled and
+    /// its connections closed.
+    pub grace: Duration,
+    /// How long the sessions may take to begin.
+    pub start_max: Duration,
+}
+
+/// What to drive.
+#[derive(Clone)]
+pub struct Drive {
+    /// What the sessions do: `Run` starts them together; commands have neither a common start nor an
+    /// end but their own.
+    pub program: Program,
+    /// How many.
+    pub sessions: u32,
+    /// Whether a load thread drives many sessions; otherwise each has a thread, as what blocks needs.
+    pub shares_threads: bool,
+    /// [`Wired::server`](crate::session::Wired::server) says which of them.
+    pub servers: Arc<[Server]>,
+    /// For `sessions` sessions and as many threads as [`threads`](Self::threads) says.
+    pub tallies: Arc<Tallies>,
+    /// When events begin.
+    pub pace: Arc<Pace>,
+    /// Makes the scripts of each load thread.
+    pub make: Arc<MakeScripts>,
+    /// For `Run`.
+    pub times: Times,
+    /// Where load threads may run; none: wherever this process may.
+    pub cpus: Vec<u32>,
+}
+
+impl Drive {
+    /// How many load threads drive so many sessions.
+    pub fn threads(sessions: u32, shares_threads: bool, cpus: &[u32]) -> usize {
+        let cpus = if cpus.is_empty() { machine::cpus_usable() } else { cpus.len() };
+        if shares_threads { cpus.min(sessions as usize).max(1) } else { sessions as usize }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Every session has ended by itself.
+    Done,
+    /// The grace is over: so many sessions had not ended.
+    Forced {
+        /// Their number.
+        unfinished: u32,
+    },
+    /// Not all sessions have begun in time: so many have not.
+    NotStarted {
+        /// Their number.
+        missing: u32,
+    },
+    /// Sessions have failed; the observer was told why.
+    Failed,
+}
+
+/// What became of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub how: Ending,
+    /// The measured time: from its origin to the end of the last session, on the run's clock.
+    pub measured: (u64, u64),
+    /// Threads left behind, whose scripts do not return. The process may end all the same.
+    pub abandoned: u32,
+}
