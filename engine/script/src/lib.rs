@@ -10,12 +10,14 @@
 //! | `command` | arguments and configuration file -> what to run, with which [`options`]; help |
 //! | `lua` | a script: its states, sessions, and the `sysbench` table that it sees |
 //! | [`session`] | where scripts and load threads meet |
+//! | [`console`] | what is printed, in the order in which scripts and we print it |
 //! | [`drive`] | load threads: sockets, waiting, the start, the end, the watchdog |
 //! | `native` | tests without a script: fileio, cpu, memory, threads, mutex |
 //! | [`pace`] | when a session begins its next event: rate, number of events, time |
 //! | [`tally`] | what sessions count while they run; one writer each |
 //! | `report` | intervals, checkpoints, the final text, CSV, JSON |
 
+pub mod console;
 pub mod drive;
 pub mod options;
 pub mod pace;
