@@ -71,3 +71,13 @@
 //!
 //! # FFI
 //! `dyno.ffi`: the table that scripts get from `require("ffi")`, `dyno.real_ffi`: LuaJIT's own.
+//!
+//! # Asked for by the prelude (moves up as it is there)
+//! | primitive | gives |
+//! |---|---|
+//! | `dyno.compat` | `"1.0"` or `"1.1"` |
+//! | `dyno.histogram(size, min, max)` | an object over `report::histogram::Histogram` with `update(self, value)`, `percentile(self, percent)`, `draw(self)` -> text; or nil, message |
+//! | `dyno.report(form, stat)` | the text of `report::hooks::report_{default,csv,json}`, form: `"default"`, `"csv"`, `"json"`; no line end |
+//! | `dyno.print(text)` | `console::print` |
+//! | `err.host`, `err.port` or `err.socket` of `dyno.connect` | whom it tried, for "unable to connect to MySQL server on host '%s', port %u, aborting..." |
+//! | `dyno.log` | says "(last message repeated N times)" before the next other message, as its console's neighbours need it (judge: `api_sql_mysql.t`) |
