@@ -105,6 +105,11 @@ impl Histogram {
         self.count
     }
 
+    /// Sum of all values in nanoseconds.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
     /// Counts by bucket, [`BUCKETS`] of them.
     pub fn counts(&self) -> &[u64] {
         &self.counts

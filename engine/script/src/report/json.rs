@@ -1,0 +1,101 @@
+//! `--json FILE`: the whole result as one JSON object; its fields are in `docs/reference/sysbench.md`.
+
+use super::{Form, Kind, Stat};
+use crate::tally::Spread;
+use serde_json::{Map, Value, json};
+
+/// Version of the object's shape.
+pub const VERSION: u32 = 1;
+
+/// A run, as it is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole<'a> {
+    /// The test's name as it was given.
+    pub test: &'a str,
+    /// How it was reported.
+    pub form: &'a Form,
+    /// Everything since the begin.
+    pub total: &'a Stat,
+    /// By `--report-interval`; may be empty.
+    pub intervals: &'a [Stat],
+    /// Why the run ended before its time, if it did.
+    pub failure: Option<&'a str>,
+}
+
+impl Whole<'_> {
+    /// The object.
+    pub fn value(&self) -> Value {
+        let part = |stat: &Stat| part(self.form, stat);
+        json!({
+            "version": VERSION,
+            "test": self.test,
+            "kind": kind(self.form.kind),
+            "threads": self.total.counts.sessions.len(),
+            "failure": self.failure,
+            "total": part(self.total),
+            "sessions": self.total.counts.sessions.iter().map(|share| {
+                json!({"events": share.events, "busy_ns": share.busy_ns})
+            }).collect::<Value>(),
+            "intervals": self.intervals.iter().map(part).collect::<Value>(),
+        })
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sql => "sql",
+        Kind::Plain => "script",
+        Kind::Cpu => "cpu",
+        Kind::Memory { .. } => "memory",
+        Kind::Fileio => "fileio",
+        Kind::Threads => "threads",
+        Kind::Mutex => "mutex",
+    }
+}
+
+fn part(form: &Form, stat: &Stat) -> Value {
+    let counts = &stat.counts;
+    json!({
+        "time_total_s": stat.time_total_s,
+        "time_interval_s": stat.time_interval_s,
+        "threads_running": stat.gauges.threads_running,
+        "queue_length": form.rated.then_some(stat.gauges.queue_length),
+        "concurrency": form.rated.then_some(stat.gauges.concurrency),
+        "events": counts.events,
+        "events_per_s": stat.per_s(counts.events),
+        "queries": counts.queries(),
+        "queries_per_s": stat.per_s(counts.queries()),
+        "reads": counts.reads,
+        "writes": counts.writes,
+        "other": counts.others,
+        "errors": counts.errors,
+        "errors_by_code": counts.codes,
+        "reconnects": counts.reconnects,
+        "bytes_read": counts.bytes_read,
+        "bytes_written": counts.bytes_written,
+        "latency_ms": spread(form, &counts.latency),
+        "response_ms": form.rated.then(|| spread(form, &counts.response)),
+    })
+}
+
+/// Null when there is none.
+fn spread(form: &Form, spread: &Spread) -> Value {
+    if spread.histogram.count() == 0 {
+        return Value::Null;
+    }
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let percentiles: Map<String, Value> = form
+        .percentiles
+        .ranks()
+        .iter()
+        .map(|&rank| (rank.to_string(), json!(ms(spread.percentile_ns(rank)))))
+        .collect();
+    json!({
+        "count": spread.histogram.count(),
+        "min": ms(spread.min_ns),
+        "avg": spread.histogram.mean_ns() / 1e6,
+        "max": ms(spread.max_ns),
+        "sum": ms(spread.histogram.sum_ns()),
+        "percentiles": percentiles,
+    })
+}

@@ -1,0 +1,167 @@
+//! Reports: what was counted, as texts that wrappers of sysbench parse.
+//!
+//! A [`Reporter`] reads the tallies and subtracts what it read before; a [`Stat`] is one such
+//! difference with its times. Texts are pure functions of a [`Form`] and a `Stat`. Labels and layout
+//! are those that sysbench's test suite compares and its program prints.
+
+pub mod histogram;
+pub mod hooks;
+pub mod json;
+pub mod percentiles;
+pub mod text;
+
+use crate::tally::{Reading, Spread, Tallies};
+use percentiles::Percentiles;
+
+/// Whose final report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// sysbench 1.0: "General statistics".
+    V1_0,
+    /// sysbench 1.1, its development head: "Throughput".
+    V1_1,
+}
+
+/// What ran, as far as reports differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A script that talks to a database.
+    Sql,
+    /// A script that does not.
+    Plain,
+    /// The native test `cpu`.
+    Cpu,
+    /// The native test `memory`.
+    Memory {
+        /// Whether blocks are read or written at all (`--memory-oper` is not `none`).
+        transfers: bool,
+    },
+    /// The native test `fileio`; its tally's `reads`, `writes` and `others` are reads, writes and
+    /// fsyncs.
+    Fileio,
+    /// The native test `threads`.
+    Threads,
+    /// The native test `mutex`.
+    Mutex,
+}
+
+/// How a run is reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    /// Whose final report.
+    pub compat: Compat,
+    /// What ran.
+    pub kind: Kind,
+    /// Which percentiles are printed.
+    pub percentiles: Percentiles,
+    /// Whether the final report draws the histogram (`--histogram`).
+    pub histogram: bool,
+    /// Whether events are due at a rate: latencies then count from when they were due, and lines
+    /// tell the queue.
+    pub rated: bool,
+}
+
+/// What the drive knows at the moment of a report, beside the tallies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gauges {
+    /// Sessions that have not ended.
+    pub threads_running: u64,
+    /// With a rate: events that are due and not begun.
+    pub queue_length: u64,
+    /// With a rate: events begun and not ended.
+    pub concurrency: u64,
+}
+
+/// What one report is about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stat {
+    /// Time since the first event might begin, warm-up excluded, seconds.
+    pub time_total_s: f64,
+    /// Time in which `counts` were counted, seconds.
+    pub time_interval_s: f64,
+    /// At the end of the interval.
+    pub gauges: Gauges,
+    /// What was counted in the interval.
+    pub counts: Reading,
+    /// Whether events were due at a rate.
+    pub rated: bool,
+}
+
+impl Stat {
+    /// The latencies that reports print: with a rate those from when an event was due.
+    pub fn latency(&self) -> &Spread {
+        if self.rated { &self.counts.response } else { &self.counts.latency }
+    }
+
+    /// `count` a second of the interval; 0 in no time.
+    pub fn per_s(&self, count: u64) -> f64 {
+        if self.time_interval_s > 0.0 { count as f64 / self.time_interval_s } else { 0.0 }
+    }
+}
+
+/// Reads the tallies for one report after the other. Nothing in the tallies is reset.
+#[derive(Debug)]
+pub struct Reporter<'a> {
+    tallies: &'a Tallies,
+    rated: bool,
+    /// When the measured part began, on the run's clock.
+    begin_ns: u64,
+    begin: Reading,
+    interval_ns: u64,
+    interval: Reading,
+    checkpoint_ns: u64,
+    checkpoint: Reading,
+}
+
+impl<'a> Reporter<'a> {
+    /// Reports on what `tallies` count from now, `now_ns` of the run's clock, on. Made anew after the
+    /// warm-up.
+    pub fn new(tallies: &'a Tallies, rated: bool, now_ns: u64) -> Self {
+        let begin = tallies.read();
+        Self {
+            tallies,
+            rated,
+            begin_ns: now_ns,
+            interval_ns: now_ns,
+            interval: begin.clone(),
+            checkpoint_ns: now_ns,
+            checkpoint: begin.clone(),
+            begin,
+        }
+    }
+
+    /// What has come since the last interval.
+    pub fn interval(&mut self, now_ns: u64, gauges: Gauges) -> Stat {
+        let reading = self.tallies.read();
+        let stat = self.stat(now_ns, self.interval_ns, reading.since(&self.interval), gauges);
+        (self.interval_ns, self.interval) = (now_ns, reading);
+        stat
+    }
+
+    /// What has come since the last checkpoint, or the begin; the final report takes this too.
+    pub fn checkpoint(&mut self, now_ns: u64, gauges: Gauges) -> Stat {
+        let reading = self.tallies.read();
+        let stat = self.stat(now_ns, self.checkpoint_ns, reading.since(&self.checkpoint), gauges);
+        (self.checkpoint_ns, self.checkpoint) = (now_ns, reading);
+        stat
+    }
+
+    /// Everything since the begin.
+    pub fn whole(&self, now_ns: u64, gauges: Gauges) -> Stat {
+        self.stat(now_ns, self.begin_ns, self.tallies.read().since(&self.begin), gauges)
+    }
+
+    fn stat(&self, now_ns: u64, from_ns: u64, counts: Reading, gauges: Gauges) -> Stat {
+        let seconds = |from_ns: u64| now_ns.saturating_sub(from_ns) as f64 / 1e9;
+        Stat {
+            time_total_s: seconds(self.begin_ns),
+            time_interval_s: seconds(from_ns),
+            gauges,
+            counts,
+            rated: self.rated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
