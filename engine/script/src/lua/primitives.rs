@@ -79,5 +79,7 @@
 //! | `dyno.histogram(size, min, max)` | an object over `report::histogram::Histogram` with `update(self, value)`, `percentile(self, percent)`, `draw(self)` -> text; or nil, message |
 //! | `dyno.report(form, stat)` | the text of `report::hooks::report_{default,csv,json}`, form: `"default"`, `"csv"`, `"json"`; no line end |
 //! | `dyno.print(text)` | `console::print` |
+//! | `dyno.argv()` | the call's arguments as a list, `[0]` the program, for `sysbench.cmdline.argv` |
+//! | `dyno.options_help()` | the help lines of the options that the script declares, for `sysbench.cmdline.print_test_options` |
 //! | `err.host`, `err.port` or `err.socket` of `dyno.connect` | whom it tried, for "unable to connect to MySQL server on host '%s', port %u, aborting..." |
 //! | `dyno.log` | says "(last message repeated N times)" before the next other message, as its console's neighbours need it (judge: `api_sql_mysql.t`) |
