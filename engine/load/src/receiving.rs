@@ -11,9 +11,12 @@ use dyno_core::error::{Error, Kind};
 use std::io;
 
 /// Most bytes of one `recv`: more than an answer usually has, so that one call empties the socket.
-pub(crate) const SLOT: usize = 64 * 1024;
+pub const SLOT: usize = 64 * 1024;
+/// Bytes received in one turn before they are looked at. Packed, so that small answers stay in
+/// cache.
+pub const ARENA: usize = 1024 * 1024;
 /// Buffers above this size are given back once empty.
-const KEEP_BYTES: usize = 4096;
+pub const KEEP_BYTES: usize = 4096;
 
 /// Bytes received from one socket.
 pub(crate) struct Received {

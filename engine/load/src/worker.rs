@@ -12,7 +12,7 @@ use crate::connecting::Queue;
 use crate::control::{Control, Lane};
 use crate::notice::{Notice, Notices};
 use crate::poller::{Poller, Ready};
-use crate::receiving::{Received, SLOT};
+use crate::receiving::{ARENA, Received, SLOT};
 use crate::recorder::Recorder;
 use crate::seat::{Line, Seat, Stage};
 use crate::session::{Books, Step};
@@ -23,9 +23,6 @@ use dyno_core::error::{Error, Kind, Result};
 use std::collections::VecDeque;
 use std::io;
 
-/// Bytes received in one turn before they are looked at. Packed, so that small answers stay in
-/// cache.
-const ARENA: usize = 1024 * 1024;
 /// Longest wait: bounds how late a worker notices the end.
 const WAIT_MAX_NS: u64 = 20_000_000;
 /// Longest wait before the load begins: bounds how late it begins.

@@ -25,8 +25,8 @@ pub enum Wait {
     Connect(usize),
     /// The answer of connection number n to the request in its `output`.
     Answer(usize),
-    /// A time on the run's clock. One that has passed: the other sessions of the thread come first,
-    /// so that a session without waits does not keep them from running. A session that waits for an
+    /// A time on the run's clock. 0: it goes on as soon as the other sessions of its thread have had
+    /// their turn, so that a session without waits does not keep them from running. A session that waits for an
     /// event is resumed earlier if the run ends earlier.
     Until(u64),
 }
@@ -79,6 +79,8 @@ pub struct Wired {
     pub(crate) is_watched_for_writing: bool,
     /// Which of the host's addresses is being tried.
     pub(crate) address: usize,
+    /// Why it was lost while nobody waited for it.
+    pub(crate) lost: Option<Error>,
 }
 
 /// How far a connection is.
@@ -109,6 +111,7 @@ impl Wired {
             era: 0,
             is_watched_for_writing: false,
             address: 0,
+            lost: None,
         }
     }
 
@@ -154,6 +157,8 @@ pub struct Session<'a> {
     pub began_ns: u64,
     /// When that event was due.
     pub due_ns: u64,
+    /// How long the last answer waited for the session's turn on its load thread.
+    pub(crate) lag_ns: u64,
     pace: &'a Pace,
     /// An event that is its own and not due yet.
     held_ns: Option<u64>,
@@ -171,6 +176,7 @@ impl<'a> Session<'a> {
             latencies: &tallies.threads[thread],
             began_ns: 0,
             due_ns: 0,
+            lag_ns: 0,
             pace,
             held_ns: None,
             measured: None,
@@ -218,19 +224,22 @@ impl<'a> Session<'a> {
             (self.tally, self.latencies) = measured;
         }
         self.began_ns = now_ns.max(1);
+        self.lag_ns = 0;
         self.pace.begun();
     }
 
-    /// The event is done, and counts.
+    /// The event is done, and counts: up to when its last answer came, and what the script did then;
+    /// not the answer's wait for its turn.
     #[inline]
     pub fn end_event(&mut self, now_ns: u64) {
         if self.began_ns == 0 {
             return;
         }
-        let latency_ns = now_ns.saturating_sub(self.began_ns);
+        let end_ns = now_ns.saturating_sub(self.lag_ns);
+        let latency_ns = end_ns.saturating_sub(self.began_ns);
         self.latencies.events.record(latency_ns);
         if self.pace.has_rate() {
-            self.latencies.responses.record(now_ns.saturating_sub(self.due_ns));
+            self.latencies.responses.record(end_ns.saturating_sub(self.due_ns));
         }
         self.tally.busy_ns.add(latency_ns);
         self.tally.events.add(1);

@@ -4,16 +4,28 @@
 //! Load threads are left behind, with what they use, when a script never returns: nothing here is
 //! borrowed from the caller, and nobody waits for a thread without a limit.
 
+mod cancel;
+mod connecting;
 pub mod progress;
+mod receiving;
+mod seat;
+mod shared;
+mod threads;
+mod waiting;
+mod worker;
 
 use crate::pace::Pace;
 use crate::session::{MakeScripts, Program};
 use crate::tally::Tallies;
 use dyno_core::client::Clients;
+use dyno_core::error::Result;
 use dyno_load::endpoint::Endpoint;
 use dyno_load::machine;
+use progress::Observer;
+use shared::Shared;
 use std::sync::Arc;
 use std::time::Duration;
+use waiting::Waiting;
 
 /// A server that sessions talk to.
 pub struct Server {
@@ -97,4 +109,24 @@ pub struct Ended {
     pub measured: (u64, u64),
     /// Threads left behind, whose scripts do not return. The process may end all the same.
     pub abandoned: u32,
+}
+
+/// Files that a session may hold: a connection, or a library's database with its log or journal.
+const FILES_A_SESSION: u64 = 4;
+
+/// Runs all sessions to their end, or until nobody waits for them any more. `observer` is called on
+/// this thread. Failures of scripts are its affair and [`Ending::Failed`]; what the sessions have
+/// counted until then stands in the tallies.
+///
+/// # Errors
+/// Before any session begins: what the machine refuses.
+pub fn run(drive: &Drive, observer: &mut dyn Observer) -> Result<Ended> {
+    let threads = Drive::threads(drive.sessions, drive.shares_threads, &drive.cpus);
+    machine::pin(&drive.cpus)?;
+    let sessions = u64::from(drive.sessions);
+    machine::allow_descriptors(sessions, sessions * FILES_A_SESSION)
+        .or_else(|_| machine::allow_descriptors(sessions, sessions))?;
+    let shared = Arc::new(Shared::new(drive, threads));
+    threads::start(drive, threads, &shared)?;
+    Ok(Waiting::new(drive, &shared, observer).run())
 }
