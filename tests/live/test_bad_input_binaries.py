@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 
 import pytest
 from private_servers import binaries
 from refusals import plain_words, refused
-from running import Place, place, result
+from running import Place, result
 
 pytestmark = pytest.mark.live
 
@@ -22,12 +21,6 @@ warmup: 0s
 duration: 200ms
 interval: 100ms
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def with_target(target: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from private_servers import binaries
 from refusals import plain_words, refused
-from running import DYNO, Place, complete_trials, place
+from running import DYNO, Place, complete_trials
 
 from needed import missing
 
@@ -30,12 +30,6 @@ warmup: 0s
 duration: 300ms
 interval: 100ms
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import engine_jobs
 import pytest
 from private_servers import CORE, binaries, running
 from refusals import plain_words
-from running import Place, complete_trials, place, result, wait_for
+from running import Place, complete_trials, result, wait_for
 from spoiling_proxy import proxy
 
 pytestmark = pytest.mark.live
@@ -36,12 +36,6 @@ duration: 800ms
 interval: 100ms
 claims: ["tps[sessions=2] >= 0.01 * tps[sessions=1]"]
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @contextmanager

@@ -12,12 +12,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from private_servers import binaries
-from running import Place, place
+from running import Place
 
 pytestmark = pytest.mark.live
 
@@ -39,12 +38,6 @@ FEW_ROWS = " --set workload.rows=1000"  # where there is one workload with rows 
 # What a page's reader has already: by page, then by name there, its place among the fixtures.
 ALREADY = {"imported-results": {"old": "imported/sysbench-1.0"}}
 SHORT = ("--check", "--dry-run", "--quick", "--resume", "--list", "--help")
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:

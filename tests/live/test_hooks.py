@@ -6,11 +6,10 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import DYNO, Place, place, wait_for
+from running import DYNO, Place, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -32,12 +31,6 @@ warmup: 0s
 duration: 200ms
 interval: 100ms
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def words(there: Place) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from private_servers import binaries
-from running import Place, place, result
+from running import Place, result
 
 pytestmark = pytest.mark.live
 
@@ -42,12 +40,6 @@ warmup: 100ms
 duration: 500ms
 interval: 500ms
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def test_several_servers_at_once_each_with_its_group(there: Place) -> None:

@@ -16,7 +16,6 @@ import subprocess
 import termios
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,7 +28,6 @@ from running import (
     Place,
     complete_trials,
     memory_of,
-    place,
     shared_files,
     shared_memory,
     wait_for,
@@ -71,12 +69,6 @@ warmup: 100ms
 duration: 400ms
 interval: 100ms
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.mark.parametrize("kinds", [("mariadb", "postgres"), ("mysql",)], ids="-".join)

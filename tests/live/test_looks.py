@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import Place, complete_trials, place, result, wait_for
+from running import Place, complete_trials, result, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -27,12 +26,6 @@ duration: 200ms
 interval: 100ms
 claims: ["tps[short] / tps[long] > 2"]
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def told(directory: Path) -> tuple[int, int]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import socket
 import urllib.request
-from collections.abc import Iterator
 
 import pytest
-from running import Place, listens, place, wait_for
+from running import Place, listens, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -24,12 +23,6 @@ warmup: 200ms
 duration: 2s
 interval: 200ms
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def test_a_run_is_scraped_while_it_lasts(there: Place) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 from private_servers import binaries
-from running import Place, place
+from running import Place
 
 pytestmark = pytest.mark.live
 
@@ -50,12 +49,6 @@ SESSIONS = {
     "mariadb": "SET sql_mode=''",
     "postgres": "SET jit=off",
 }
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.mark.parametrize("kind", SESSIONS)

@@ -8,11 +8,10 @@ import random
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import Place, complete_trials, place, result, wait_for
+from running import Place, complete_trials, result, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -33,12 +32,6 @@ duration: 300ms
 interval: 100ms
 claims: ["tps[wal] > tps[rollback] at each sessions"]
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 def test_a_small_experiment_ends_in_verdicts_and_reports(there: Place) -> None:

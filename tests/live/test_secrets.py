@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 
 import pytest
 from private_servers import binaries
-from running import Place, place
+from running import Place
 
 from dbdyno import installed
 
@@ -38,12 +37,6 @@ printf '%s\\n' "$plan" >> {heard}/plans
 cat /proc/[0-9]*/cmdline >> {heard}/argv 2>/dev/null
 printf '%s' "$plan" | {engine} run
 """
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "postgres", "mysql"])

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from private_servers import binaries
-from running import Place, place, result
+from running import Place, result
 
 from dbdyno import spec
 from dbdyno.cli import studies
 
 pytestmark = pytest.mark.live
-
-
-@pytest.fixture
-def there() -> Iterator[Place]:
-    with place() as made:
-        yield made
 
 
 @pytest.mark.parametrize("name", studies.names())
