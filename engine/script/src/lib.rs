@@ -15,11 +15,15 @@
 //! | `native` | tests without a script: fileio, cpu, memory, threads, mutex |
 //! | [`pace`] | when a session begins its next event: rate, number of events, time |
 //! | [`tally`] | what sessions count while they run; one writer each |
-//! | `report` | intervals, checkpoints, the final text, CSV, JSON |
+//! | [`rand`](mod@rand) | random numbers of scripts |
+//! | [`report`] | intervals, checkpoints, the final text, CSV, JSON |
 
 pub mod console;
 pub mod drive;
+pub mod lua;
 pub mod options;
 pub mod pace;
+pub mod rand;
+pub mod report;
 pub mod session;
 pub mod tally;

@@ -32,6 +32,8 @@ pub struct Tally {
     pub errors: Counter,
     /// Connections made anew.
     pub reconnects: Counter,
+    /// Whether it has asked for a database driver: 1.
+    pub database: Counter,
     /// Bytes read from files or memory by a native test.
     pub bytes_read: Counter,
     /// Bytes written by a native test.
@@ -43,6 +45,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// The session asks for a database driver: from now on reports speak of statements.
+    pub fn uses_database(&self) {
+        self.database.raise(1);
+    }
+
     /// Counts a statement.
     #[inline]
     pub fn statement(&self, sort: Sort) {
@@ -141,6 +148,7 @@ impl Tallies {
             total.reconnects += tally.reconnects.get();
             total.bytes_read += tally.bytes_read.get();
             total.bytes_written += tally.bytes_written.get();
+            total.has_database |= tally.database.get() > 0;
         }
         for thread in &self.threads {
             thread.events.add_to(&mut total.latency);
@@ -220,6 +228,8 @@ pub struct Reading {
     pub bytes_read: u64,
     /// Bytes written by a native test.
     pub bytes_written: u64,
+    /// Whether a session has asked for a database driver by now.
+    pub has_database: bool,
     /// By session.
     pub sessions: Box<[Share]>,
     /// From begin to end of events.
@@ -252,6 +262,7 @@ impl Reading {
             reconnects: self.reconnects - earlier.reconnects,
             bytes_read: self.bytes_read - earlier.bytes_read,
             bytes_written: self.bytes_written - earlier.bytes_written,
+            has_database: self.has_database,
             sessions: self.sessions.iter().zip(&earlier.sessions).map(share).collect(),
             latency: self.latency.since(&earlier.latency),
             response: self.response.since(&earlier.response),

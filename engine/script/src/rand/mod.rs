@@ -62,27 +62,35 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Of options that declare all of the above; an error is the message to print. `now`: what is
-    /// the seed if none is given.
+    /// What `options` say; sysbench's defaults where one is not declared (which are differs by
+    /// `--compat`). `now`: the seed where none is given. An error is the message to print.
     pub fn of(options: &Options, now: u64) -> Result<Self, String> {
+        let int = |name: &str, default: i64, low: i64, high: i64| {
+            let value = options.get(name).map_or(default, |_| options.int(name));
+            if (low..=high).contains(&value) {
+                return Ok(value as u32);
+            }
+            Err(format!("Invalid value for --{name}: {value} (it must be {low} to {high})"))
+        };
+        let double = |name: &str, default: f64, range: &str, holds: fn(f64) -> bool| {
+            let value = options.get(name).map_or(default, |_| options.double(name));
+            if holds(value) {
+                return Ok(value);
+            }
+            Err(format!("Invalid value for --{name}: {value} (it must be {range})"))
+        };
         let name = options.text("rand-type");
-        let kind =
-            Kind::named(name).ok_or_else(|| format!("Invalid random numbers distribution: {name}."))?;
-        let int = |name: &str, low: i64, high: i64| match options.int(name) {
-            value if (low..=high).contains(&value) => Ok(value as u32),
-            value => Err(format!("Invalid value for --{name}: {value} (it must be {low} to {high})")),
-        };
-        let double = |name: &str, range: &str, holds: fn(f64) -> bool| match options.double(name) {
-            value if holds(value) => Ok(value),
-            value => Err(format!("Invalid value for --{name}: {value} (it must be {range})")),
-        };
+        let kind = Kind::named(name)
+            .ok_or_else(|| format!("Invalid random numbers distribution: {name}."))?;
         Ok(Self {
             kind,
-            iterations: int("rand-spec-iter", 1, 1_000_000)?,
-            special_percent: int("rand-spec-pct", 1, 100)?,
-            special_hits_percent: int("rand-spec-res", 0, 100)?,
-            pareto_h: double("rand-pareto-h", "between 0 and 1", |h| h > 0.0 && h < 1.0)?,
-            zipfian_exp: double("rand-zipfian-exp", "0 or more", |e| e >= 0.0 && e.is_finite())?,
+            iterations: int("rand-spec-iter", 12, 1, 1_000_000)?,
+            special_percent: int("rand-spec-pct", 1, 1, 100)?,
+            special_hits_percent: int("rand-spec-res", 75, 0, 100)?,
+            pareto_h: double("rand-pareto-h", 0.2, "between 0 and 1", |h| h > 0.0 && h < 1.0)?,
+            zipfian_exp: double("rand-zipfian-exp", 0.8, "0 or more", |e| {
+                e >= 0.0 && e.is_finite()
+            })?,
             seed: match options.int("rand-seed") {
                 0 => now,
                 seed => seed as u64,
@@ -145,8 +153,7 @@ impl Rand {
         self.draw(self.settings.kind, a, b)
     }
 
-    /// A number from `a` to `b`. (The one that numbers the range from 1 to 2^64 is out of reach of
-    /// all but uniform draws: `b` itself, where the range has 2^64 numbers.)
+    /// A number from `a` to `b`. (Of all 2^64 numbers the last one is drawn by uniform only.)
     pub fn draw(&mut self, kind: Kind, a: i64, b: i64) -> i64 {
         if kind == Kind::Uniform {
             return self.uniform(a, b);

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ranges whose place is remembered; a script that asks for more begins the oldest anew.
+/// Ranges whose place is remembered; a script that asks for more begins one of them anew.
 const RANGES_MAX: usize = 1024;
 /// Odd, so that the halves of the network change places as often as not; enough that neighbours
 /// have no visible relation (it need not resist anybody).

@@ -1,7 +1,12 @@
 //! What `sysbench.hooks.report_intermediate` and `report_cumulative` receive, and the texts that
 //! `sysbench.report_default`, `report_csv` and `report_json` make of it. Times are in seconds.
+//!
+//! JSON comes as an array that many calls print together. There is one console, so there is one
+//! array at a time: whether it is open is known to the process, not to a session.
 
 use super::{Form, Stat};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The fields of the table, in the units that scripts expect.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -119,11 +124,43 @@ impl Row {
     }
 }
 
-/// `sysbench.report_default`: one line without its end. `rank`: of `latency_pct`.
-pub fn report_default(row: &Row, rank: u32) -> String {
+/// Which of the texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A line for people.
+    Default,
+    /// A line of numbers.
+    Csv,
+    /// An object of an array.
+    Json,
+}
+
+/// Whether an array was begun on the console and not closed.
+static IS_ARRAY_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// What `sysbench.report_default`, `report_csv` and `report_json` print, ready for the console. `rank`:
+/// which percentile `latency_pct` is.
+pub fn report(format: Format, row: &Row, rank: f64) -> String {
+    match format {
+        Format::Default => default(row, rank),
+        Format::Csv => csv(row),
+        Format::Json => {
+            let before = if IS_ARRAY_OPEN.swap(true, Relaxed) { ",\n" } else { "[\n" };
+            format!("{before}{}", json(row))
+        }
+    }
+}
+
+/// To be printed after the last interval and after the final report: the end of the array, if one
+/// was begun.
+pub fn close() -> &'static str {
+    if IS_ARRAY_OPEN.swap(false, Relaxed) { "\n]\n" } else { "" }
+}
+
+fn default(row: &Row, rank: f64) -> String {
     format!(
         "[ {:.0}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,{rank}%): {:.2} \
-         err/s {:.2} reconn/s: {:.2}",
+         err/s {:.2} reconn/s: {:.2}\n",
         row.time_total,
         row.threads_running,
         row.per_s(row.events),
@@ -137,11 +174,11 @@ pub fn report_default(row: &Row, rank: u32) -> String {
     )
 }
 
-/// `sysbench.report_csv`: one line without its end: time, threads, events, statements, reads, writes,
-/// others, latency in ms, errors, reconnects; counts a second.
-pub fn report_csv(row: &Row) -> String {
+/// Time, threads, events, statements, reads, writes, others, latency in ms, errors, reconnects;
+/// counts a second.
+fn csv(row: &Row) -> String {
     format!(
-        "{:.0},{},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2}",
+        "{:.0},{},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2}\n",
         row.time_total,
         row.threads_running,
         row.per_s(row.events),
@@ -155,9 +192,8 @@ pub fn report_csv(row: &Row) -> String {
     )
 }
 
-/// `sysbench.report_json`: one object of an array, indented, without line end. What opens, parts and
-/// closes the array: [`JSON_OPEN`], [`JSON_NEXT`], [`JSON_CLOSE`].
-pub fn report_json(row: &Row) -> String {
+/// Without line end: a comma or the end of the array follows.
+fn json(row: &Row) -> String {
     format!(
         r#"  {{
     "time": {:4.0},
@@ -186,9 +222,76 @@ pub fn report_json(row: &Row) -> String {
     )
 }
 
-/// Before an array's first object.
-pub const JSON_OPEN: &str = "[\n";
-/// Between two objects.
-pub const JSON_NEXT: &str = ",\n";
-/// After the last object.
-pub const JSON_CLOSE: &str = "\n]\n";
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: Row = Row {
+        time_total: 4.0004,
+        time_interval: 2.0,
+        threads_running: 3.0,
+        events: 21.0,
+        reads: 42.0,
+        writes: 21.0,
+        other: 1.0,
+        errors: 1.0,
+        reconnects: 2.0,
+        bytes_read: 0.0,
+        bytes_written: 0.0,
+        latency_pct: 0.012_345,
+        latency_min: 0.001,
+        latency_max: 0.02,
+        latency_avg: 0.01,
+        latency_sum: 0.2,
+        queue_length: 5.0,
+        concurrency: 6.0,
+    };
+
+    #[test]
+    fn lines_for_people_and_for_programs() {
+        assert_eq!(
+            report(Format::Default, &ROW, 99.0),
+            "[ 4s ] thds: 3 tps: 10.50 qps: 32.00 (r/w/o: 21.00/10.50/0.50) lat (ms,99%): 12.35 \
+             err/s 0.50 reconn/s: 1.00\n"
+        );
+        assert_eq!(
+            report(Format::Csv, &ROW, 99.0),
+            "4,3,10.50,32.00,21.00,10.50,0.50,12.35,0.50,1.00\n"
+        );
+    }
+
+    #[test]
+    fn an_array_is_begun_once_and_closed_once() {
+        let object = "  {
+    \"time\":    4,
+    \"threads\": 3,
+    \"tps\": 10.50,
+    \"qps\": {
+      \"total\": 32.00,
+      \"reads\": 21.00,
+      \"writes\": 10.50,
+      \"other\": 0.50
+    },
+    \"latency\": 12.35,
+    \"errors\": 0.50,
+    \"reconnects\": 1.00
+  }";
+        let printed = [(); 2].map(|()| report(Format::Json, &ROW, 95.0)).concat() + close() + close();
+        assert_eq!(printed, format!("[\n{object},\n{object}\n]\n"));
+        let parsed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(parsed[1]["qps"]["reads"], 21.0);
+    }
+
+    #[test]
+    fn a_table_gives_back_what_it_was_made_of() {
+        let table: std::collections::BTreeMap<&str, f64> = ROW.fields().collect();
+        assert_eq!(Row::read(|name| table[name]), ROW);
+        assert_eq!(Row::read(|_| 0.0), Row::default());
+    }
+
+    #[test]
+    fn no_time_gives_no_rates() {
+        let row = Row { time_interval: 0.0, ..ROW };
+        assert!(report(Format::Csv, &row, 95.0).starts_with("4,3,0.00,0.00"));
+    }
+}

@@ -16,8 +16,8 @@ pub struct Whole<'a> {
     pub form: &'a Form,
     /// Everything since the begin.
     pub total: &'a Stat,
-    /// By `--report-interval`; may be empty.
-    pub intervals: &'a [Stat],
+    /// By `--report-interval`, as [`part`] makes them; may be empty.
+    pub intervals: &'a [Value],
     /// Why the run ended before its time, if it did.
     pub failure: Option<&'a str>,
 }
@@ -25,26 +25,24 @@ pub struct Whole<'a> {
 impl Whole<'_> {
     /// The object.
     pub fn value(&self) -> Value {
-        let part = |stat: &Stat| part(self.form, stat);
         json!({
             "version": VERSION,
             "test": self.test,
             "kind": kind(self.form.kind),
             "threads": self.total.counts.sessions.len(),
             "failure": self.failure,
-            "total": part(self.total),
+            "total": part(self.form, self.total),
             "sessions": self.total.counts.sessions.iter().map(|share| {
                 json!({"events": share.events, "busy_ns": share.busy_ns})
             }).collect::<Value>(),
-            "intervals": self.intervals.iter().map(part).collect::<Value>(),
+            "intervals": self.intervals,
         })
     }
 }
 
 fn kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::Sql => "sql",
-        Kind::Plain => "script",
+        Kind::Script => "script",
         Kind::Cpu => "cpu",
         Kind::Memory { .. } => "memory",
         Kind::Fileio => "fileio",
@@ -53,7 +51,8 @@ fn kind(kind: Kind) -> &'static str {
     }
 }
 
-fn part(form: &Form, stat: &Stat) -> Value {
+/// What was counted in a part of the run.
+pub fn part(form: &Form, stat: &Stat) -> Value {
     let counts = &stat.counts;
     json!({
         "time_total_s": stat.time_total_s,

@@ -25,15 +25,15 @@ pub enum Compat {
 /// What ran, as far as reports differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A script that talks to a database.
-    Sql,
-    /// A script that does not.
-    Plain,
+    /// A script. Once one of its sessions has asked for a database driver, reports are of statements.
+    Script,
     /// The native test `cpu`.
     Cpu,
     /// The native test `memory`.
     Memory {
-        /// Whether blocks are read or written at all (`--memory-oper` is not `none`).
+        /// Bytes an event reads or writes.
+        block_bytes: u64,
+        /// Whether it does (`--memory-oper` is not `none`).
         transfers: bool,
     },
     /// The native test `fileio`; its tally's `reads`, `writes` and `others` are reads, writes and

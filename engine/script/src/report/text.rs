@@ -12,8 +12,9 @@ pub fn interval(form: &Form, stat: &Stat) -> String {
     let time = format!("[ {:.0}s ]", stat.time_total_s);
     let threads = stat.gauges.threads_running;
     let (errors, reconnects) = (stat.per_s(counts.errors), stat.per_s(counts.reconnects));
+    let is_sql = form.kind == Kind::Script && counts.has_database;
     let mut line = match form.kind {
-        Kind::Sql => format!(
+        Kind::Script if is_sql => format!(
             "{time} thds: {threads} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}){} \
              err/s: {errors:.2} reconn/s: {reconnects:.2}\n",
             stat.per_s(counts.events),
@@ -23,7 +24,10 @@ pub fn interval(form: &Form, stat: &Stat) -> String {
             stat.per_s(counts.others),
             percentiles(form, stat, "lat", 2),
         ),
-        Kind::Memory { .. } => format!("{time} {:.2} MiB/sec\n", mib_per_s(stat)),
+        // Without transfers it tells what they would have been, as sysbench does.
+        Kind::Memory { block_bytes, .. } => {
+            format!("{time} {:.2} MiB/sec\n", stat.per_s(counts.events * block_bytes) / MIB)
+        }
         Kind::Fileio => format!(
             "{time} reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s{}\n",
             stat.per_s(counts.bytes_read) / MIB,
@@ -31,19 +35,19 @@ pub fn interval(form: &Form, stat: &Stat) -> String {
             stat.per_s(counts.others),
             percentiles(form, stat, "latency", 3),
         ),
-        Kind::Plain | Kind::Cpu | Kind::Threads | Kind::Mutex => format!(
+        Kind::Script | Kind::Cpu | Kind::Threads | Kind::Mutex => format!(
             "{time} thds: {threads} eps: {:.2}{}\n",
             stat.per_s(counts.events),
             percentiles(form, stat, "lat", 2),
         ),
     };
     if form.rated {
+        // The comma is sysbench's, for databases only.
+        let comma = if is_sql { "," } else { "" };
+        let (length, concurrency) = (stat.gauges.queue_length, stat.gauges.concurrency);
         put(
             &mut line,
-            format_args!(
-                "{time} queue length: {}, concurrency: {}\n",
-                stat.gauges.queue_length, stat.gauges.concurrency
-            ),
+            format_args!("{time} queue length: {length}{comma} concurrency: {concurrency}\n"),
         );
     }
     line
@@ -64,7 +68,7 @@ pub fn checkpoint(form: &Form, stat: &Stat) -> String {
     format!("[ {:.0}s ] Checkpoint report:\n{}", stat.time_total_s, cumulative(form, stat))
 }
 
-/// The final report.
+/// The final report: rates are of what came since the last checkpoint, the total time is since the begin.
 pub fn cumulative(form: &Form, stat: &Stat) -> String {
     let mut out = String::new();
     if form.histogram {
@@ -88,7 +92,7 @@ pub fn cumulative(form: &Form, stat: &Stat) -> String {
 fn put_work(out: &mut String, form: &Form, stat: &Stat) {
     let counts = &stat.counts;
     match form.kind {
-        Kind::Sql => put_sql(out, stat),
+        Kind::Script if counts.has_database => put_sql(out, stat),
         Kind::Cpu => put(
             out,
             format_args!(
@@ -96,7 +100,7 @@ fn put_work(out: &mut String, form: &Form, stat: &Stat) {
                 stat.per_s(counts.events)
             ),
         ),
-        Kind::Memory { transfers } => {
+        Kind::Memory { block_bytes, transfers } => {
             put(
                 out,
                 format_args!(
@@ -106,15 +110,14 @@ fn put_work(out: &mut String, form: &Form, stat: &Stat) {
                 ),
             );
             if transfers {
-                let mib = (counts.bytes_read + counts.bytes_written) as f64 / MIB;
-                put(
-                    out,
-                    format_args!("{mib:.2} MiB transferred ({:.2} MiB/sec)\n\n", mib_per_s(stat)),
-                );
+                let bytes = counts.events * block_bytes;
+                let (mib, mib_per_s) = (bytes as f64 / MIB, stat.per_s(bytes) / MIB);
+                put(out, format_args!("{mib:.2} MiB transferred ({mib_per_s:.2} MiB/sec)\n"));
             }
+            *out += "\n";
         }
         Kind::Fileio => put_fileio(out, form, stat),
-        Kind::Plain | Kind::Threads | Kind::Mutex => {}
+        Kind::Script | Kind::Threads | Kind::Mutex => {}
     }
 }
 
@@ -176,7 +179,7 @@ fn put_fileio(out: &mut String, form: &Form, stat: &Stat) {
 }
 
 fn put_general(out: &mut String, form: &Form, stat: &Stat) {
-    let (time_s, events) = (stat.time_interval_s, stat.counts.events);
+    let (time_s, events) = (stat.time_total_s, stat.counts.events);
     match form.compat {
         Compat::V1_0 => put(
             out,
@@ -229,10 +232,6 @@ fn mean_and_deviation(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f6
     let mean = values.clone().sum::<f64>() / count;
     let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
     (mean, variance.sqrt())
-}
-
-fn mib_per_s(stat: &Stat) -> f64 {
-    stat.per_s(stat.counts.bytes_read + stat.counts.bytes_written) / MIB
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
