@@ -1,11 +1,17 @@
-//! Drivers: one file or folder a protocol. The list of them stands in [`DRIVERS`].
+//! Drivers: one file or folder a protocol. The list of them stands in [`DRIVERS`]; those that
+//! scripts can use too stand in [`CLIENTS`].
 
+use dyno_core::client::ClientKind;
 use dyno_core::driver::DriverKind;
 
 pub mod mysql;
 pub mod null;
 pub mod postgres;
+mod results;
 pub mod sqlite;
 
 /// Every driver of this build, in the order of the reference.
 pub static DRIVERS: &[&DriverKind] = &[&null::KIND, &sqlite::KIND, &mysql::KIND, &postgres::KIND];
+
+/// Every system that scripts can talk to.
+pub static CLIENTS: &[&ClientKind] = &[&postgres::client::CLIENT];

@@ -1,6 +1,8 @@
 //! The PostgreSQL driver against a real, private server.
 
 mod postgres_support;
+#[path = "postgres_live/scripts.rs"]
+mod scripts;
 
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Protocol, Secret, Target, Tls};

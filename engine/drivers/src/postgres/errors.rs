@@ -4,6 +4,7 @@
 
 use super::frames::Body;
 use super::login::Login;
+use dyno_core::client::Refused;
 use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 
@@ -13,6 +14,8 @@ const RETRYABLE: [&[u8]; 3] = [b"40001", b"40P01", b"55P03"];
 
 /// Longest text that is kept of an error, in bytes.
 const TEXT_BYTES_MAX: usize = 2000;
+/// How much of a refused statement's line is shown, in characters.
+const LINE_CHARS_MAX: usize = 60;
 
 /// The fields of an ErrorResponse that we use.
 #[derive(Default)]
@@ -22,6 +25,8 @@ pub(super) struct ErrorFields<'a> {
     message: &'a [u8],
     detail: &'a [u8],
     hint: &'a [u8],
+    /// Where in the statement, in characters from 1.
+    position: &'a [u8],
     /// Where the server was when it happened.
     context: &'a [u8],
 }
@@ -45,6 +50,7 @@ impl<'a> ErrorFields<'a> {
                 b'M' => fields.message = text,
                 b'D' => fields.detail = text,
                 b'H' => fields.hint = text,
+                b'P' => fields.position = text,
                 b'W' => fields.context = text,
                 _ => {}
             }
@@ -73,6 +79,28 @@ impl<'a> ErrorFields<'a> {
             retryable: RETRYABLE.contains(&self.code),
             rolled_back: false,
         }
+    }
+
+    /// As the refusal of a script's statement: its primary message alone.
+    pub fn refused(&self) -> Refused {
+        Refused { number: 0, state: text(self.code), message: text(self.message) }
+    }
+
+    /// As the refusal to prepare a script's `sql`: everything the server said, with the line that it
+    /// is about, laid out as PostgreSQL's own clients print it.
+    pub fn refused_in_full(&self, sql: &[u8]) -> Refused {
+        let mut message = format!("{}:  {}\n", text(self.severity), text(self.message));
+        let position = std::str::from_utf8(self.position).ok().and_then(|at| at.parse().ok());
+        if let Some((number, line, column)) = position.and_then(|at| line_at(sql, at)) {
+            let label = format!("LINE {number}: ");
+            let blanks = " ".repeat(label.len() + column);
+            message.push_str(&format!("{label}{line}\n{blanks}^\n"));
+        }
+        let more = [("DETAIL", self.detail), ("HINT", self.hint), ("CONTEXT", self.context)];
+        for (label, field) in more.into_iter().filter(|(_, field)| !field.is_empty()) {
+            message.push_str(&format!("{label}:  {}\n", text(field)));
+        }
+        Refused { number: 0, state: text(self.code), message }
     }
 
     /// As the end of a login that has not succeeded yet.
@@ -175,7 +203,60 @@ impl<'a> ErrorFields<'a> {
     }
 }
 
+/// Number of the line (from 1) that holds character `position` (from 1) of `sql`, so much of it as a
+/// terminal shows, and the character's column in that (from 0).
+fn line_at(sql: &[u8], position: usize) -> Option<(usize, String, usize)> {
+    let sql = String::from_utf8_lossy(sql);
+    let at = position.checked_sub(1)?;
+    let mut start = 0;
+    for (index, line) in sql.split('\n').enumerate() {
+        let length = line.chars().count();
+        if at <= start + length {
+            let column = at - start;
+            let skipped = column.saturating_sub(LINE_CHARS_MAX / 2);
+            let shown = |c: char| if c.is_control() { ' ' } else { c };
+            let part: String = line.chars().skip(skipped).take(LINE_CHARS_MAX).map(shown).collect();
+            let before = if skipped > 0 { "..." } else { "" };
+            let behind = if skipped + LINE_CHARS_MAX < length { "..." } else { "" };
+            let column = column - skipped + before.len();
+            return Some((index + 1, format!("{before}{part}{behind}"), column));
+        }
+        start += length + 1;
+    }
+    None
+}
+
 /// Text of a field, cut to [`TEXT_BYTES_MAX`].
 fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&field[..field.len().min(TEXT_BYTES_MAX)]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(position: &str) -> String {
+        let body = format!("SERROR\0C42P01\0Mno such relation\0HMake it.\0P{position}\0\0");
+        let fields = ErrorFields::parse(body.as_bytes()).unwrap();
+        assert_eq!(fields.refused().message, "no such relation");
+        fields.refused_in_full(b"SELECT 'na\xC3\xAFve'\n FROM\tnowhere").message
+    }
+
+    #[test]
+    fn a_refusal_points_into_the_statement() {
+        let (first, last) = ("ERROR:  no such relation\n", "HINT:  Make it.\n");
+        let line = "LINE 2:  FROM nowhere\n              ^\n";
+        assert_eq!(fields("22"), format!("{first}{line}{last}"));
+        assert!(fields("1").contains("LINE 1: SELECT 'na\u{ef}ve'\n        ^\n"));
+        for nowhere in ["0", "99", "x", "", "18446744073709551615"] {
+            assert_eq!(fields(nowhere), format!("{first}{last}"));
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_its_place() {
+        let sql = format!("{}here{}", "x".repeat(100), "y".repeat(100));
+        let (number, line, column) = line_at(sql.as_bytes(), 101).unwrap();
+        assert_eq!((number, line.len(), &line[column..column + 4]), (1, 66, "here"));
+    }
 }

@@ -97,17 +97,33 @@ pub(super) fn affected(tag: &[u8], bulk: bool) -> u64 {
     })
 }
 
-/// The values of a DataRow in text format, into `row`.
-pub(super) fn row(body: &[u8], row: &mut Vec<Option<String>>) -> Result<()> {
+/// Whether backslashes escape in plain literals, where a ParameterStatus is about that
+/// (`standard_conforming_strings`).
+pub(super) fn backslashes(body: &[u8]) -> Result<Option<bool>> {
+    let mut body = Body(body);
+    let (name, value) = (body.string()?, body.string()?);
+    body.end()?;
+    Ok((name == b"standard_conforming_strings").then_some(value != b"on"))
+}
+
+/// The values of a DataRow in text format, one after the other; `None` is NULL.
+pub(super) fn values<'a>(body: &'a [u8], put: &mut dyn FnMut(Option<&'a [u8]>)) -> Result<()> {
     let mut body = Body(body);
     let columns = body.u16()?;
     for _ in 0..columns {
         let length = body.i32()?;
-        row.push(match usize::try_from(length) {
-            Ok(length) => Some(String::from_utf8_lossy(body.bytes(length)?).into_owned()),
+        put(match usize::try_from(length) {
+            Ok(length) => Some(body.bytes(length)?),
             Err(_) if length == -1 => None,
             Err(_) => return Err(rubbish(format!("a value of length {length}"))),
         });
     }
     body.end()
+}
+
+/// The values of a DataRow in text format, into `row`.
+pub(super) fn row(body: &[u8], row: &mut Vec<Option<String>>) -> Result<()> {
+    values(body, &mut |value| {
+        row.push(value.map(|bytes| String::from_utf8_lossy(bytes).into_owned()));
+    })
 }

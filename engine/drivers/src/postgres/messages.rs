@@ -83,6 +83,22 @@ pub(super) fn parse(name: &[u8], sql: &[u8], types: &[u32], out: &mut Vec<u8>) {
     });
 }
 
+/// Asks for the parameters and columns of the statement of this name.
+pub(super) fn describe(name: &[u8], out: &mut Vec<u8>) {
+    message(b'D', out, |out| {
+        out.push(b'S');
+        string(name, out);
+    });
+}
+
+/// Ends the statement of this name.
+pub(super) fn close(name: &[u8], out: &mut Vec<u8>) {
+    message(b'C', out, |out| {
+        out.push(b'S');
+        string(name, out);
+    });
+}
+
 /// An answer to a request for authentication.
 pub(super) fn password(body: &[u8], out: &mut Vec<u8>) {
     message(b'p', out, |out| out.extend_from_slice(body));

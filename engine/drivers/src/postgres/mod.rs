@@ -9,7 +9,9 @@
 //! | `statements.rs` | statements encoded once: Bind prefixes, text templates, literals |
 //! | `errors.rs` | ErrorResponse -> refusal of a statement, or end of the connection |
 //! | `bulk.rs` | `COPY ... FROM STDIN` |
-//! | `wire.rs` | the state machine |
+//! | `opening.rs` | how every connection begins |
+//! | `wire.rs` | the state machine of a workload's session |
+//! | `client.rs` | that of a script's connection |
 //!
 //! Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol" (message flow, message
 //! formats, error fields) and appendix "PostgreSQL Error Codes".
@@ -22,10 +24,12 @@ use std::sync::Arc;
 
 mod auth;
 mod bulk;
+pub mod client;
 mod errors;
 mod frames;
 mod login;
 mod messages;
+mod opening;
 mod statements;
 #[cfg(test)]
 mod tests;

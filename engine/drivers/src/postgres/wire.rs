@@ -4,13 +4,12 @@
 //! one flight - requests. Rows are counted by their headers and skipped, also in pieces, so that
 //! no row is ever buffered whole, save the first of a [`Wire::query`].
 
-use super::auth::Auth;
 use super::errors::ErrorFields;
 use super::frames::{self, HEADER_BYTES, PARSED_BYTES_MAX, rubbish};
+use super::opening::{Opening, unasked};
 use super::{Shared, bulk, messages};
 use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Wire};
-use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::Tls;
+use dyno_core::error::Result;
 use dyno_core::workload::{Op, Transaction};
 use std::sync::Arc;
 
@@ -18,11 +17,7 @@ use std::sync::Arc;
 pub(super) struct PostgresWire {
     shared: Arc<Shared>,
     phase: Phase,
-    auth: Auth,
-    /// Nobody on the way can read what we send: Unix socket or TLS.
-    secure: bool,
-    /// BackendKeyData: process id and secret, for a cancel request.
-    key: Option<[u8; 8]>,
+    opening: Opening,
     /// The server runs with `standard_conforming_strings = off`.
     backslashes: bool,
     /// Bytes of a skipped message that are still to come.
@@ -41,12 +36,6 @@ pub(super) struct PostgresWire {
 /// What the connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Not connected.
-    New,
-    /// One byte will say whether the server speaks TLS.
-    TlsAsked,
-    /// The transport shakes hands.
-    TlsHandshake,
     /// Until the first ReadyForQuery.
     Login,
     /// session_sql and `Parse`: how many statements are done.
@@ -80,10 +69,8 @@ impl PostgresWire {
     pub fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
-            phase: Phase::New,
-            auth: Auth::Open,
-            secure: false,
-            key: None,
+            phase: Phase::Login,
+            opening: Opening::new(),
             backslashes: false,
             skip: 0,
             statement: 0,
@@ -91,48 +78,6 @@ impl PostgresWire {
             answered: false,
             truncated: None,
             first_row: Vec::new(),
-        }
-    }
-
-    fn start(&mut self, out: &mut Vec<u8>) {
-        self.phase = Phase::Login;
-        out.extend_from_slice(&self.shared.login.startup);
-    }
-
-    /// The one byte that answers an SSLRequest.
-    fn tls_answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
-        let place = &self.shared.login.place;
-        match (input, &self.shared.login.tls) {
-            ([], _) => Ok((0, Progress::More)),
-            // More than the byte would be plain text injected before the encryption starts, to be
-            // taken for the server's words after it (CVE-2021-23222).
-            ([b'S', _, ..], _) => Err(Error::new(
-                Kind::Protocol,
-                format!("{place} sent unencrypted bytes behind its agreement to TLS"),
-            )
-            .hint("somebody between here and the server may be tampering with the connection")),
-            ([b'S'], _) => {
-                self.phase = Phase::TlsHandshake;
-                Ok((1, Progress::StartTls))
-            }
-            ([b'N', ..], Tls::Prefer) => {
-                self.start(out);
-                Ok((1, Progress::More))
-            }
-            ([b'N', ..], _) => Err(Error::new(
-                Kind::Authentication,
-                format!("PostgreSQL at {place} does not offer TLS, which the plan demands"),
-            )
-            .hint("set ssl = on with a certificate at the server, or use tls: prefer or off")),
-            // Its text is not shown: nothing vouches for who wrote it (CVE-2024-10977).
-            ([b'E', ..], _) => Err(Error::new(
-                Kind::Connection,
-                format!("{place} answered the request for TLS with an error"),
-            )
-            .hint("the server may be overloaded or very old: see its log, or try tls: off")),
-            ([byte, ..], _) => {
-                Err(rubbish(format!("`{}` in answer to the request for TLS", byte.escape_ascii())))
-            }
         }
     }
 
@@ -198,16 +143,15 @@ impl PostgresWire {
                 Ok(())
             }
             b'E' => self.error(body),
-            b'S' => self.parameter_status(body),
+            b'S' => {
+                self.backslashes = frames::backslashes(body)?.unwrap_or(self.backslashes);
+                Ok(())
+            }
             b'R' => {
-                let Self { auth, shared, secure, .. } = self;
-                auth.answer(body, &shared.login, *secure, out)
+                let Self { opening, shared, .. } = self;
+                opening.authentication(body, &shared.login, out)
             }
-            b'K' => {
-                let mut body = frames::Body(body);
-                self.key = Some(body.array()?);
-                body.end()
-            }
+            b'K' => self.opening.key(body),
             b'G' => return Ok(self.copy_in(out)),
             // BindComplete, CloseComplete, NoData.
             _ => Ok(()),
@@ -247,10 +191,7 @@ impl PostgresWire {
         };
         match self.phase {
             Phase::Login => {
-                if !matches!(self.auth, Auth::Done) {
-                    return Err(rubbish("ReadyForQuery before authentication"));
-                }
-                self.auth = Auth::Done;
+                self.opening.end()?;
                 self.phase = Phase::Setup { done: 0 };
                 let Shared { login, statements } = &*self.shared;
                 for sql in &login.session_sql {
@@ -327,15 +268,6 @@ impl PostgresWire {
         }
     }
 
-    fn parameter_status(&mut self, body: &[u8]) -> Result<()> {
-        let mut body = frames::Body(body);
-        let (name, value) = (body.string()?, body.string()?);
-        if name == b"standard_conforming_strings" {
-            self.backslashes = value != b"on";
-        }
-        body.end()
-    }
-
     /// CopyInResponse.
     fn copy_in(&mut self, out: &mut Vec<u8>) -> Option<Progress> {
         if self.phase == Phase::Busy(Busy::CopyStart) {
@@ -358,13 +290,13 @@ impl PostgresWire {
     }
 
     fn advance(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        let login = &self.shared.login;
         match self.phase {
-            Phase::TlsAsked => return self.tls_answer(input, out),
-            Phase::New | Phase::TlsHandshake | Phase::Lost => {
-                return Err(Error::new(
-                    Kind::Protocol,
-                    format!("{} sent bytes nobody asked for", self.shared.login.place),
-                ));
+            Phase::Lost => return Err(unasked(login)),
+            Phase::Login => {
+                if let Some((used, tls)) = self.opening.before_messages(login, input, out)? {
+                    return Ok((used, if tls { Progress::StartTls } else { Progress::More }));
+                }
             }
             _ => {}
         }
@@ -394,18 +326,11 @@ impl PostgresWire {
 
 impl Wire for PostgresWire {
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
-        self.secure = secure_transport;
-        if secure_transport || self.shared.login.tls == Tls::Off {
-            self.start(out);
-        } else {
-            self.phase = Phase::TlsAsked;
-            messages::ssl_request(out);
-        }
+        self.opening.connected(&self.shared.login, secure_transport, out);
     }
 
     fn tls_established(&mut self, out: &mut Vec<u8>) {
-        self.secure = true;
-        self.start(out);
+        self.opening.tls_established(&self.shared.login, out);
     }
 
     #[inline]
@@ -452,7 +377,7 @@ impl Wire for PostgresWire {
     }
 
     fn cancel(&self) -> Cancel {
-        self.key.as_ref().map_or(Cancel::Close, |key| Cancel::Packet(messages::cancel_request(key)))
+        self.opening.cancel()
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {

@@ -42,7 +42,7 @@ impl Cluster {
 }
 
 /// What bytes travel through.
-trait Stream: Read + Write + Send {}
+pub trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
 /// A logged-in session.
@@ -190,11 +190,13 @@ pub fn refusal(reply: Reply) -> ServerError {
     *reply.error.expect("refused")
 }
 
-fn lost(error: std::io::Error) -> Error {
+/// The transport's error as the connection's.
+pub fn lost(error: std::io::Error) -> Error {
     Error::new(Kind::Connection, error.to_string())
 }
 
-fn open(address: &Address) -> Result<Box<dyn Stream>> {
+/// A transport to a server.
+pub fn open(address: &Address) -> Result<Box<dyn Stream>> {
     match address {
         Address::Tcp { host, port } => {
             let stream = TcpStream::connect((host.as_str(), *port)).map_err(lost)?;
@@ -212,7 +214,7 @@ fn open(address: &Address) -> Result<Box<dyn Stream>> {
 }
 
 /// TLS that trusts any certificate: what is tested is the way into it, not the trust.
-fn encrypt(stream: Box<dyn Stream>) -> Box<dyn Stream> {
+pub fn encrypt(stream: Box<dyn Stream>) -> Box<dyn Stream> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()

@@ -1,4 +1,5 @@
-//! A private PostgreSQL server and a blocking client, for the live tests of the driver.
+//! A private PostgreSQL server and two blocking clients, for the live tests of the driver.
 
 pub mod client;
 pub mod cluster;
+pub mod script;

@@ -1,0 +1,426 @@
+//! One connection of a script: any statement, results kept.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `client.rs` | the state machine, and how a target is bound |
+//! | `client/marks.rs` | `?` as a parameter's mark |
+//! | `client/requests.rs` | messages for prepared statements |
+//!
+//! Text goes out as a simple query, so that several statements in one are several results, and one
+//! transaction if the text says nothing else. Prepared statements take the extended protocol. COPY
+//! has nobody to give or take rows: `FROM STDIN` is refused (57014), what `TO STDOUT` sends is
+//! dropped. Notices, notifications and reports of settings are no answers. A refused statement
+//! inside a transaction leaves the connection usable, and the transaction to the script; FATAL and
+//! PANIC end the connection.
+//!
+//! A target for the options of `sysbench`'s driver `pgsql`:
+//!
+//! | option | field of the target |
+//! |---|---|
+//! | `pgsql-host`, `pgsql-port` | `Address::Tcp`; a host that begins with `/` is the directory of a socket: `Address::Unix("HOST/.s.PGSQL.PORT")` |
+//! | `pgsql-user`, `pgsql-password`, `pgsql-db` | `user`, `password`, `database` |
+//! | `pgsql-sslmode` (1.1) | `tls`: disable is `Off`; allow and prefer are `Prefer`; require is `Require`; verify-ca and verify-full are `Verify`, or `Ca` with a file of roots, and check the name too |
+//!
+//! `protocol` is not looked at: a script says itself what it prepares. `session_sql` runs first.
+
+mod marks;
+mod requests;
+#[cfg(test)]
+mod tests;
+
+use super::errors::ErrorFields;
+use super::frames::{self, HEADER_BYTES, PARSED_BYTES_MAX, rubbish};
+use super::login::Login;
+use super::messages;
+use super::opening::{Opening, unasked};
+use crate::results::Results;
+use dyno_core::client::{Answer, Answers, Bind, Client, ClientKind, Clients, Nature, Said};
+use dyno_core::driver::Cancel;
+use dyno_core::error::Result;
+use dyno_core::plan::Target;
+use std::sync::Arc;
+
+/// The family member.
+pub static CLIENT: ClientKind = ClientKind { name: "postgres", build };
+
+fn build(target: &Target) -> Result<Box<dyn Clients>> {
+    Ok(Box::new(Postgres { login: Arc::new(Login::of(target)?) }))
+}
+
+struct Postgres {
+    login: Arc<Login>,
+}
+
+impl Clients for Postgres {
+    fn client(&self) -> Result<Nature> {
+        Ok(Nature::Wire(Box::new(PostgresClient::new(Arc::clone(&self.login)))))
+    }
+}
+
+/// One connection.
+struct PostgresClient {
+    login: Arc<Login>,
+    phase: Phase,
+    opening: Opening,
+    /// The server runs with `standard_conforming_strings = off`.
+    backslashes: bool,
+    /// Bytes of a skipped message that are still to come.
+    skip: usize,
+    results: Results,
+    statements: Statements,
+    /// Parameters of the statement that was prepared last.
+    parameters: u16,
+    /// The text that was prepared last, with numbered parameters.
+    sql: Vec<u8>,
+}
+
+/// What the connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Until the first ReadyForQuery.
+    Login,
+    /// session_sql: how many statements are done.
+    Setup { done: usize },
+    /// Nothing is in flight.
+    Idle,
+    /// A request is in flight.
+    Busy(Busy),
+    /// An error was returned: the connection is useless.
+    Lost,
+}
+
+/// What is in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Busy {
+    /// Text.
+    Query,
+    /// The preparation of a statement.
+    Prepare,
+    /// A prepared statement.
+    Execute,
+    /// The end of a prepared statement.
+    Close,
+}
+
+/// The columns of each prepared statement, by its number. Numbers are used again.
+#[derive(Default)]
+struct Statements {
+    columns: Vec<Option<u32>>,
+    free: Vec<u32>,
+    /// The number given out last.
+    last: u32,
+}
+
+impl Statements {
+    fn add(&mut self) -> u32 {
+        self.last = self.free.pop().unwrap_or_else(|| {
+            self.columns.push(None);
+            (self.columns.len() - 1) as u32
+        });
+        self.columns[self.last as usize] = Some(0);
+        self.last
+    }
+
+    fn remove(&mut self, statement: u32) {
+        let columns = self.columns.get_mut(statement as usize);
+        if columns.is_some_and(|columns| columns.take().is_some()) {
+            self.free.push(statement);
+        }
+    }
+
+    /// 0 for a statement that is not there, which the server refuses to execute.
+    fn columns(&self, statement: u32) -> u32 {
+        self.columns.get(statement as usize).copied().flatten().unwrap_or(0)
+    }
+}
+
+impl PostgresClient {
+    fn new(login: Arc<Login>) -> Self {
+        Self {
+            login,
+            phase: Phase::Login,
+            opening: Opening::new(),
+            backslashes: false,
+            skip: 0,
+            results: Results::default(),
+            statements: Statements::default(),
+            parameters: 0,
+            sql: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, busy: Busy) {
+        debug_assert_eq!(self.phase, Phase::Idle, "one request in flight");
+        self.phase = Phase::Busy(busy);
+        self.results.clear();
+    }
+
+    fn advance(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
+        match self.phase {
+            Phase::Lost => return Err(unasked(&self.login)),
+            Phase::Login => {
+                if let Some((used, tls)) = self.opening.before_messages(&self.login, input, out)? {
+                    return Ok((used, if tls { Said::StartTls } else { Said::More }));
+                }
+            }
+            _ => {}
+        }
+        let mut at = self.skip.min(input.len());
+        self.skip -= at;
+        loop {
+            at += self.results.take(&input[at..]);
+            let rest = &input[at..];
+            let Some((tag, size)) = frames::header(rest)? else {
+                return Ok((at, Said::More));
+            };
+            match self.handling(tag, size)? {
+                Handling::Keep => {
+                    self.results.row(size - HEADER_BYTES);
+                    at += HEADER_BYTES;
+                }
+                Handling::Skip => {
+                    let here = size.min(rest.len());
+                    at += here;
+                    self.skip = size - here;
+                }
+                Handling::Parse if rest.len() < size => return Ok((at, Said::More)),
+                Handling::Parse => {
+                    at += size;
+                    if let Some(said) = self.message(tag, &rest[HEADER_BYTES..size], out)? {
+                        return Ok((at, said));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What to do with a message. Only those that are due are parsed, and only of reasonable size,
+    /// so that rubbish is refused by its first bytes instead of being waited for.
+    #[inline]
+    fn handling(&self, tag: u8, size: usize) -> Result<Handling> {
+        use Busy::{Close, Execute, Prepare, Query};
+        match (tag, self.phase) {
+            // DataRow.
+            (b'D', Phase::Busy(Query | Execute)) => return Ok(Handling::Keep),
+            (b'D' | b'T', Phase::Setup { .. }) => return Ok(Handling::Skip),
+            // CopyOutResponse, CopyData, CopyDone of a COPY TO STDOUT.
+            (b'H' | b'd' | b'c', Phase::Setup { .. } | Phase::Busy(Query | Execute)) => {
+                return Ok(Handling::Skip);
+            }
+            // NoticeResponse, NotificationResponse.
+            (b'N' | b'A', _) => return Ok(Handling::Skip),
+            (b'E' | b'S', _) | (b'R' | b'K', Phase::Login) => {}
+            (b'Z', Phase::Login | Phase::Setup { .. } | Phase::Busy(_)) => {}
+            (b'C' | b'I' | b'G', Phase::Setup { .. }) => {}
+            (b'T' | b'C' | b'I' | b'G', Phase::Busy(Query)) => {}
+            (b'1' | b't' | b'T' | b'n', Phase::Busy(Prepare)) => {}
+            (b'2' | b'C' | b'I' | b'G', Phase::Busy(Execute)) => {}
+            (b'3', Phase::Busy(Close)) => {}
+            _ => return Err(rubbish(format!("message `{}` out of turn", tag.escape_ascii()))),
+        }
+        if size > PARSED_BYTES_MAX {
+            return Err(rubbish(format!("message `{}` of {size} bytes", tag.escape_ascii())));
+        }
+        Ok(Handling::Parse)
+    }
+
+    /// Takes one whole message.
+    #[inline]
+    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Said>> {
+        match tag {
+            b'C' => self.command_complete(body)?,
+            b'Z' => return self.ready_for_query(body, out),
+            b'T' => self.row_description(body)?,
+            // ParameterDescription.
+            b't' => self.parameters = frames::Body(body).u16()?,
+            // EmptyQueryResponse.
+            b'I' => self.end(0),
+            b'E' => self.error(body)?,
+            b'S' => self.backslashes = frames::backslashes(body)?.unwrap_or(self.backslashes),
+            b'R' => self.opening.authentication(body, &self.login, out)?,
+            b'K' => self.opening.key(body)?,
+            b'G' => self.copy_in(out),
+            // ParseComplete, BindComplete, CloseComplete, NoData.
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn command_complete(&mut self, body: &[u8]) -> Result<()> {
+        let Some(tag) = body.strip_suffix(&[0]) else {
+            return Err(rubbish("a command tag without an end"));
+        };
+        self.end(frames::affected(tag, false));
+        Ok(())
+    }
+
+    /// The statement under way has ended.
+    fn end(&mut self, affected: u64) {
+        if matches!(self.phase, Phase::Busy(_)) {
+            self.results.end(affected);
+        }
+    }
+
+    fn row_description(&mut self, body: &[u8]) -> Result<()> {
+        let columns = u32::from(frames::Body(body).u16()?);
+        if self.phase == Phase::Busy(Busy::Prepare) {
+            self.statements.columns[self.statements.last as usize] = Some(columns);
+        } else {
+            self.results.describe(columns);
+        }
+        Ok(())
+    }
+
+    fn ready_for_query(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Said>> {
+        if !matches!(body, [b'I' | b'T' | b'E']) {
+            return Err(rubbish("ReadyForQuery without a transaction status"));
+        }
+        match self.phase {
+            Phase::Busy(busy) => return self.answered(busy).map(Some),
+            Phase::Setup { done } => self.phase = Phase::Setup { done: done + 1 },
+            _ => {
+                self.opening.end()?;
+                self.phase = Phase::Setup { done: 0 };
+                for sql in &self.login.session_sql {
+                    messages::query(sql.as_bytes(), out);
+                }
+            }
+        }
+        if self.phase != (Phase::Setup { done: self.login.session_sql.len() }) {
+            return Ok(None);
+        }
+        self.phase = Phase::Idle;
+        Ok(Some(Said::Ready))
+    }
+
+    /// The server is ready again: all results have come.
+    fn answered(&mut self, busy: Busy) -> Result<Said> {
+        let is_refused = self.results.answers().last().is_some_and(|last| last.error.is_some());
+        match busy {
+            Busy::Prepare if is_refused => self.statements.remove(self.statements.last),
+            Busy::Prepare | Busy::Close if !is_refused => self.results.end(0),
+            Busy::Query | Busy::Execute if self.results.answers().is_empty() => {
+                return Err(rubbish("ReadyForQuery without an answer before it"));
+            }
+            _ => {}
+        }
+        self.phase = Phase::Idle;
+        Ok(Said::Answered)
+    }
+
+    fn error(&mut self, body: &[u8]) -> Result<()> {
+        let fields = ErrorFields::parse(body)?;
+        match self.phase {
+            Phase::Login => return Err(fields.login_failed(&self.login)),
+            Phase::Setup { done } => {
+                let sql = self.login.session_sql.get(done).map_or("", String::as_str);
+                let what = format!("session statement `{sql}`");
+                return Err(fields.setup_failed(&self.login, &what));
+            }
+            Phase::Busy(_) if fields.ends_connection() => {}
+            Phase::Busy(Busy::Prepare) => {
+                self.results.refuse(fields.refused_in_full(&self.sql));
+                return Ok(());
+            }
+            Phase::Busy(_) => {
+                self.results.refuse(fields.refused());
+                return Ok(());
+            }
+            Phase::Idle | Phase::Lost => {}
+        }
+        Err(fields.connection_lost(&self.login))
+    }
+
+    /// CopyInResponse.
+    fn copy_in(&self, out: &mut Vec<u8>) {
+        messages::copy_fail("scripts send no rows by COPY FROM STDIN", out);
+        if self.phase == Phase::Busy(Busy::Execute) {
+            // The Sync behind Execute was swallowed by the COPY.
+            out.extend_from_slice(&messages::SYNC);
+        }
+    }
+}
+
+/// What to do with a message.
+enum Handling {
+    /// Take it whole.
+    Parse,
+    /// Keep its body as a row, also in pieces.
+    Keep,
+    /// Drop it, also in pieces.
+    Skip,
+}
+
+/// A statement ends at a NUL, as it does for every client of this protocol.
+fn until_nul(sql: &[u8]) -> &[u8] {
+    memchr::memchr(0, sql).map_or(sql, |end| &sql[..end])
+}
+
+impl Answers for PostgresClient {
+    fn answers(&self) -> &[Answer] {
+        self.results.answers()
+    }
+
+    fn fetch(&self, answer: usize, row: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+        frames::values(self.results.bytes_of(answer, row)?, put)
+    }
+
+    fn prepared(&self) -> (u32, u16) {
+        (self.statements.last, self.parameters)
+    }
+}
+
+impl Client for PostgresClient {
+    fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
+        self.opening.connected(&self.login, secure_transport, out);
+    }
+
+    fn tls_established(&mut self, out: &mut Vec<u8>) {
+        self.opening.tls_established(&self.login, out);
+    }
+
+    #[inline]
+    fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        self.begin(Busy::Query);
+        messages::query(until_nul(sql), out);
+    }
+
+    fn prepare(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        self.begin(Busy::Prepare);
+        self.parameters = 0;
+        self.sql.clear();
+        marks::number(until_nul(sql), self.backslashes, &mut self.sql);
+        requests::prepare(self.statements.add(), &self.sql, out);
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: u32, values: &[Bind<'_>], out: &mut Vec<u8>) {
+        self.begin(Busy::Execute);
+        self.results.describe(self.statements.columns(statement));
+        requests::execute(statement, values, out);
+    }
+
+    /// The server answers: a result without rows.
+    fn close(&mut self, statement: u32, out: &mut Vec<u8>) -> bool {
+        self.begin(Busy::Close);
+        self.statements.remove(statement);
+        requests::close(statement, out);
+        true
+    }
+
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
+        let result = self.advance(input, out);
+        if result.is_err() {
+            self.phase = Phase::Lost;
+        }
+        result
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.opening.cancel()
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&messages::TERMINATE);
+    }
+}

@@ -1,0 +1,482 @@
+//! The client against scripted servers: requests byte by byte, whole conversations cut at every
+//! place, and rubbish.
+
+use super::CLIENT;
+use dyno_core::Result;
+use dyno_core::client::{Answer, Bind, Client, Nature, Said};
+use dyno_core::driver::Cancel;
+use dyno_core::error::Kind as ErrorKind;
+use dyno_core::plan::{Address, Secret, Target, Tls};
+use proptest::prelude::*;
+
+type Message<'a> = (u8, &'a [u8]);
+
+fn target() -> Target {
+    Target {
+        driver: "postgres".into(),
+        address: Address::Tcp { host: "127.0.0.1".into(), port: 5432 },
+        user: "ann".into(),
+        password: Secret("pencil".into()),
+        database: String::new(),
+        protocol: Default::default(),
+        tls: Tls::Off,
+        session_sql: Vec::new(),
+        options: Default::default(),
+    }
+}
+
+fn client(target: &Target) -> Box<dyn Client> {
+    match (CLIENT.build)(target).and_then(|clients| clients.client()) {
+        Ok(Nature::Wire(client)) => client,
+        Ok(Nature::Blocking(_)) => panic!("postgres is a wire"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Messages of the server's.
+fn script(messages: &[Message<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (tag, body) in messages {
+        out.push(*tag);
+        out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+        out.extend_from_slice(body);
+    }
+    out
+}
+
+const AUTH_OK: Message<'_> = (b'R', &[0, 0, 0, 0]);
+const KEY: Message<'_> = (b'K', &[0, 0, 0, 9, 1, 2, 3, 4]);
+const IDLE: Message<'_> = (b'Z', b"I");
+const DEADLOCK: Message<'_> =
+    (b'E', b"SERROR\0VERROR\0C40P01\0Mdeadlock detected\0DProcess 1 waits\0\0");
+const SHUTDOWN: Message<'_> = (b'E', b"SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0");
+const NOTICE: Message<'_> = (b'N', b"SNOTICE\0Mhello\0\0");
+const STATUS: Message<'_> = (b'S', b"server_version\x0015.1\0");
+const HELLO: Message<'_> = (b'D', b"\0\x01\0\0\0\x05hello");
+const NULL: Message<'_> = (b'D', b"\0\x01\xff\xff\xff\xff");
+/// A RowDescription of one column; the rest is not looked at.
+const ONE_COLUMN: Message<'_> = (b'T', b"\0\x01c\0............");
+
+/// Feeds `bytes` in pieces as a transport would, up to the first event; what was said, sent, used.
+fn feed(
+    client: &mut dyn Client,
+    bytes: &[u8],
+    mut cut: impl FnMut() -> usize,
+) -> Result<(Said, Vec<u8>, usize)> {
+    let (mut buffer, mut out, mut given, mut used) = (Vec::new(), Vec::new(), 0, 0);
+    loop {
+        let (consumed, said) = client.receive(&buffer, &mut out)?;
+        assert!(consumed <= buffer.len());
+        buffer.drain(..consumed);
+        used += consumed;
+        if said != Said::More || given == bytes.len() {
+            return Ok((said, out, used));
+        }
+        let piece = cut().clamp(1, bytes.len() - given);
+        buffer.extend_from_slice(&bytes[given..given + piece]);
+        given += piece;
+    }
+}
+
+fn whole(client: &mut dyn Client, messages: &[Message<'_>]) -> Result<(Said, Vec<u8>)> {
+    feed(client, &script(messages), || usize::MAX).map(|(said, out, _)| (said, out))
+}
+
+/// A connection that is ready for requests.
+fn ready() -> Box<dyn Client> {
+    let mut client = client(&target());
+    client.connected(false, &mut Vec::new());
+    let said = whole(&mut *client, &[AUTH_OK, KEY, IDLE]).unwrap().0;
+    assert_eq!(said, Said::Ready);
+    client
+}
+
+fn answers(client: &mut dyn Client, messages: &[Message<'_>]) -> Vec<Answer> {
+    let (said, out) = whole(client, messages).unwrap();
+    assert_eq!((said, out.len()), (Said::Answered, 0));
+    client.answers().to_vec()
+}
+
+/// Prepares a statement of one column and one parameter.
+fn prepare(client: &mut dyn Client) -> u32 {
+    client.prepare(b"SELECT c FROM t WHERE id=?", &mut Vec::new());
+    let answer = [(b'1', &b""[..]), (b't', b"\0\x01\0\0\0\x17"), ONE_COLUMN, IDLE];
+    assert_eq!(answers(client, &answer), [Answer::default()]);
+    let (statement, parameters) = client.prepared();
+    assert_eq!(parameters, 1);
+    statement
+}
+
+fn row(client: &dyn Client, answer: usize, row: u64) -> Vec<Option<Vec<u8>>> {
+    let mut values = Vec::new();
+    client.fetch(answer, row, &mut |value| values.push(value.map(<[u8]>::to_vec))).unwrap();
+    values
+}
+
+fn result(fields: u32, rows: u64, affected: u64) -> Answer {
+    Answer { fields, rows, affected, error: None }
+}
+
+#[test]
+fn session_sql_runs_before_anything_else() {
+    let mut target = target();
+    target.session_sql = vec!["SET a = 1".into(), "SELECT 2".into()];
+    let mut client = client(&target);
+    client.connected(false, &mut Vec::new());
+    let (said, out) = whole(&mut *client, &[AUTH_OK, STATUS, KEY, IDLE]).unwrap();
+    assert_eq!(said, Said::More);
+    assert_eq!(out, b"Q\0\0\0\x0eSET a = 1\0Q\0\0\0\x0dSELECT 2\0");
+    let done = (b'C', &b"SET\0"[..]);
+    let rest = [done, IDLE, ONE_COLUMN, HELLO, (b'C', b"SELECT 1\0"), IDLE];
+    assert_eq!(whole(&mut *client, &rest).unwrap().0, Said::Ready);
+    assert!(client.answers().is_empty());
+    let Cancel::Packet(packet) = client.cancel() else { panic!("no key") };
+    assert_eq!(packet[8..], [0, 0, 0, 9, 1, 2, 3, 4]);
+}
+
+#[test]
+fn setup_refusals_name_the_statement() {
+    let mut target = target();
+    target.session_sql = vec!["SET a = 1".into(), "SET b = 2".into()];
+    let mut client = client(&target);
+    client.connected(false, &mut Vec::new());
+    let script = [AUTH_OK, IDLE, (b'C', b"SET\0"), IDLE, DEADLOCK];
+    let error = whole(&mut *client, &script).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Server);
+    assert!(error.what.contains("`SET b = 2`"), "{error}");
+}
+
+#[test]
+fn a_query_is_sent_as_it_is() {
+    let mut client = ready();
+    let mut out = Vec::new();
+    client.query(b"SELECT '?', 1 ? 2", &mut out);
+    assert_eq!(out, b"Q\0\0\0\x16SELECT '?', 1 ? 2\0");
+    answers(&mut *client, &[(b'I', b""), IDLE]);
+    out.clear();
+    client.query(b"A\0B", &mut out);
+    assert_eq!(out, b"Q\0\0\0\x06A\0");
+}
+
+#[test]
+fn every_statement_of_a_query_is_a_result() {
+    let mut client = ready();
+    client.query(b"SELECT 1; UPDATE t SET a=1; SELECT 2", &mut Vec::new());
+    let script = [
+        ONE_COLUMN,
+        HELLO,
+        NOTICE,
+        NULL,
+        (b'C', b"SELECT 2\0"),
+        (b'C', b"UPDATE 7\0"),
+        STATUS,
+        ONE_COLUMN,
+        (b'C', b"SELECT 0\0"),
+        (b'A', b"\0\0\0\x01channel\0\0"),
+        IDLE,
+    ];
+    let expected = [result(1, 2, 0), result(0, 0, 7), result(1, 0, 0)];
+    assert_eq!(answers(&mut *client, &script), expected);
+    assert_eq!(row(&*client, 0, 0), [Some(b"hello".to_vec())]);
+    assert_eq!(row(&*client, 0, 1), [None]);
+    let ignore = &mut |_: Option<&[u8]>| ();
+    for (answer, row) in [(0, 2), (1, 0), (2, 0), (3, 0)] {
+        let error = client.fetch(answer, row, ignore).unwrap_err();
+        assert!(error.what.contains(&format!("row {row} of result {answer}")), "{error}");
+    }
+    // What is empty has a result too, and the next request forgets the last one's.
+    client.query(b"", &mut Vec::new());
+    assert_eq!(answers(&mut *client, &[(b'I', b""), IDLE]), [Answer::default()]);
+    assert!(client.fetch(0, 0, ignore).is_err());
+}
+
+#[test]
+fn a_refusal_ends_the_results() {
+    let mut client = ready();
+    client.query(b"UPDATE t; SELECT 1/0", &mut Vec::new());
+    let script = [(b'C', &b"UPDATE 3\0"[..]), ONE_COLUMN, HELLO, DEADLOCK, (b'Z', b"E")];
+    let got = answers(&mut *client, &script);
+    assert_eq!((got.len(), &got[0]), (2, &result(0, 0, 3)));
+    assert_eq!((got[1].fields, got[1].rows), (0, 0));
+    let error = got[1].error.as_deref().unwrap();
+    assert_eq!((error.number, error.state.as_str()), (0, "40P01"));
+    assert_eq!(error.message, "deadlock detected");
+    client.query(b"ROLLBACK", &mut Vec::new());
+    assert_eq!(answers(&mut *client, &[(b'C', b"ROLLBACK\0"), IDLE]), [Answer::default()]);
+}
+
+#[test]
+fn statements_are_prepared_and_executed() {
+    let mut client = ready();
+    let mut out = Vec::new();
+    client.prepare(b"SELECT ? + '?'", &mut out);
+    let flight = b"P\0\0\0\x19s0\0SELECT $1 + '?'\0\0\0D\0\0\0\x08Ss0\0S\0\0\0\x04";
+    assert_eq!(out, flight, "{}", out.escape_ascii());
+    let described = [(b'1', &b""[..]), (b't', b"\0\x01\0\0\0\x17"), ONE_COLUMN, IDLE];
+    assert_eq!(answers(&mut *client, &described), [Answer::default()]);
+    assert_eq!(client.prepared(), (0, 1));
+    out.clear();
+    client.execute(0, &[Bind::Int(-5)], &mut out);
+    let bind = b"B\0\0\0\x14\0s0\0\0\0\0\x01\0\0\0\x02-5\0\0";
+    assert_eq!(out, [&bind[..], b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"].concat());
+    let script = [(b'2', &b""[..]), HELLO, HELLO, (b'C', b"SELECT 2\0"), IDLE];
+    assert_eq!(answers(&mut *client, &script), [result(1, 2, 0)]);
+    assert_eq!(row(&*client, 0, 1), [Some(b"hello".to_vec())]);
+    // Without rows the columns are known all the same.
+    client.execute(0, &[Bind::Null], &mut Vec::new());
+    assert_eq!(answers(&mut *client, &[(b'2', b""), (b'C', b"SELECT 0\0"), IDLE]).len(), 1);
+    assert_eq!(client.answers(), [result(1, 0, 0)]);
+    client.prepare(b"UPDATE t SET a = 1", &mut Vec::new());
+    answers(&mut *client, &[(b'1', b""), (b't', b"\0\0"), (b'n', b""), IDLE]);
+    assert_eq!(client.prepared(), (1, 0));
+    client.execute(1, &[], &mut Vec::new());
+    let script = [(b'2', &b""[..]), (b'C', b"UPDATE 7\0"), IDLE];
+    assert_eq!(answers(&mut *client, &script), [result(0, 0, 7)]);
+}
+
+#[test]
+fn numbers_of_ended_statements_are_used_again_and_never_twice() {
+    let mut client = ready();
+    let numbers = [prepare(&mut *client), prepare(&mut *client), prepare(&mut *client)];
+    assert_eq!(numbers, [0, 1, 2]);
+    let mut out = Vec::new();
+    for _ in 0..2 {
+        out.clear();
+        assert!(client.close(1, &mut out), "the server answers");
+        assert_eq!(out, b"C\0\0\0\x08Ss1\0S\0\0\0\x04");
+        assert_eq!(answers(&mut *client, &[(b'3', b""), IDLE]), [Answer::default()]);
+    }
+    client.prepare(b"nonsense ?", &mut out);
+    let refused = (b'E', &b"SERROR\0VERROR\0C42601\0Msyntax error\0P1\0\0"[..]);
+    let got = answers(&mut *client, &[refused, IDLE]);
+    let error = got[0].error.as_deref().unwrap();
+    assert_eq!(error.message, "ERROR:  syntax error\nLINE 1: nonsense $1\n        ^\n");
+    assert_eq!([prepare(&mut *client), prepare(&mut *client)], [1, 3]);
+    client.close(99, &mut out);
+    answers(&mut *client, &[(b'3', b""), IDLE]);
+    assert_eq!(prepare(&mut *client), 4);
+}
+
+#[test]
+fn copies_are_given_up_and_dropped() {
+    let mut client = ready();
+    client.query(b"COPY t FROM STDIN", &mut Vec::new());
+    let (said, out) = whole(&mut *client, &[(b'G', b"\0\0\x01\0\0")]).unwrap();
+    assert_eq!((said, out[0]), (Said::More, b'f'));
+    let cancelled = (b'E', &b"SERROR\0VERROR\0C57014\0MCOPY from stdin failed\0\0"[..]);
+    let got = answers(&mut *client, &[cancelled, IDLE]);
+    assert_eq!(got[0].error.as_ref().map(|error| error.state.as_str()), Some("57014"));
+    client.query(b"COPY t TO STDOUT", &mut Vec::new());
+    let data = (b'd', &b"1\tx\n"[..]);
+    let script = [(b'H', &b"\0\0\x01\0\0"[..]), data, data, (b'c', b""), (b'C', b"COPY 2\0"), IDLE];
+    assert_eq!(answers(&mut *client, &script), [Answer::default()]);
+    let statement = prepare(&mut *client);
+    client.execute(statement, &[], &mut Vec::new());
+    let (_, out) = whole(&mut *client, &[(b'2', b""), (b'G', b"\0\0\x01\0\0")]).unwrap();
+    assert_eq!((out[0], &out[out.len() - 5..]), (b'f', &b"S\0\0\0\x04"[..]), "and a new Sync");
+    assert_eq!(answers(&mut *client, &[cancelled, IDLE]).len(), 1);
+}
+
+#[test]
+fn the_servers_farewell_is_a_lost_connection() {
+    let mut idle = ready();
+    let error = whole(&mut *idle, &[SHUTDOWN]).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Connection);
+    assert!(error.hint.contains("shut down"), "{error}");
+    assert!(whole(&mut *idle, &[IDLE]).is_err(), "of no more use");
+    let mut busy = ready();
+    busy.query(b"SELECT 1", &mut Vec::new());
+    let script = [ONE_COLUMN, HELLO, SHUTDOWN];
+    assert_eq!(whole(&mut *busy, &script).unwrap_err().kind, ErrorKind::Connection);
+    let mut opening = client(&target());
+    opening.connected(false, &mut Vec::new());
+    assert_eq!(whole(&mut *opening, &[SHUTDOWN]).unwrap_err().kind, ErrorKind::Connection);
+}
+
+#[test]
+fn large_rows_are_taken_in_pieces() {
+    let mut client = ready();
+    let statement = prepare(&mut *client);
+    client.execute(statement, &[], &mut Vec::new());
+    let size = 5 << 20;
+    let mut body = vec![0, 1];
+    body.extend_from_slice(&(size as u32).to_be_bytes());
+    body.resize(size + 6, b'x');
+    for piece in script(&[(b'2', b""), (b'D', &body)]).chunks(1000) {
+        let (consumed, said) = client.receive(piece, &mut Vec::new()).unwrap();
+        assert_eq!((consumed, said), (piece.len(), Said::More));
+    }
+    assert_eq!(answers(&mut *client, &[(b'C', b"SELECT 1\0"), IDLE]), [result(1, 1, 0)]);
+    assert_eq!(row(&*client, 0, 0)[0].as_ref().map(Vec::len), Some(size));
+}
+
+#[test]
+fn rows_that_are_none_are_refused_when_they_are_looked_at() {
+    let mut client = ready();
+    client.query(b"SELECT 1", &mut Vec::new());
+    let rows: [&[u8]; 5] =
+        [b"", b"\0\x02\0\0\0\x01a", b"\0\x01\0\0\0\x09a", b"\0\0a", b"\0\x01\x80\0\0\0"];
+    let mut script = vec![ONE_COLUMN];
+    script.extend(rows.map(|body| (b'D', body)));
+    script.extend([(b'C', &b"SELECT 5\0"[..]), IDLE]);
+    answers(&mut *client, &script);
+    for row in 0..5 {
+        let error = client.fetch(0, row, &mut |_| ()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Protocol, "row {row}");
+    }
+}
+
+#[test]
+fn answers_to_nothing_and_to_something_else_are_refused() {
+    let refused = |client: &mut dyn Client, messages: &[Message<'_>]| {
+        assert_eq!(whole(client, messages).unwrap_err().kind, ErrorKind::Protocol);
+    };
+    refused(&mut *ready(), &[IDLE]);
+    refused(&mut *ready(), &[HELLO]);
+    let mut client = ready();
+    client.query(b"", &mut Vec::new());
+    refused(&mut *client, &[IDLE]);
+    let mut client = ready();
+    client.query(b"", &mut Vec::new());
+    refused(&mut *client, &[(b'Z', b"X")]);
+    let mut client = ready();
+    client.close(0, &mut Vec::new());
+    refused(&mut *client, &[(b'C', b"SELECT 1\0")]);
+    let mut client = ready();
+    client.prepare(b"", &mut Vec::new());
+    refused(&mut *client, &[HELLO]);
+    for rubbish in [&b"HTTP/1.1 400 Bad Request\r\n"[..], b"R\0\0\0\x03", b"Z\0\0\0\x05I"] {
+        let mut client = super::tests::client(&target());
+        client.connected(false, &mut Vec::new());
+        let error = client.receive(rubbish, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Protocol, "{}", rubbish.escape_ascii());
+    }
+}
+
+/// What a conversation came to: said, sent, answers, the first row of the first.
+type Heard = (Said, Vec<u8>, Vec<Answer>, Vec<Option<Vec<u8>>>);
+
+/// A whole conversation of every kind of request.
+fn conversation(mut cut: impl FnMut() -> usize) -> Vec<Heard> {
+    let mut target = target();
+    target.session_sql = vec!["SET a = 1".into()];
+    let mut client = client(&target);
+    let mut sent = Vec::new();
+    client.connected(false, &mut sent);
+    let bound = (b'2', &b""[..]);
+    let steps: Vec<Vec<Message<'_>>> = vec![
+        vec![AUTH_OK, STATUS, KEY, NOTICE, IDLE, (b'C', b"SET\0"), IDLE],
+        vec![ONE_COLUMN, HELLO, NULL, (b'C', b"SELECT 2\0"), NOTICE, (b'C', b"BEGIN\0"), IDLE],
+        vec![(b'1', b""), (b't', b"\0\x02........"), ONE_COLUMN, IDLE],
+        vec![bound, NULL, HELLO, NOTICE, (b'C', b"SELECT 2\0"), (b'Z', b"T")],
+        vec![bound, HELLO, DEADLOCK, (b'Z', b"E")],
+        vec![(b'G', b"\0\0\x01\0\0"), DEADLOCK, IDLE],
+        vec![(b'H', b"\0\0\x01\0\0"), (b'd', b"1\n"), (b'c', b""), (b'C', b"COPY 1\0"), IDLE],
+        vec![(b'3', b""), STATUS, IDLE],
+    ];
+    let mut heard = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        match number {
+            1 => client.query(b"SELECT; BEGIN", &mut sent),
+            2 => client.prepare(b"SELECT ?, ?", &mut sent),
+            3 | 4 => client.execute(0, &[Bind::Text(b"x"), Bind::Double(0.5)], &mut sent),
+            5 | 6 => client.query(b"COPY", &mut sent),
+            7 => assert!(client.close(0, &mut sent)),
+            _ => {}
+        }
+        let bytes = script(step);
+        let (said, out, used) = feed(&mut *client, &bytes, &mut cut).unwrap();
+        assert_eq!(used, bytes.len(), "step {number}");
+        let all = client.answers().to_vec();
+        let first = all.first().is_some_and(|answer| answer.rows > 0);
+        let first = if first { row(&*client, 0, 0) } else { Vec::new() };
+        heard.push((said, out, all, first));
+    }
+    heard
+}
+
+#[test]
+fn one_byte_at_a_time_means_the_same() {
+    let heard = conversation(|| usize::MAX);
+    assert_eq!(heard.len(), 8);
+    assert_eq!(heard[3].2, [result(1, 2, 0)]);
+    assert_eq!(heard, conversation(|| 1));
+}
+
+/// A connection in each of the phases that read.
+fn at_stage(stage: i32) -> Box<dyn Client> {
+    let mut out = Vec::new();
+    let mut client = match stage {
+        0 | 1 => {
+            let tls = if stage == 0 { Tls::Prefer } else { Tls::Off };
+            let mut client = client(&Target { tls, ..target() });
+            client.connected(false, &mut out);
+            client
+        }
+        _ => ready(),
+    };
+    match stage {
+        2 => client.query(b"SELECT", &mut out),
+        3 => client.prepare(b"SELECT", &mut out),
+        4 => client.execute(0, &[], &mut out),
+        5 => drop(client.close(0, &mut out)),
+        _ => {}
+    }
+    client
+}
+
+/// Reads on until nothing more comes of `bytes`, and looks at every row.
+fn read_all(client: &mut dyn Client, bytes: &[u8], piece: usize) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let Ok((said, _, used)) = feed(client, &bytes[at..], || piece) else { return };
+        at += used;
+        for (answer, Answer { rows, .. }) in client.answers().to_vec().iter().enumerate() {
+            (0..*rows).for_each(|row| drop(client.fetch(answer, row, &mut |_| ())));
+        }
+        match said {
+            Said::Answered => client.query(b"SELECT", &mut Vec::new()),
+            Said::Ready => client.prepare(b"SELECT", &mut Vec::new()),
+            Said::StartTls => client.tls_established(&mut Vec::new()),
+            Said::More => return,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn cuts_do_not_matter(cuts in proptest::collection::vec(1_usize..30, 1..50)) {
+        let mut next = cuts.iter().cycle();
+        let cut = move || *next.next().expect("cycles");
+        prop_assert_eq!(conversation(cut), conversation(|| usize::MAX));
+    }
+
+    #[test]
+    fn random_bytes_never_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        stage in 0..7,
+    ) {
+        read_all(&mut *at_stage(stage), &bytes, 7);
+    }
+
+    /// Known tags and honest lengths around random bodies reach further than random bytes.
+    #[test]
+    fn random_messages_never_panic(
+        messages in proptest::collection::vec(
+            (
+                proptest::sample::select(&b"RKSEZCDTIGHdcNA123nstWv"[..]),
+                prop_oneof![
+                    proptest::collection::vec(prop_oneof![0_u8..16, any::<u8>()], 0..24),
+                    Just(b"I".to_vec()),
+                    Just(vec![0; 4]),
+                ],
+            ),
+            0..16,
+        ),
+        stage in 0..7,
+    ) {
+        let messages: Vec<Message<'_>> =
+            messages.iter().map(|(tag, body)| (*tag, &body[..])).collect();
+        read_all(&mut *at_stage(stage), &script(&messages), 11);
+    }
+}
