@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `command` | arguments and configuration file -> what to run, with which [`options`]; help |
 //! | `lua` | a script: its states, sessions, and the `sysbench` table that it sees |
+//! | [`scripts`] | scripts that are built in |
 //! | [`session`] | where scripts and load threads meet |
 //! | [`console`] | what is printed, in the order in which scripts and we print it |
 //! | [`drive`] | load threads: sockets, waiting, the start, the end, the watchdog |
@@ -25,5 +26,6 @@ pub mod options;
 pub mod pace;
 pub mod rand;
 pub mod report;
+pub mod scripts;
 pub mod session;
 pub mod tally;

@@ -1,0 +1,12 @@
+-- One update of an indexed column an event, unless the option says more.
+
+require("oltp_common")
+
+function prepare_statements()
+   prepare_index_updates()
+end
+
+function event()
+   execute_index_updates()
+   check_reconnect()
+end

@@ -1,0 +1,12 @@
+-- One update of a column without an index an event, unless the option says more.
+
+require("oltp_common")
+
+function prepare_statements()
+   prepare_non_index_updates()
+end
+
+function event()
+   execute_non_index_updates()
+   check_reconnect()
+end
