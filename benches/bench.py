@@ -22,6 +22,7 @@ from pathlib import Path
 from mixes import MIXES
 from open_loop import frozen_server, open_null, open_postgres
 from pairs import alternate
+from scripts import script_empty, script_mariadb, script_null, script_sessions
 from servers import server
 from sides import (
     null_options,
@@ -258,6 +259,10 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "open-postgres": open_postgres,
     "open-frozen": frozen_server,
     "loading": loading,
+    "script-null": script_null,
+    "script-mariadb": script_mariadb,
+    "script-empty": script_empty,
+    "script-sessions": script_sessions,
 }
 
 

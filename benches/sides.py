@@ -125,8 +125,16 @@ def plan(
 # ---- sysbench's side
 
 
+THEIRS = ["sysbench"]
+OURS = [str(engine.find()), "sysbench"]
+
+
 def sysbench(
-    script: str, options: Mapping[str, object], command: str, cpu: int | None = None
+    script: str,
+    options: Mapping[str, object],
+    command: str,
+    cpu: int | None = None,
+    program: Sequence[str] = THEIRS,
 ) -> Finished:
     """One sysbench call. A password goes through a private file: sysbench reads its own options
     from there, but not those that scripts declare, which go as arguments."""
@@ -135,7 +143,7 @@ def sysbench(
     with tempfile.NamedTemporaryFile("w", prefix="dbdyno-", suffix=".conf") as file:
         file.writelines(f"{key}={value}\n" for key, value in secret.items())
         file.flush()
-        return run(["sysbench", f"--config-file={file.name}", *argv, script, command], cpu=cpu)
+        return run([*program, f"--config-file={file.name}", *argv, script, command], cpu=cpu)
 
 
 def sysbench_statements(text: str) -> int:
