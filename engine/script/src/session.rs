@@ -21,7 +21,8 @@ pub enum Program {
 pub enum Wait {
     /// That all sessions have begun: nothing is timed before. A command need not wait for it.
     Start,
-    /// Connection number n: connecting, encrypting, logging in. A former link is closed.
+    /// Connection number n: connecting, encrypting, logging in. To be made anew it needs a new
+    /// [`Wired`], since a client speaks once.
     Connect(usize),
     /// The answer of connection number n to the request in its `output`.
     Answer(usize),
@@ -206,6 +207,11 @@ impl<'a> Session<'a> {
         }
         self.due_ns = due_ns;
         Next::Go { due_ns }
+    }
+
+    /// Whether no event may begin any more, for the time is over.
+    pub fn is_over(&self, now_ns: u64) -> bool {
+        self.pace.is_over(now_ns)
     }
 
     /// Whether it waits for an event that is not due yet.

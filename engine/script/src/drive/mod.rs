@@ -82,7 +82,7 @@ impl Drive {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// Every session has ended by itself.
     Done,
