@@ -328,7 +328,10 @@ mod tests {
         let tallies = Tallies::new(1, 1);
         counted(&tallies, 0, 250_000_000_123);
         let latency = tallies.read().latency;
-        assert_eq!((latency.percentile_ns(50.0), latency.max_ns), (250_000_000_123, 250_000_000_123));
+        assert_eq!(
+            (latency.percentile_ns(50.0), latency.max_ns),
+            (250_000_000_123, 250_000_000_123)
+        );
     }
 
     #[test]

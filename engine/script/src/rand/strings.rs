@@ -53,6 +53,7 @@ pub fn alphanumeric(rng: &mut Rng, length: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyno_core::rng::Rng;
     use proptest::prelude::*;
 
     #[test]
@@ -82,11 +83,12 @@ mod tests {
             template(&mut Rng::new(seed), &pattern, &mut text);
             prop_assert_eq!(text.len(), pattern.len() + 1);
             for (&mark, &byte) in pattern.iter().zip(&text[1..]) {
-                prop_assert!(match mark {
+                let fits = match mark {
                     b'#' => byte.is_ascii_digit(),
                     b'@' => byte.is_ascii_lowercase(),
                     fixed => byte == fixed,
-                });
+                };
+                prop_assert!(fits, "{} for {}", byte, mark);
             }
         }
     }

@@ -80,7 +80,10 @@ fn gaussian_is_the_mean_of_twelve_draws() {
     for (at, count) in counts.iter().enumerate() {
         let expected = bell_bar(at as i64) * 200_000.0;
         // The tails are too thin for chi-square.
-        assert!((count - expected).abs() <= 5.0 * expected.sqrt() + 3.0, "{at}: {count}, {expected}");
+        assert!(
+            (count - expected).abs() <= 5.0 * expected.sqrt() + 3.0,
+            "{at}: {count}, {expected}"
+        );
     }
 }
 

@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn impossible_ranges_are_refused() {
-        for (size, min, max) in [(1, 1.0, 2.0), (10, 0.0, 2.0), (10, 2.0, 2.0), (10, 1.0, f64::INFINITY)]
+        for (size, min, max) in
+            [(1, 1.0, 2.0), (10, 0.0, 2.0), (10, 2.0, 2.0), (10, 1.0, f64::INFINITY)]
         {
             assert!(Histogram::new(size, min, max).is_err(), "{size} {min} {max}");
         }
@@ -165,11 +166,16 @@ mod tests {
 
     #[test]
     fn latencies_beyond_100_s_are_drawn_where_they_are() {
-        let mut spread = Spread { min_ns: 250_000_000_000, max_ns: 250_000_000_000, ..Spread::default() };
+        let mut spread =
+            Spread { min_ns: 250_000_000_000, max_ns: 250_000_000_000, ..Spread::default() };
         spread.histogram.record(250_000_000_000);
         let drawn = draw_latencies(&spread);
-        let value: f64 = drawn.lines().nth(1).and_then(|line| line.trim().split(' ').next())
-            .and_then(|value| value.parse().ok()).expect("a value");
+        let value: f64 = drawn
+            .lines()
+            .nth(1)
+            .and_then(|line| line.trim().split(' ').next())
+            .and_then(|value| value.parse().ok())
+            .expect("a value");
         assert!((value / 250_000.0 - 1.0).abs() < 0.01, "{value}");
     }
 }

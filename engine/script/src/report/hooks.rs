@@ -91,7 +91,10 @@ impl Row {
             reconnects: counts.reconnects as f64,
             bytes_read: counts.bytes_read as f64,
             bytes_written: counts.bytes_written as f64,
-            latency_pct: form.percentiles.first().map_or(0.0, |p| seconds(latency.percentile_ns(p))),
+            latency_pct: form
+                .percentiles
+                .first()
+                .map_or(0.0, |p| seconds(latency.percentile_ns(p))),
             latency_min: if is_none { 0.0 } else { seconds(latency.min_ns) },
             latency_max: seconds(latency.max_ns),
             latency_avg: latency.histogram.mean_ns() / 1e9,
@@ -276,7 +279,8 @@ mod tests {
     \"errors\": 0.50,
     \"reconnects\": 1.00
   }";
-        let printed = [(); 2].map(|()| report(Format::Json, &ROW, 95.0)).concat() + close() + close();
+        let printed =
+            [(); 2].map(|()| report(Format::Json, &ROW, 95.0)).concat() + close() + close();
         assert_eq!(printed, format!("[\n{object},\n{object}\n]\n"));
         let parsed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
         assert_eq!(parsed[1]["qps"]["reads"], 21.0);

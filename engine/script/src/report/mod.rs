@@ -1,6 +1,6 @@
 //! Reports: what was counted, as texts that wrappers of sysbench parse.
 //!
-//! A [`Reporter`] reads the tallies and subtracts what it read before; a [`Stat`] is one such
+//! A [`Watch`](watch::Watch) listens to a run and prints. Its [`Reporter`] reads the tallies and subtracts what it read before; a [`Stat`] is one such
 //! difference with its times. Texts are pure functions of a [`Form`] and a `Stat`. Labels and layout
 //! are those that sysbench's test suite compares and its program prints.
 
@@ -9,9 +9,11 @@ pub mod hooks;
 pub mod json;
 pub mod percentiles;
 pub mod text;
+pub mod watch;
 
 use crate::tally::{Reading, Spread, Tallies};
 use percentiles::Percentiles;
+use std::sync::Arc;
 
 /// Whose final report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,8 +103,8 @@ impl Stat {
 
 /// Reads the tallies for one report after the other. Nothing in the tallies is reset.
 #[derive(Debug)]
-pub struct Reporter<'a> {
-    tallies: &'a Tallies,
+pub struct Reporter {
+    tallies: Arc<Tallies>,
     rated: bool,
     /// When the measured part began, on the run's clock.
     begin_ns: u64,
@@ -113,10 +115,10 @@ pub struct Reporter<'a> {
     checkpoint: Reading,
 }
 
-impl<'a> Reporter<'a> {
+impl Reporter {
     /// Reports on what `tallies` count from now, `now_ns` of the run's clock, on. Made anew after the
     /// warm-up.
-    pub fn new(tallies: &'a Tallies, rated: bool, now_ns: u64) -> Self {
+    pub fn new(tallies: Arc<Tallies>, rated: bool, now_ns: u64) -> Self {
         let begin = tallies.read();
         Self {
             tallies,

@@ -54,18 +54,23 @@ pub fn interval(form: &Form, stat: &Stat) -> String {
 }
 
 /// ` lat (ms,95%): 1.23`, once a percentile, so that who looks for the first finds it as ever.
+/// Without any, sysbench tells percentile 0 as 0.
 fn percentiles(form: &Form, stat: &Stat, label: &str, digits: usize) -> String {
+    let ranks = form.percentiles.ranks();
     let mut out = String::new();
-    for &rank in form.percentiles.ranks() {
+    if ranks.is_empty() {
+        put(&mut out, format_args!(" {label} (ms,0%): {:.digits$}", 0.0));
+    }
+    for &rank in ranks {
         let ms = stat.latency().percentile_ns(rank) as f64 / 1e6;
         put(&mut out, format_args!(" {label} (ms,{rank}%): {ms:.digits$}"));
     }
     out
 }
 
-/// A checkpoint: its heading, then all that the final report has.
-pub fn checkpoint(form: &Form, stat: &Stat) -> String {
-    format!("[ {:.0}s ] Checkpoint report:\n{}", stat.time_total_s, cumulative(form, stat))
+/// What stands before the report of a checkpoint.
+pub fn checkpoint_heading(stat: &Stat) -> String {
+    format!("[ {:.0}s ] Checkpoint report:\n", stat.time_total_s)
 }
 
 /// The final report: rates are of what came since the last checkpoint, the total time is since the begin.
@@ -95,10 +100,7 @@ fn put_work(out: &mut String, form: &Form, stat: &Stat) {
         Kind::Script if counts.has_database => put_sql(out, stat),
         Kind::Cpu => put(
             out,
-            format_args!(
-                "CPU speed:\n    events per second: {:8.2}\n",
-                stat.per_s(counts.events)
-            ),
+            format_args!("CPU speed:\n    events per second: {:8.2}\n", stat.per_s(counts.events)),
         ),
         Kind::Memory { block_bytes, transfers } => {
             put(
@@ -141,7 +143,10 @@ fn put_sql(out: &mut String, stat: &Stat) {
     ];
     for (label, count) in rates {
         let per_s = stat.per_s(count);
-        put(out, format_args!("    {:<36} {count:<6} ({per_s:.2} per sec.)\n", format!("{label}:")));
+        put(
+            out,
+            format_args!("    {:<36} {count:<6} ({per_s:.2} per sec.)\n", format!("{label}:")),
+        );
     }
 }
 
@@ -183,7 +188,9 @@ fn put_general(out: &mut String, form: &Form, stat: &Stat) {
     match form.compat {
         Compat::V1_0 => put(
             out,
-            format_args!("\nGeneral statistics:\n    total time:                          {time_s:.4}s\n"),
+            format_args!(
+                "\nGeneral statistics:\n    total time:                          {time_s:.4}s\n"
+            ),
         ),
         Compat::V1_1 => put(
             out,
@@ -202,14 +209,19 @@ fn put_latency(out: &mut String, form: &Form, stat: &Stat) {
     let ms = |ns: u64| ns as f64 / 1e6;
     let min_ns = if latency.histogram.count() == 0 { 0 } else { latency.min_ns };
     *out += "\nLatency (ms):\n";
-    let mut line = |label: &str, ms: f64| put(out, format_args!("         {label:<23}{ms:21.2}\n"));
-    line("min:", ms(min_ns));
-    line("avg:", latency.histogram.mean_ns() / 1e6);
-    line("max:", ms(latency.max_ns));
-    for &rank in form.percentiles.ranks() {
-        line(&format!("{rank}th percentile:"), ms(latency.percentile_ns(rank)));
+    let line = |out: &mut String, label: &str, ms: f64| {
+        put(out, format_args!("         {label:<23}{ms:21.2}\n"));
+    };
+    line(out, "min:", ms(min_ns));
+    line(out, "avg:", latency.histogram.mean_ns() / 1e6);
+    line(out, "max:", ms(latency.max_ns));
+    if form.percentiles.ranks().is_empty() {
+        *out += "         percentile stats:               disabled\n";
     }
-    line("sum:", ms(latency.histogram.sum_ns()));
+    for &rank in form.percentiles.ranks() {
+        line(out, &format!("{rank}th percentile:"), ms(latency.percentile_ns(rank)));
+    }
+    line(out, "sum:", ms(latency.histogram.sum_ns()));
 }
 
 fn put_fairness(out: &mut String, stat: &Stat) {
