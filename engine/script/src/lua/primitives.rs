@@ -83,3 +83,446 @@
 //! | `dyno.options_help()` | the help lines of the options that the script declares, for `sysbench.cmdline.print_test_options` |
 //! | `err.host`, `err.port` or `err.socket` of `dyno.connect` | whom it tried, for "unable to connect to MySQL server on host '%s', port %u, aborting..." |
 //! | `dyno.log` | says "(last message repeated N times)" before the next other message, as its console's neighbours need it (judge: `api_sql_mysql.t`) |
+
+use super::current::Running;
+use super::database;
+use super::reply::Reply;
+use super::setup::Setup;
+use super::slot::Pending;
+use super::state::{push_text, set_text};
+use crate::console::{self, Level};
+use crate::options::Value;
+use crate::session::Wait;
+use dyno_core::client::Bind;
+use mlua::ffi::{self, lua_CFunction, lua_State};
+use std::ffi::{CStr, c_int};
+
+/// Parameters of a statement that take no memory of their own.
+const VALUES_QUICK: usize = 32;
+/// Numbers from here on are no longer whole ones that an `i64` holds.
+const INT_END: f64 = 9_223_372_036_854_775_808.0;
+
+/// By the names of the contract above, and those that base.lua and program.lua need beside.
+const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
+    (c"env", env),
+    (c"tid", tid),
+    (c"options", options),
+    (c"script_path", script_path),
+    (c"command", command),
+    (c"argv", argv),
+    (c"log", log),
+    (c"print", print),
+    (c"drivers", drivers),
+    (c"driver", driver),
+    (c"connect", connect),
+    (c"disconnect", disconnect),
+    (c"reconnect", reconnect),
+    (c"query", query),
+    (c"prepare", prepare),
+    (c"execute", execute),
+    (c"close", close),
+    (c"more_results", more_results),
+    (c"next_result", next_result),
+    (c"fetch", fetch),
+    (c"sleep", sleep),
+    (c"barrier", barrier),
+    (c"wait", wait),
+    (c"is_waiting", is_waiting),
+];
+
+/// Pushes the table `dyno`, as far as it is made here.
+///
+/// # Safety
+/// In a protected call, with room for five values.
+pub(super) unsafe fn push(lua: *mut lua_State, setup: &Setup) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        ffi::lua_createtable(lua, 0, 48);
+        for (name, function) in PRIMITIVES {
+            ffi::lua_pushcclosure(lua, *function, 0);
+            ffi::lua_setfield(lua, -2, name.as_ptr());
+        }
+        set_text(lua, "version", &setup.version[0]);
+        set_text(lua, "version_string", &setup.version[1]);
+        set_text(lua, "compat", setup.compat);
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// Whether the running coroutine may yield; LuaJIT has it of Lua 5.2.
+    fn lua_isyieldable(lua: *mut lua_State) -> c_int;
+}
+
+/// Gives a reply to Lua, or waits.
+///
+/// # Safety
+/// `lua` runs a C function that returns what this returns.
+#[inline]
+unsafe fn give(lua: *mut lua_State, reply: &Reply) -> c_int {
+    // SAFETY: `may_wait` was asked before anything waits; C functions have room for 20 values.
+    unsafe {
+        match reply {
+            Reply::Yield => ffi::lua_yield(lua, 0),
+            _ => reply.push(lua),
+        }
+    }
+}
+
+/// Runs a primitive that may wait.
+///
+/// # Safety
+/// As for [`give`].
+#[inline]
+unsafe fn waiting(lua: *mut lua_State, body: impl FnOnce(&mut Running) -> Reply) -> c_int {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let reply = if lua_isyieldable(lua) == 0 {
+            Reply::misuse("attempt to wait within a callback of a C function")
+        } else {
+            match Running::take() {
+                Some(mut running) => body(&mut running),
+                None => no_session(),
+            }
+        };
+        let values = give(lua, &reply);
+        drop(reply);
+        values
+    }
+}
+
+fn no_session() -> Reply {
+    Reply::misuse("attempt to reach a database where no session runs")
+}
+
+/// A number among the arguments; 0 if it is none.
+#[inline]
+unsafe fn number(lua: *mut lua_State, index: c_int) -> f64 {
+    // SAFETY: reads an argument of a running C function.
+    unsafe { ffi::lua_tonumber(lua, index) }
+}
+
+/// A text among the arguments; empty if it is none. Valid while it is on the stack.
+#[inline]
+unsafe fn text<'a>(lua: *mut lua_State, index: c_int) -> &'a [u8] {
+    let mut length = 0;
+    // SAFETY: reads an argument of a running C function, which stays on its stack.
+    unsafe {
+        let bytes = ffi::lua_tolstring(lua, index, &raw mut length);
+        if bytes.is_null() { &[] } else { std::slice::from_raw_parts(bytes.cast(), length) }
+    }
+}
+
+// What follows is called by Lua, with arguments on `lua`'s stack: hence the blocks below are sound
+// as long as they read arguments and push at most 20 values.
+
+unsafe extern "C-unwind" fn env(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above. A coroutine's globals are its session's (base.lua).
+    unsafe {
+        ffi::lua_pushthread(lua);
+        ffi::lua_getfenv(lua, -1);
+    }
+    1
+}
+
+unsafe extern "C-unwind" fn tid(lua: *mut lua_State) -> c_int {
+    let tid = Running::take().and_then(|mut running| running.slot().tid);
+    // SAFETY: see above.
+    unsafe {
+        match tid {
+            Some(tid) => ffi::lua_pushnumber(lua, f64::from(tid)),
+            None => ffi::lua_pushnil(lua),
+        }
+    }
+    1
+}
+
+unsafe extern "C-unwind" fn options(lua: *mut lua_State) -> c_int {
+    let mut running = Running::take();
+    // SAFETY: see above.
+    unsafe {
+        ffi::lua_createtable(lua, 0, 64);
+        for (name, value) in running.iter_mut().flat_map(|running| running.setup().options.iter()) {
+            push_text(lua, name.replace('-', "_"));
+            push_value(lua, value);
+            ffi::lua_rawset(lua, -3);
+        }
+    }
+    1
+}
+
+unsafe fn push_value(lua: *mut lua_State, value: &Value) {
+    // SAFETY: called by `options`.
+    unsafe {
+        match value {
+            Value::Bool(value) => ffi::lua_pushboolean(lua, c_int::from(*value)),
+            Value::Int(value) => ffi::lua_pushnumber(lua, *value as f64),
+            Value::Double(value) => ffi::lua_pushnumber(lua, *value),
+            Value::Text(value) => push_text(lua, value),
+            Value::List(values) => push_list(lua, values.iter().map(String::as_str), 1),
+        }
+    }
+}
+
+/// Pushes a list whose first place is `first`.
+unsafe fn push_list<'a>(lua: *mut lua_State, texts: impl Iterator<Item = &'a str>, first: c_int) {
+    // SAFETY: called by primitives, with room for two values.
+    unsafe {
+        ffi::lua_createtable(lua, 4, 0);
+        for (place, text) in (first..).zip(texts) {
+            push_text(lua, text);
+            ffi::lua_rawseti_(lua, -2, place);
+        }
+    }
+}
+
+/// Pushes a text, or nil; that is the one value.
+unsafe fn push_maybe(lua: *mut lua_State, text: Option<&str>) -> c_int {
+    // SAFETY: called by primitives.
+    unsafe {
+        match text {
+            Some(text) => push_text(lua, text),
+            None => ffi::lua_pushnil(lua),
+        }
+    }
+    1
+}
+
+unsafe extern "C-unwind" fn script_path(lua: *mut lua_State) -> c_int {
+    let mut running = Running::take();
+    let path = running.as_mut().and_then(|running| running.setup().script_path.as_deref());
+    // SAFETY: see above.
+    unsafe { push_maybe(lua, path) }
+}
+
+unsafe extern "C-unwind" fn command(lua: *mut lua_State) -> c_int {
+    let mut running = Running::take();
+    let command = running.as_mut().and_then(|running| running.setup().command.as_deref());
+    // SAFETY: see above.
+    unsafe { push_maybe(lua, command) }
+}
+
+unsafe extern "C-unwind" fn argv(lua: *mut lua_State) -> c_int {
+    let mut running = Running::take();
+    let arguments = running.iter_mut().flat_map(|running| running.setup().arguments.iter());
+    // SAFETY: see above.
+    unsafe { push_list(lua, arguments.map(String::as_str), 0) };
+    1
+}
+
+unsafe extern "C-unwind" fn log(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    let (level, text) = unsafe { (text(lua, 1), text(lua, 2)) };
+    let level = match level {
+        b"fatal" => Level::Fatal,
+        b"alert" | b"critical" => Level::Alert,
+        b"warning" => Level::Warning,
+        b"info" => Level::Info,
+        b"debug" => Level::Debug,
+        _ => Level::Notice,
+    };
+    console::say(level, &String::from_utf8_lossy(text));
+    0
+}
+
+unsafe extern "C-unwind" fn print(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    let text = unsafe { text(lua, 1) };
+    console::print(&String::from_utf8_lossy(text));
+    0
+}
+
+unsafe extern "C-unwind" fn drivers(lua: *mut lua_State) -> c_int {
+    let mut running = Running::take();
+    let drivers = running.iter_mut().flat_map(|running| running.setup().drivers.iter());
+    // SAFETY: see above.
+    unsafe { push_list(lua, drivers.map(|driver| driver.name), 1) };
+    1
+}
+
+unsafe extern "C-unwind" fn driver(lua: *mut lua_State) -> c_int {
+    let mut running = Running::take();
+    // SAFETY: see above.
+    unsafe {
+        let name = text(lua, 1);
+        let found = running.as_mut().and_then(|running| running.setup().driver(name));
+        if let Some(driver) = found {
+            push_text(lua, driver.name);
+            return 1;
+        }
+        ffi::lua_pushnil(lua);
+        push_text(
+            lua,
+            format!("invalid database driver name: '{}'", String::from_utf8_lossy(name)),
+        );
+        2
+    }
+}
+
+unsafe extern "C-unwind" fn connect(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe { waiting(lua, |running| database::connect(running, text(lua, 1))) }
+}
+
+unsafe extern "C-unwind" fn disconnect(lua: *mut lua_State) -> c_int {
+    if let Some(mut running) = Running::take() {
+        // SAFETY: see above.
+        database::disconnect(&mut running, unsafe { number(lua, 1) });
+    }
+    0
+}
+
+unsafe extern "C-unwind" fn reconnect(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe { waiting(lua, |running| database::reconnect(running, number(lua, 1))) }
+}
+
+unsafe extern "C-unwind" fn query(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe { waiting(lua, |running| database::query(running, number(lua, 1), text(lua, 2))) }
+}
+
+unsafe extern "C-unwind" fn prepare(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe { waiting(lua, |running| database::prepare(running, number(lua, 1), text(lua, 2))) }
+}
+
+unsafe extern "C-unwind" fn execute(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above; arguments beyond those given read as nil.
+    unsafe {
+        waiting(lua, |running| {
+            let (con, statement) = (number(lua, 1), number(lua, 2));
+            let count = number(lua, 3).clamp(0.0, f64::from(u16::MAX)) as usize;
+            let mut quick = [Bind::Null; VALUES_QUICK];
+            let mut many = Vec::new();
+            let values = match quick.get_mut(..count) {
+                Some(values) => values,
+                None => {
+                    many.resize(count, Bind::Null);
+                    &mut many
+                }
+            };
+            for (index, value) in values.iter_mut().enumerate() {
+                match bind(lua, 4 + index as c_int) {
+                    Some(bound) => *value = bound,
+                    None => return Reply::misuse("a value that is neither number nor text"),
+                }
+            }
+            database::execute(running, con, statement, values)
+        })
+    }
+}
+
+/// A value to bind; none: it is of no such type.
+///
+/// # Safety
+/// As for [`text`].
+#[inline]
+unsafe fn bind<'a>(lua: *mut lua_State, index: c_int) -> Option<Bind<'a>> {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        Some(match ffi::lua_type(lua, index) {
+            ffi::LUA_TNUMBER => match ffi::lua_tonumber(lua, index) {
+                whole if whole.trunc() == whole && whole.abs() < INT_END => Bind::Int(whole as i64),
+                number => Bind::Double(number),
+            },
+            ffi::LUA_TSTRING => Bind::Text(text(lua, index)),
+            ffi::LUA_TBOOLEAN => Bind::Int(i64::from(ffi::lua_toboolean(lua, index))),
+            ffi::LUA_TNIL | ffi::LUA_TNONE => Bind::Null,
+            ffi::LUA_TCDATA => Bind::Int(int64(lua, index)?),
+            _ => return None,
+        })
+    }
+}
+
+/// LuaJIT's numbers of the types `int64_t` and `uint64_t` (lj_ctype.h; a test holds them).
+const INT64_TYPES: [u16; 2] = [11, 12];
+
+/// The number in a boxed 64-bit integer.
+///
+/// # Safety
+/// The value is cdata. LuaJIT keeps the number of its type in the two bytes before the last four of
+/// its header (lj_obj.h, `GCcdata`: a link of 8 bytes, mark, type, then this), its payload after
+/// the header of 16 bytes, which is where `lua_topointer` points.
+unsafe fn int64(lua: *mut lua_State, index: c_int) -> Option<i64> {
+    // SAFETY: as promised by the caller; the payload of these types has 8 bytes.
+    unsafe {
+        let payload = ffi::lua_topointer(lua, index);
+        let kind = payload.cast::<u8>().sub(6).cast::<u16>().read_unaligned();
+        INT64_TYPES.contains(&kind).then(|| payload.cast::<i64>().read_unaligned())
+    }
+}
+
+unsafe extern "C-unwind" fn close(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe { waiting(lua, |running| database::close(running, number(lua, 1), number(lua, 2))) }
+}
+
+unsafe extern "C-unwind" fn more_results(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let con = number(lua, 1);
+        let more = Running::take().is_some_and(|mut running| database::has_more(&mut running, con));
+        ffi::lua_pushboolean(lua, c_int::from(more));
+    }
+    1
+}
+
+unsafe extern "C-unwind" fn next_result(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let con = number(lua, 1);
+        let reply = Running::take()
+            .map_or_else(no_session, |mut running| database::next_result(&mut running, con));
+        give(lua, &reply)
+    }
+}
+
+unsafe extern "C-unwind" fn fetch(lua: *mut lua_State) -> c_int {
+    let Some(mut running) = Running::take() else { return 0 };
+    // SAFETY: see above; `room` is asked before anything is pushed.
+    unsafe {
+        let (con, row) = (number(lua, 1), number(lua, 2));
+        let mut room = |fields: u32| ffi::lua_checkstack(lua, fields as c_int) != 0;
+        let mut put = |field: Option<&[u8]>| match field {
+            Some(bytes) => push_text(lua, bytes),
+            None => ffi::lua_pushnil(lua),
+        };
+        database::fetch(&mut running, con, row, &mut room, &mut put) as c_int
+    }
+}
+
+unsafe extern "C-unwind" fn sleep(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let wait_ns = (number(lua, 1) * 1e9).clamp(0.0, 1e18) as u64;
+        waiting(lua, |running| {
+            let until_ns = super::events::now_ns() + wait_ns;
+            running.slot().pending = Pending::Plain(Wait::Until(until_ns));
+            Reply::Yield
+        })
+    }
+}
+
+unsafe extern "C-unwind" fn barrier(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        waiting(lua, |running| {
+            running.slot().pending = Pending::Plain(Wait::Start);
+            Reply::Yield
+        })
+    }
+}
+
+/// Waits for what another primitive has said that the session waits for.
+unsafe extern "C-unwind" fn wait(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above; yields from where it may not are Lua's error.
+    unsafe { ffi::lua_yield(lua, 0) }
+}
+
+/// Whether the session waits: a coroutine of the script has yielded for that, not for the script.
+unsafe extern "C-unwind" fn is_waiting(lua: *mut lua_State) -> c_int {
+    let waits = Running::take().is_some_and(|mut running| running.slot().pending.wait().is_some());
+    // SAFETY: see above.
+    unsafe { ffi::lua_pushboolean(lua, c_int::from(waits)) };
+    1
+}

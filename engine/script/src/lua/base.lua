@@ -1,0 +1,320 @@
+-- What surrounds scripts in a state: each session's globals, its modules, its coroutine, and what it
+-- runs there. Run once a state, with `host` (state.rs) and `dyno` (primitives.rs).
+--
+-- Texts are compiled once a state, as functions that return the chunk as a closure: every session
+-- calls these for closures of its own over the same compiled code, so that machine code made for
+-- one session serves all.
+
+local host, dyno = ...
+local ffi = require("ffi")
+local std, loaded = _G, package.loaded
+local setfenv, loadstring, pcall, xpcall, error = setfenv, loadstring, pcall, xpcall, error
+local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
+local running = coroutine.running
+
+-- Chunks.
+
+-- A factory of closures of a chunk; nil, message if it cannot be compiled. The chunk is compiled as
+-- it stands first: its errors are not to speak of what is put around it.
+local function compile(text, name)
+  if text:sub(1, 1) == "#" then text = "--" .. text end
+  local chunk, message = loadstring(text, name)
+  if not chunk then return nil, message end
+  if text:byte(1) == 27 then -- bytecode has no text to put anything around
+    return function() return loadstring(text, name) end
+  end
+  local outer = loadstring("return function(...) " .. text .. "\nend", name)
+  if outer then return function() return (outer()) end end
+  -- At a limit of Lua's: a closure a session, and machine code a session.
+  return function() return loadstring(text, name) end
+end
+
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local factories = {}
+
+-- A new closure of a chunk, with these globals; nil, message.
+local function chunk_of(env, key, name, text)
+  local factory, message = factories[key], nil
+  if not factory then
+    factory, message = compile(text or read(key), name)
+    if not factory then return nil, message end
+    factories[key] = factory
+  end
+  return setfenv(factory(), env)
+end
+
+-- Modules.
+
+local function search(path, name)
+  local missing = {}
+  local file = name:gsub("%.", "/")
+  for pattern in path:gmatch("[^;]+") do
+    local candidate = pattern:gsub("%?", (file:gsub("%%", "%%%%")))
+    local opened = io.open(candidate, "rb")
+    if opened then
+      opened:close()
+      return candidate
+    end
+    missing[#missing + 1] = "\n\tno file '" .. candidate .. "'"
+  end
+  return nil, table.concat(missing)
+end
+
+local function find_builtin(env, name)
+  local text = host.builtins[name]
+  if text then return chunk_of(env, "\0" .. name, "@" .. name .. ".lua", text) end
+  return nil, "\n\tno built-in module '" .. name .. "'"
+end
+
+local function find_file(env, name)
+  local path, missing = search(env.package.path, name)
+  if not path then return nil, missing end
+  local chunk, message = chunk_of(env, path, "@" .. path)
+  if not chunk then
+    error("error loading module '" .. name .. "' from file '" .. path .. "':\n\t" .. message, 0)
+  end
+  return chunk
+end
+
+local function find_library(env, name)
+  local path, missing = search(env.package.cpath, name)
+  if not path then return nil, missing end
+  local open = "luaopen_" .. name:gsub("^.*%-", ""):gsub("%.", "_")
+  local loader, message = package.loadlib(path, open)
+  if not loader then
+    error("error loading module '" .. name .. "' from file '" .. path .. "':\n\t" .. message, 0)
+  end
+  return loader
+end
+
+local finders = host.is_builtin and { find_builtin, find_file, find_library }
+  or { find_file, find_builtin, find_library }
+
+local function find(env, name)
+  local preloaded = env.package.preload[name]
+  if preloaded then return preloaded end
+  local missing = { "module '" .. name .. "' not found:", "\n\tno field package.preload['" .. name .. "']" }
+  for i = 1, #finders do
+    local loader, message = finders[i](env, name)
+    if loader then return loader end
+    missing[#missing + 1] = message
+  end
+  error(table.concat(missing), 3)
+end
+
+local LOADING = {}
+
+local function make_require(env)
+  return function(name)
+    local modules = env.package.loaded
+    local module = modules[name]
+    if module == LOADING then error("loop or previous error loading module '" .. name .. "'", 2) end
+    if module ~= nil and module ~= false then return module end
+    local loader = find(env, name)
+    modules[name] = LOADING
+    local result = loader(name)
+    if result ~= nil then
+      modules[name] = result
+    elseif modules[name] == LOADING then
+      modules[name] = true
+    end
+    return modules[name]
+  end
+end
+
+-- Lua 5.1's `module`: a table for the module, in its global name, as the caller's globals.
+local function make_module(env)
+  return function(name, ...)
+    local module = env.package.loaded[name]
+    if type(module) ~= "table" then
+      module = env
+      for part in name:gmatch("[^.]+") do
+        local inner = rawget(module, part)
+        if inner == nil then
+          inner = {}
+          module[part] = inner
+        elseif type(inner) ~= "table" then
+          error("name conflict for module '" .. name .. "'", 2)
+        end
+        module = inner
+      end
+      env.package.loaded[name] = module
+    end
+    if module._NAME == nil then
+      module._M, module._NAME = module, name
+      module._PACKAGE = name:match("^(.*%.)[^.]*$") or ""
+    end
+    setfenv(2, module)
+    for i = 1, select("#", ...) do select(i, ...)(module) end
+  end
+end
+
+-- Coroutines of scripts. A primitive that waits yields from the innermost one: that yield is not the
+-- script's, so it is passed on to the load thread, and what that answers is passed back.
+
+local function pass(co, ok, ...)
+  if ok and dyno.is_waiting() then return pass(co, resume(co, dyno.wait())) end
+  return ok, ...
+end
+
+local function co_resume(co, ...) return pass(co, resume(co, ...)) end
+
+local function unwrap(ok, ...)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+local function co_wrap(f)
+  local co = create(f)
+  return function(...) return unwrap(co_resume(co, ...)) end
+end
+
+-- Random numbers, through Rust functions that compiled code calls (events.rs).
+
+local draw = ffi.cast("double (*)(int, double, double)", host.rand_draw)
+local rand_default = ffi.cast("double (*)(double, double)", host.rand_default)
+local rand_unique = ffi.cast("double (*)(double, double)", host.rand_unique)
+local rand_uint64 = ffi.cast("uint64_t (*)(void)", host.rand_uint64)
+local rand_double = ffi.cast("double (*)(void)", host.rand_double)
+local rand_string = ffi.cast("size_t (*)(const char *, size_t)", host.rand_string)
+local rand_varstring = ffi.cast("size_t (*)(double, double)", host.rand_varstring)
+local text = ffi.cast("const char *(*)(void)", host.rand_text)
+
+dyno.rand = {
+  uniform = function(a, b) return draw(0, a, b) end,
+  gaussian = function(a, b) return draw(1, a, b) end,
+  special = function(a, b) return draw(2, a, b) end,
+  pareto = function(a, b) return draw(3, a, b) end,
+  zipfian = function(a, b) return draw(4, a, b) end,
+  default = function(a, b) return rand_default(a, b) end,
+  unique = function(a, b) return rand_unique(a, b) end,
+  uniform_uint64 = function() return rand_uint64() end,
+  uniform_double = function() return rand_double() end,
+  string = function(template)
+    local length = rand_string(template, #template)
+    return ffi.string(text(), length)
+  end,
+  varstring = function(min, max)
+    local length = rand_varstring(min, max)
+    return ffi.string(text(), length)
+  end,
+}
+
+-- ffi: LuaJIT's, but for C functions that would stop the whole thread, or are sysbench's.
+
+local own = {
+  usleep = function(microseconds) dyno.sleep(tonumber(microseconds) / 1e6) return 0 end,
+  sleep = function(seconds) dyno.sleep(tonumber(seconds)) return 0 end,
+  nanosleep = function(request)
+    dyno.sleep(tonumber(request[0].tv_sec) + tonumber(request[0].tv_nsec) / 1e9)
+    return 0
+  end,
+  sb_more_events = function() return dyno.more_events() end,
+  sb_event_start = function() dyno.event_start() end,
+  sb_event_stop = function() dyno.event_stop() end,
+  sb_rand_default = function(a, b) return dyno.rand.default(tonumber(a), tonumber(b)) end,
+  sb_rand_uniform = function(a, b) return dyno.rand.uniform(tonumber(a), tonumber(b)) end,
+  sb_rand_gaussian = function(a, b) return dyno.rand.gaussian(tonumber(a), tonumber(b)) end,
+  sb_rand_special = function(a, b) return dyno.rand.special(tonumber(a), tonumber(b)) end,
+  sb_rand_pareto = function(a, b) return dyno.rand.pareto(tonumber(a), tonumber(b)) end,
+  sb_rand_zipfian = function(a, b) return dyno.rand.zipfian(tonumber(a), tonumber(b)) end,
+  sb_rand_unique = function() return dyno.rand.unique(0, 4294967295) end,
+  sb_rand_uniform_uint64 = function() return dyno.rand.uniform_uint64() end,
+  sb_rand_uniform_double = function() return dyno.rand.uniform_double() end,
+}
+local C = setmetatable(own, { __index = ffi.C, __newindex = ffi.C })
+local script_ffi = {}
+for name, value in pairs(ffi) do script_ffi[name] = value end
+script_ffi.C = C
+dyno.ffi, dyno.real_ffi = script_ffi, ffi
+
+-- The prelude.
+
+local prelude = {}
+function dyno.prelude(name)
+  if prelude[name] == nil then
+    local text = host.prelude[name] or error("no prelude file " .. name)
+    local value = assert(loadstring(text, "@" .. name .. ".lua"))(dyno)
+    prelude[name] = value == nil and true or value
+  end
+  return prelude[name]
+end
+local open = dyno.prelude("init")
+local program = assert(loadstring(host.program, "@program.lua"))(host, dyno)
+
+-- Sessions.
+
+local function copy(from)
+  local to = {}
+  for key, value in pairs(from) do to[key] = value end
+  return to
+end
+
+local script_coroutine = copy(coroutine)
+script_coroutine.resume, script_coroutine.wrap = co_resume, co_wrap
+
+local function make_env()
+  local env = copy(std)
+  env._G, env.coroutine = env, script_coroutine
+  env.package = copy(package)
+  env.package.path, env.package.preload = host.path, {}
+  env.package.loaded = copy(loaded)
+  env.package.loaded._G, env.package.loaded.package = env, env.package
+  env.package.loaded.coroutine, env.package.loaded.ffi = script_coroutine, script_ffi
+  env.require, env.module = make_require(env), make_module(env)
+  env.loadfile = function(path)
+    local text = read(path)
+    if not text then return nil, "cannot open " .. tostring(path) end
+    return chunk_of(env, path, "@" .. path, text)
+  end
+  env.dofile = function(path)
+    local chunk, message = env.loadfile(path)
+    if not chunk then error(message, 0) end
+    return chunk()
+  end
+  return env
+end
+
+local sessions = {}
+
+-- Makes the coroutine of a session's program: `what` of program.lua with `name`. The first program
+-- of a session loads the script before.
+local function start(number, what, name)
+  local session = sessions[number]
+  local is_new = not session
+  if is_new then
+    session = { env = make_env() }
+    sessions[number] = session
+  end
+  local env = session.env
+  local co = create(function(...)
+    setfenv(0, env)
+    if is_new then
+      session.where = nil
+      open(env)
+      local chunk, message = chunk_of(env, "\0script", host.chunk, host.rand_text)
+      if not chunk then error(message, 0) end
+      chunk()
+    end
+    return program[what](session, name, ...)
+  end)
+  session.co = co
+  return co
+end
+
+-- What a session's error says, as the report prints it.
+local function describe(number, err)
+  local session = sessions[number]
+  local text = type(err) == "string" and err or type(err) == "number" and tostring(err) or "(not a string)"
+  if session.where then text = "`" .. session.where .. "' function failed: " .. text end
+  return text
+end
+
+return start, describe

@@ -1,0 +1,62 @@
+//! A bound on the memory of a state: a script that takes without end gets Lua's error "not enough
+//! memory", and the machine keeps its own.
+
+use mlua::ffi::{self, lua_Alloc, lua_State};
+use std::ffi::c_void;
+
+/// LuaJIT's own allocator, behind a count.
+pub struct Memory {
+    inner: lua_Alloc,
+    inner_data: *mut c_void,
+    used_bytes: usize,
+    max_bytes: usize,
+}
+
+impl Memory {
+    /// Bounds `lua` from now on. The box must live until [`lift`](Self::lift).
+    ///
+    /// # Safety
+    /// `lua` is a valid state.
+    pub unsafe fn bound(lua: *mut lua_State, max_bytes: usize) -> Box<Self> {
+        let mut inner_data = std::ptr::null_mut();
+        // SAFETY: the state is valid; the allocator that it names serves all its memory, and goes on
+        // serving it through `allocate`.
+        unsafe {
+            let inner = ffi::lua_getallocf(lua, &raw mut inner_data);
+            let mut memory = Box::new(Self { inner, inner_data, used_bytes: 0, max_bytes });
+            ffi::lua_setallocf(lua, allocate, (&raw mut *memory).cast());
+            memory
+        }
+    }
+
+    /// Gives the state its own allocator back, which knows how to free a whole state at once.
+    ///
+    /// # Safety
+    /// `lua` is the state that was bound.
+    pub unsafe fn lift(&self, lua: *mut lua_State) {
+        // SAFETY: as promised by the caller.
+        unsafe { ffi::lua_setallocf(lua, self.inner, self.inner_data) };
+    }
+}
+
+unsafe extern "C" fn allocate(
+    data: *mut c_void,
+    block: *mut c_void,
+    old_bytes: usize,
+    new_bytes: usize,
+) -> *mut c_void {
+    // SAFETY: `data` is the box that `bound` made, which lives until `lift`; a state belongs to one
+    // thread.
+    let memory = unsafe { &mut *data.cast::<Memory>() };
+    let grown = new_bytes.saturating_sub(old_bytes);
+    if grown > 0 && memory.used_bytes.saturating_add(grown) > memory.max_bytes {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the arguments are Lua's, for the allocator that serves the state.
+    let block = unsafe { (memory.inner)(memory.inner_data, block, old_bytes, new_bytes) };
+    if new_bytes == 0 || !block.is_null() {
+        // What was taken before the bound is given back after it: never below nothing.
+        memory.used_bytes = (memory.used_bytes + new_bytes).saturating_sub(old_bytes);
+    }
+    block
+}

@@ -1,0 +1,35 @@
+//! A script: its text, its states, its sessions, and what the `sysbench` table is made of.
+//!
+//! One LuaJIT state a load thread, in it a table of globals and a coroutine a session
+//! (docs/decisions/lua-states.md). What waits yields, and the load thread goes on with others.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`source`] | text of a script, and where its modules are |
+//! | [`setup`] | what scripts are told of the run |
+//! | [`primitives`] | what the prelude is written over: the contract |
+//! | `database` | what primitives do with connections |
+//! | `events` | what compiled code calls: events, random numbers |
+//! | `current` | the session that runs on this thread |
+//! | `slot` | a session's side in Lua |
+//! | `state`, `memory` | one state, and the bound on its memory |
+//! | `worker` | the sessions of one state, as load threads know them |
+
+mod current;
+mod database;
+mod events;
+mod memory;
+mod prelude;
+pub mod primitives;
+mod reply;
+pub mod setup;
+mod slot;
+pub mod source;
+mod state;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use setup::{Driver, Ignore, Setup};
+pub use source::{Builtin, Source};
+pub use worker::{Task, Worker};

@@ -1,0 +1,1 @@
+local dyno = ... return function(env) env.sysbench = {cmdline={}, error={}, hooks={}} end
