@@ -1,6 +1,6 @@
-"""Rates of rare events (stalls, errors) that were the same in every block.
+"""Rates of rare events (stalls, errors) of which every block saw as many.
 
-Equal values have no spread, so that a t interval would shrink to a point: none in any block would
+Equal counts have no spread, so that a t interval would shrink to a point: none in any block would
 be certain to mean that there are none, one in each that there is never a second. But events that
 come independently of each other, k of them in a time T, leave the rate open from
 
@@ -11,7 +11,7 @@ times the mean distance, the "rule of three"). Of two such rates the first's sha
 binomial, given how many there were, so its exact interval (Clopper and Pearson 1934, "The use of
 confidence or fiducial limits illustrated in the case of the binomial") gives that of their ratio
 (Przyborowski and Wilenski 1940, "Homogeneity of results in testing samples from Poisson series").
-Once values differ, Student's t takes over.
+Once counts differ, Student's t takes over.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _EVENTS = {
     "retries_per_s": 1.0,
     "failed_per_s": 1.0,
 }
+_LENGTHS_ALIKE = 0.01  # blocks' lengths differ by no more, as a part of the longest
+_COUNTS_ALIKE = 0.01  # events: whole numbers, but for rounding
 _TIMES_MAX = 1e6  # times as many blocks, beyond which more of them is no advice
 
 
@@ -155,10 +157,11 @@ class RateRatio(Counted):
 def alike(
     metric: str, values: Sequence[float], lengths_s: Sequence[float], threshold: float
 ) -> Rate | None:
-    """The contrast of a metric that counts events, if `values`, one a block, shape (n,), are all
-    the same; `lengths_s`: how long each block's trial measured. None for all else."""
+    """The contrast of a metric that counts events, if `values`, one a block, shape (n,), come of
+    the same number of them; `lengths_s`: how long each block's trial measured. None for all else.
+    """
     found = _seen(metric, values, lengths_s)
-    return Rate(len(values), found, threshold) if found and len(set(values)) == 1 else None
+    return Rate(len(values), found, threshold) if found else None
 
 
 def ratio_alike(
@@ -167,21 +170,22 @@ def ratio_alike(
     lengths_s: tuple[Sequence[float], Sequence[float]],
     threshold: float,
 ) -> RateRatio | None:
-    """The same of the ratio of two, if that is the same in all blocks; all values > 0."""
+    """The same of the ratio of two; all values > 0."""
     left, right = (_seen(*side) for side in zip(metrics, values, lengths_s, strict=True))
-    if left is None or right is None:
-        return None
-    logs = [math.log(a) - math.log(b) for a, b in zip(*values, strict=True)]
-    same = max(logs) - min(logs) <= 1e-9
-    return RateRatio(len(logs), left, right, threshold) if same else None
+    return RateRatio(len(values[0]), left, right, threshold) if left and right else None
 
 
 def _seen(metric: str, values: Sequence[float], lengths_s: Sequence[float]) -> Seen | None:
-    """Events and their time; None of a metric that counts none, or without time."""
+    """Events and their time; None of a metric that counts none, without time, or if blocks saw
+    different numbers."""
     unit_s = _EVENTS.get(metric.rpartition(".")[2])
     exposed_s = math.fsum(lengths_s)
     if unit_s is None or not values or not exposed_s > 0:
         return None
-    pairs = zip(values, lengths_s, strict=True)
-    count = math.fsum(value * length / unit_s for value, length in pairs)
-    return Seen(count, exposed_s / unit_s)
+    if min(lengths_s) < (1 - _LENGTHS_ALIKE) * max(lengths_s):
+        return None
+    # A trial is a little longer or shorter than planned, and its rate as much lower or higher.
+    counts = [v * length / unit_s for v, length in zip(values, lengths_s, strict=True)]
+    if max(counts) - min(counts) > _COUNTS_ALIKE:
+        return None
+    return Seen(math.fsum(counts), exposed_s / unit_s)
