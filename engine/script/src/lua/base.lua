@@ -264,7 +264,7 @@ local function make_env()
   local env = copy(std)
   env._G, env.coroutine = env, script_coroutine
   env.package = copy(package)
-  env.package.path, env.package.preload = host.path, {}
+  env.package.path, env.package.preload = host.path, copy(package.preload)
   env.package.loaded = copy(loaded)
   env.package.loaded._G, env.package.loaded.package = env, env.package
   env.package.loaded.coroutine, env.package.loaded.ffi = script_coroutine, script_ffi
@@ -299,7 +299,7 @@ local function start(number, what, name)
     if is_new then
       session.where = nil
       open(env)
-      local chunk, message = chunk_of(env, "\0script", host.chunk, host.rand_text)
+      local chunk, message = chunk_of(env, "\0script", host.chunk, host.text)
       if not chunk then error(message, 0) end
       chunk()
     end
@@ -312,6 +312,10 @@ end
 -- What a session's error says, as the report prints it.
 local function describe(number, err)
   local session = sessions[number]
+  if err == "not enough memory" then
+    session.co = nil
+    collectgarbage()
+  end
   local text = type(err) == "string" and err or type(err) == "number" and tostring(err) or "(not a string)"
   if session.where then text = "`" .. session.where .. "' function failed: " .. text end
   return text
