@@ -8,10 +8,11 @@ pub mod mysql;
 pub mod null;
 pub mod postgres;
 mod results;
+mod slots;
 pub mod sqlite;
 
 /// Every driver of this build, in the order of the reference.
 pub static DRIVERS: &[&DriverKind] = &[&null::KIND, &sqlite::KIND, &mysql::KIND, &postgres::KIND];
 
 /// Every system that scripts can talk to.
-pub static CLIENTS: &[&ClientKind] = &[&postgres::client::CLIENT];
+pub static CLIENTS: &[&ClientKind] = &[&postgres::client::CLIENT, &sqlite::client::CLIENT];

@@ -67,11 +67,10 @@ impl Results {
         here
     }
 
-    #[cfg(test)]
     /// A whole row, which `write` appends.
-    pub fn row_by(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn row_by<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         self.rows.push(self.bytes.len());
-        write(&mut self.bytes);
+        write(&mut self.bytes)
     }
 
     /// Drops the rows of the result under way, which begins anew.

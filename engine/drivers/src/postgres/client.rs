@@ -34,6 +34,7 @@ use super::login::Login;
 use super::messages;
 use super::opening::{Opening, unasked};
 use crate::results::Results;
+use crate::slots::Slots;
 use dyno_core::client::{Answer, Answers, Bind, Client, ClientKind, Clients, Nature, Said};
 use dyno_core::driver::Cancel;
 use dyno_core::error::Result;
@@ -67,9 +68,10 @@ struct PostgresClient {
     /// Bytes of a skipped message that are still to come.
     skip: usize,
     results: Results,
-    statements: Statements,
-    /// Parameters of the statement that was prepared last.
-    parameters: u16,
+    /// The columns of each prepared statement.
+    statements: Slots<u32>,
+    /// Number of the statement prepared last, and of its parameters.
+    prepared: (u32, u16),
     /// The text that was prepared last, with numbered parameters.
     sql: Vec<u8>,
 }
@@ -102,38 +104,6 @@ enum Busy {
     Close,
 }
 
-/// The columns of each prepared statement, by its number. Numbers are used again.
-#[derive(Default)]
-struct Statements {
-    columns: Vec<Option<u32>>,
-    free: Vec<u32>,
-    /// The number given out last.
-    last: u32,
-}
-
-impl Statements {
-    fn add(&mut self) -> u32 {
-        self.last = self.free.pop().unwrap_or_else(|| {
-            self.columns.push(None);
-            (self.columns.len() - 1) as u32
-        });
-        self.columns[self.last as usize] = Some(0);
-        self.last
-    }
-
-    fn remove(&mut self, statement: u32) {
-        let columns = self.columns.get_mut(statement as usize);
-        if columns.is_some_and(|columns| columns.take().is_some()) {
-            self.free.push(statement);
-        }
-    }
-
-    /// 0 for a statement that is not there, which the server refuses to execute.
-    fn columns(&self, statement: u32) -> u32 {
-        self.columns.get(statement as usize).copied().flatten().unwrap_or(0)
-    }
-}
-
 impl PostgresClient {
     fn new(login: Arc<Login>) -> Self {
         Self {
@@ -143,8 +113,8 @@ impl PostgresClient {
             backslashes: false,
             skip: 0,
             results: Results::default(),
-            statements: Statements::default(),
-            parameters: 0,
+            statements: Slots::default(),
+            prepared: (0, 0),
             sql: Vec::new(),
         }
     }
@@ -232,7 +202,7 @@ impl PostgresClient {
             b'Z' => return self.ready_for_query(body, out),
             b'T' => self.row_description(body)?,
             // ParameterDescription.
-            b't' => self.parameters = frames::Body(body).u16()?,
+            b't' => self.prepared.1 = frames::Body(body).u16()?,
             // EmptyQueryResponse.
             b'I' => self.end(0),
             b'E' => self.error(body)?,
@@ -264,7 +234,9 @@ impl PostgresClient {
     fn row_description(&mut self, body: &[u8]) -> Result<()> {
         let columns = u32::from(frames::Body(body).u16()?);
         if self.phase == Phase::Busy(Busy::Prepare) {
-            self.statements.columns[self.statements.last as usize] = Some(columns);
+            if let Some(known) = self.statements.get_mut(self.prepared.0) {
+                *known = columns;
+            }
         } else {
             self.results.describe(columns);
         }
@@ -297,7 +269,7 @@ impl PostgresClient {
     fn answered(&mut self, busy: Busy) -> Result<Said> {
         let is_refused = self.results.answers().last().is_some_and(|last| last.error.is_some());
         match busy {
-            Busy::Prepare if is_refused => self.statements.remove(self.statements.last),
+            Busy::Prepare if is_refused => self.statements.remove(self.prepared.0),
             Busy::Prepare | Busy::Close if !is_refused => self.results.end(0),
             Busy::Query | Busy::Execute if self.results.answers().is_empty() => {
                 return Err(rubbish("ReadyForQuery without an answer before it"));
@@ -366,7 +338,7 @@ impl Answers for PostgresClient {
     }
 
     fn prepared(&self) -> (u32, u16) {
-        (self.statements.last, self.parameters)
+        self.prepared
     }
 }
 
@@ -387,16 +359,17 @@ impl Client for PostgresClient {
 
     fn prepare(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         self.begin(Busy::Prepare);
-        self.parameters = 0;
         self.sql.clear();
         marks::number(until_nul(sql), self.backslashes, &mut self.sql);
-        requests::prepare(self.statements.add(), &self.sql, out);
+        self.prepared = (self.statements.add(0), 0);
+        requests::prepare(self.prepared.0, &self.sql, out);
     }
 
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Bind<'_>], out: &mut Vec<u8>) {
         self.begin(Busy::Execute);
-        self.results.describe(self.statements.columns(statement));
+        // One that is not there is refused by the server.
+        self.results.describe(self.statements.get_mut(statement).map_or(0, |columns| *columns));
         requests::execute(statement, values, out);
     }
 

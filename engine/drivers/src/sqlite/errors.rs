@@ -58,7 +58,8 @@ pub fn worth_waiting(error: &rusqlite::Error) -> bool {
     code & 0xFF == ffi::SQLITE_BUSY && code != ffi::SQLITE_BUSY_SNAPSHOT
 }
 
-fn message(error: &rusqlite::Error) -> String {
+/// Its text, cut.
+pub fn message(error: &rusqlite::Error) -> String {
     error.to_string().chars().take(MESSAGE_CHARS_MAX).collect()
 }
 

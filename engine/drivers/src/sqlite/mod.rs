@@ -8,6 +8,8 @@
 //! Sources: SQLite's C/C++ interface (result codes, `sqlite3_progress_handler`), "Transactions",
 //! "Write-Ahead Logging".
 
+pub mod client;
+mod connection;
 mod errors;
 mod session;
 #[cfg(test)]
@@ -63,7 +65,8 @@ struct Sqlite {
     statements: Arc<[Statement]>,
 }
 
-fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
+/// The file that a target names, which must say nothing that SQLite has no use for.
+fn file_of(target: &Target) -> Result<PathBuf> {
     let Address::File(path) = &target.address else {
         return Err(Error::new(Kind::Plan, "a sqlite target needs the path of a file")
             .hint("give address: {\"file\": PATH}"));
@@ -73,10 +76,14 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
             .hint("leave out tls"));
     }
     // Absolute, since SQLite reads special meanings into `:memory:`, `file:...` and the empty name.
-    let path = std::path::absolute(path).map_err(|error| {
+    std::path::absolute(path).map_err(|error| {
         Error::new(Kind::Plan, format!("{} is not a path of a file: {error}", path.display()))
-    })?;
-    let (busy_timeout, create) = read_options(&target.options)?;
+    })
+}
+
+fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
+    let path = file_of(target)?;
+    let (busy_timeout, create) = read_options(&target.options, false)?;
     Ok(Box::new(Sqlite {
         path,
         create,
@@ -89,8 +96,9 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
     }))
 }
 
-fn read_options(options: &Options) -> Result<(Duration, bool)> {
-    let (mut busy_timeout_ms, mut create) = (5000, false);
+/// `create`: what holds if the target does not say.
+fn read_options(options: &Options, mut create: bool) -> Result<(Duration, bool)> {
+    let mut busy_timeout_ms = 5000;
     for (name, value) in options {
         let wrong = |allowed: &str| {
             Error::new(Kind::Plan, format!("option {name} of a sqlite target is {value}"))

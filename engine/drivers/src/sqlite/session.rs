@@ -1,6 +1,7 @@
 //! One SQLite connection: cached statements, our own wait for locks, deadlines.
 
 use super::Sqlite;
+use super::connection::{Deadline, Handle, check_setting};
 use super::errors::{deadline, fatal, server_error, worth_waiting};
 use super::text;
 use super::wait::{Wait, Waiters};
@@ -9,26 +10,20 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::{self, Op, RowSink, Sql, Transaction, Value, put_decimal};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms.
-const STEPS_PER_LOOK: i32 = 10_000;
-
-type RowStatement = rusqlite::Statement<'static>;
+/// A statement that borrows from its session's connection.
+pub(super) type RowStatement = rusqlite::Statement<'static>;
 
 /// A connection with its statements.
 pub struct SqliteSession {
-    /// Borrow from `connection`: emptied before it is closed.
+    /// Borrow from `connection`: stand before it, hence are dropped before it.
     statements: Vec<Prepared>,
     /// What the workload calls each of them, for messages.
     classes: Vec<String>,
-    /// Leaked box, taken back in `drop`.
-    connection: &'static Connection,
-    owner: *mut Connection,
+    connection: Handle,
     busy_timeout: Duration,
     waiters: Arc<Waiters>,
     deadline: Deadline,
@@ -49,44 +44,6 @@ enum Prepared {
 // its multi-thread mode (SQLITE_OPEN_NO_MUTEX).
 unsafe impl Send for SqliteSession {}
 
-impl Drop for SqliteSession {
-    fn drop(&mut self) {
-        self.statements.clear();
-        // SAFETY: `owner` came from `Box::into_raw` in `open` and is freed here only; the last
-        // borrowers, the statements, are gone, and nobody can use `connection` after this.
-        drop(unsafe { Box::from_raw(self.owner) });
-    }
-}
-
-/// When SQLite must stop, in nanoseconds since `base`, or at once; read by the progress handler.
-struct Deadline {
-    base: Instant,
-    at_ns: Arc<AtomicU64>,
-    is_stopped: Arc<AtomicBool>,
-}
-
-impl Deadline {
-    fn new(is_stopped: Arc<AtomicBool>) -> Self {
-        Self { base: Instant::now(), at_ns: Arc::new(AtomicU64::new(u64::MAX)), is_stopped }
-    }
-
-    fn set(&self, at: Instant) {
-        let ns = at.saturating_duration_since(self.base).as_nanos();
-        self.at_ns.store(u64::try_from(ns).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    fn clear(&self) {
-        self.at_ns.store(u64::MAX, Ordering::Relaxed);
-    }
-
-    fn watch(&self, connection: &mut Connection) -> rusqlite::Result<()> {
-        let (base, at_ns, is_stopped) = (self.base, self.at_ns.clone(), self.is_stopped.clone());
-        let past = move || base.elapsed().as_nanos() > u128::from(at_ns.load(Ordering::Relaxed));
-        let must_end = move || is_stopped.load(Ordering::Relaxed) || past();
-        connection.progress_handler(STEPS_PER_LOOK, Some(must_end))
-    }
-}
-
 impl SqliteSession {
     /// The database's path, for messages.
     fn file(&self) -> &str {
@@ -100,23 +57,12 @@ impl SqliteSession {
             return Err(Error::new(Kind::Plan, format!("there is no database file {shown}"))
                 .hint("load the data first; a run never creates it"));
         }
-        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if driver.create {
-            flags |= OpenFlags::SQLITE_OPEN_CREATE;
-        }
-        let failed = |error| fatal(&format!("open {shown}"), &error);
-        let mut connection = Connection::open_with_flags(&driver.path, flags).map_err(failed)?;
-        connection.busy_timeout(Duration::ZERO).map_err(failed)?;
-        let deadline = Deadline::new(Arc::clone(&driver.is_stopped));
-        deadline.watch(&mut connection).map_err(failed)?;
-        let owner = Box::into_raw(Box::new(connection));
+        let (connection, deadline) =
+            Handle::open(&driver.path, driver.create, Arc::clone(&driver.is_stopped))?;
         let mut session = Self {
             statements: Vec::new(),
             classes: driver.statements.iter().map(|statement| statement.class.clone()).collect(),
-            // SAFETY: `owner` was just made from a box and lives until `drop`, where whatever
-            // borrows from this reference is dropped first.
-            connection: unsafe { &*owner },
-            owner,
+            connection,
             busy_timeout: driver.busy_timeout,
             waiters: Arc::clone(&driver.waiters),
             deadline,
@@ -134,21 +80,7 @@ impl SqliteSession {
     /// since it says so in the answer only.
     fn setting(&mut self, sql: &str) -> Result<()> {
         let answer = self.query(sql)?;
-        let words: Vec<String> = sql
-            .split(|c: char| c.is_whitespace() || "=;()'\"".contains(c))
-            .filter(|word| !word.is_empty())
-            .map(str::to_ascii_lowercase)
-            .collect();
-        if let [pragma, name, wanted] = &words[..]
-            && pragma == "pragma"
-            && name.rsplit('.').next() == Some("journal_mode")
-            && let Some(Some(got)) = answer.first()
-            && !got.eq_ignore_ascii_case(wanted)
-        {
-            return Err(Error::new(Kind::Server, format!("SQLite answered {got} to \"{sql}\""))
-                .hint("the file system or another connection does not allow this journal mode"));
-        }
-        Ok(())
+        check_setting(sql, answer.first().and_then(Option::as_deref))
     }
 
     fn prepare(&mut self, driver: &Sqlite) -> Result<()> {
@@ -165,15 +97,21 @@ impl SqliteSession {
             } else {
                 let words = words.to_string();
                 let class = &statement.class;
-                let statement = self.patiently(|s| s.connection.prepare(&words)).map_err(|e| {
-                    let doing = format!("prepare {class} (\"{words:.200}\") on {}", self.file());
-                    let error = fatal(&doing, &e);
-                    if error.hint.is_empty() {
-                        error.hint("are the tables loaded with the same options?")
-                    } else {
-                        error
-                    }
-                })?;
+                let statement = self
+                    .patiently(|session| {
+                        // SAFETY: statements are dropped before the connection: they stand before it.
+                        unsafe { session.connection.outliving() }.prepare(&words)
+                    })
+                    .map_err(|e| {
+                        let doing =
+                            format!("prepare {class} (\"{words:.200}\") on {}", self.file());
+                        let error = fatal(&doing, &e);
+                        if error.hint.is_empty() {
+                            error.hint("are the tables loaded with the same options?")
+                        } else {
+                            error
+                        }
+                    })?;
                 Prepared::Once { columns: statement.column_count(), statement, kind }
             };
             self.statements.push(prepared);
@@ -182,7 +120,7 @@ impl SqliteSession {
     }
 
     fn may_wait(&self) -> bool {
-        !self.deadline.is_stopped.load(Ordering::Relaxed)
+        !self.deadline.is_stopped()
     }
 
     /// Runs `work` until it is not refused for a lock any more, at most `busy_timeout` long.

@@ -1,0 +1,324 @@
+//! One connection of a script: any statement, results kept as text.
+//!
+//! A text of several statements is several results; the first refusal ends it. Waiting for another
+//! connection's lock is as for a workload (`wait.rs`): at most `busy_timeout_ms` a statement, and
+//! never beyond the time that the call has. A missing file is created, as SQLite does by itself,
+//! unless the target has `create: false`. Integers and floating-point numbers come as text, the
+//! latter with the fewest digits that mean the same number; blobs come as they are.
+//!
+//! `sysbench` has no driver for SQLite: these options are ours.
+//!
+//! | option | field of the target |
+//! |---|---|
+//! | `sqlite-db` | `Address::File` |
+//! | `sqlite-busy-timeout` (ms) | option `busy_timeout_ms` |
+//! | `sqlite-pragmas`, a list of `NAME=VALUE` | `session_sql`: `PRAGMA NAME=VALUE` each |
+
+#[cfg(test)]
+mod tests;
+
+use super::connection::{Deadline, Handle, check_setting};
+use super::errors::{self, fatal};
+use super::session::RowStatement;
+use super::wait::{Wait, Waiters};
+use super::{file_of, read_options};
+use crate::results::Results;
+use crate::slots::Slots;
+use dyno_core::client::{Answer, Answers, Bind, ClientKind, Clients, Library, Nature, Refused};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::Target;
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Batch, Connection, ffi};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The family member.
+pub static CLIENT: ClientKind = ClientKind { name: "sqlite", build };
+
+/// A deadline for calls without one.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Length of NULL among a row's values.
+const NULL: [u8; 4] = [0xff; 4];
+
+fn build(target: &Target) -> Result<Box<dyn Clients>> {
+    let (busy_timeout, create) = read_options(&target.options, true)?;
+    Ok(Box::new(Sqlite {
+        path: file_of(target)?,
+        create,
+        busy_timeout,
+        waiters: Arc::default(),
+        session_sql: target.session_sql.clone(),
+    }))
+}
+
+struct Sqlite {
+    path: PathBuf,
+    create: bool,
+    busy_timeout: Duration,
+    waiters: Arc<Waiters>,
+    session_sql: Vec<String>,
+}
+
+impl Clients for Sqlite {
+    fn client(&self) -> Result<Nature> {
+        let mut client = SqliteClient::open(self)?;
+        for sql in &self.session_sql {
+            client.setting(sql)?;
+        }
+        Ok(Nature::Blocking(Box::new(client)))
+    }
+}
+
+/// One connection.
+struct SqliteClient {
+    /// Borrow from `connection`: stand before it, hence are dropped before it.
+    statements: Slots<RowStatement>,
+    /// Number of the statement prepared last, and of its parameters.
+    prepared: (u32, u16),
+    results: Results,
+    patience: Patience,
+    deadline: Deadline,
+    connection: Handle,
+}
+
+// SAFETY: the statements and the connection they point to move together, and `&mut self` or
+// ownership guards every use, so that one thread at a time touches them. SQLite allows that in
+// its multi-thread mode (SQLITE_OPEN_NO_MUTEX).
+unsafe impl Send for SqliteClient {}
+
+/// How long locks are waited for.
+struct Patience {
+    busy_timeout: Duration,
+    waiters: Arc<Waiters>,
+}
+
+impl Patience {
+    /// Runs `work` until it is not refused for a lock any more, or time is over.
+    fn with<T>(
+        &self,
+        end: Instant,
+        mut work: impl FnMut() -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let mut wait: Option<Wait> = None;
+        loop {
+            match work() {
+                Err(error) if errors::worth_waiting(&error) => {
+                    let until = end.min(Instant::now() + self.busy_timeout);
+                    let start = || Wait::new(until, Arc::clone(&self.waiters));
+                    if !wait.get_or_insert_with(start).again() {
+                        return Err(error);
+                    }
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+impl SqliteClient {
+    fn open(clients: &Sqlite) -> Result<Self> {
+        let (connection, deadline) = Handle::open(&clients.path, clients.create, Arc::default())?;
+        let patience =
+            Patience { busy_timeout: clients.busy_timeout, waiters: Arc::clone(&clients.waiters) };
+        Ok(Self {
+            statements: Slots::default(),
+            prepared: (0, 0),
+            results: Results::default(),
+            patience,
+            deadline,
+            connection,
+        })
+    }
+
+    /// Runs one statement of `session_sql`.
+    fn setting(&mut self, sql: &str) -> Result<()> {
+        self.query(sql.as_bytes(), FOREVER)?;
+        if let Some(error) = self.results.answers().iter().find_map(|answer| answer.error.as_ref())
+        {
+            let what = format!("SQLite refused session statement `{sql}`: {}", error.message);
+            return Err(Error::new(Kind::Server, what));
+        }
+        let mut first = None;
+        if self.results.answers()[0].rows > 0 {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            self.fetch(0, 0, &mut |value| first = first.take().or(value.map(text)))?;
+        }
+        check_setting(sql, first.as_deref())
+    }
+
+    /// Runs `work` until `remaining` is over, and makes a refusal of what went wrong in it.
+    fn within(
+        &mut self,
+        remaining: Duration,
+        work: impl FnOnce(&mut Self, Instant) -> rusqlite::Result<()>,
+    ) -> Result<()> {
+        self.results.clear();
+        let now = Instant::now();
+        let end = now.checked_add(remaining.min(FOREVER)).unwrap_or(now);
+        self.deadline.set(end);
+        let result = work(self, end);
+        self.deadline.clear();
+        let Err(error) = result else { return Ok(()) };
+        let number = errors::code(&error) & 0xFF;
+        if matches!(number, ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB) {
+            let file = self.connection.path().unwrap_or_default();
+            return Err(fatal(&format!("use {file}"), &error));
+        }
+        // A lock waited for until the deadline, or work that the progress handler stopped.
+        let message = if Instant::now() >= end {
+            "the statement's time was over".to_owned()
+        } else {
+            errors::message(&error)
+        };
+        self.results.refuse(Refused { number: number as u32, state: String::new(), message });
+        Ok(())
+    }
+
+    fn query_text(&mut self, sql: &[u8], end: Instant) -> rusqlite::Result<()> {
+        let mut batch = Batch::new(&self.connection, std::str::from_utf8(sql)?);
+        while let Some(mut statement) = self.patience.with(end, || batch.next())? {
+            self.patience.with(end, || run(&self.connection, &mut statement, &mut self.results))?;
+        }
+        if self.results.answers().is_empty() {
+            self.results.end(0);
+        }
+        Ok(())
+    }
+
+    fn prepare_text(&mut self, sql: &[u8], end: Instant) -> rusqlite::Result<()> {
+        // SAFETY: statements are dropped before the connection: they stand before it.
+        let connection = unsafe { self.connection.outliving() };
+        let mut batch = Batch::new(connection, std::str::from_utf8(sql)?);
+        let Some(statement) = self.patience.with(end, || batch.next())? else {
+            return Err(refusal(ffi::SQLITE_ERROR, "there is no statement to prepare"));
+        };
+        if self.patience.with(end, || batch.next())?.is_some() {
+            return Err(rusqlite::Error::MultipleStatement);
+        }
+        // SQLite's own limit is below this.
+        let parameters = u16::try_from(statement.parameter_count()).unwrap_or(u16::MAX);
+        self.prepared = (self.statements.add(statement), parameters);
+        self.results.end(0);
+        Ok(())
+    }
+
+    fn execute_prepared(
+        &mut self,
+        statement: u32,
+        values: &[Bind<'_>],
+        end: Instant,
+    ) -> rusqlite::Result<()> {
+        let Some(statement) = self.statements.get_mut(statement) else {
+            return Err(refusal(ffi::SQLITE_MISUSE, "there is no such prepared statement"));
+        };
+        let wanted = statement.parameter_count();
+        if values.len() != wanted {
+            let what = format!("the statement has {wanted} parameters and got {}", values.len());
+            return Err(refusal(ffi::SQLITE_RANGE, &what));
+        }
+        for (index, value) in values.iter().enumerate() {
+            let value = match *value {
+                Bind::Null => ValueRef::Null,
+                Bind::Int(number) => ValueRef::Integer(number),
+                Bind::Double(number) => ValueRef::Real(number),
+                Bind::Text(bytes) => ValueRef::Text(bytes),
+            };
+            statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(value))?;
+        }
+        self.patience.with(end, || run(&self.connection, statement, &mut self.results))
+    }
+}
+
+/// A refusal of ours, with SQLite's number for it.
+fn refusal(code: i32, what: &str) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(what.to_owned()))
+}
+
+/// Runs a statement to its end and keeps its rows.
+fn run(
+    connection: &Connection,
+    statement: &mut rusqlite::Statement<'_>,
+    results: &mut Results,
+) -> rusqlite::Result<()> {
+    // What an attempt that met a lock has left.
+    results.rewind();
+    let changes = connection.total_changes();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        results.row_by(|out| put_row(row, out))?;
+    }
+    drop(rows);
+    // Asked for after the first step, which prepares anew what a change of the schema has outdated.
+    results.describe(statement.column_count() as u32);
+    let is_changed = connection.total_changes() != changes;
+    results.end(if is_changed { connection.changes() } else { 0 });
+    Ok(())
+}
+
+/// Appends a row: each value's length and its text.
+fn put_row(row: &rusqlite::Row<'_>, out: &mut Vec<u8>) -> rusqlite::Result<()> {
+    for column in 0..row.as_ref().column_count() {
+        match row.get_ref(column)? {
+            ValueRef::Null => out.extend_from_slice(&NULL),
+            ValueRef::Integer(number) => sized(itoa::Buffer::new().format(number).as_bytes(), out),
+            ValueRef::Real(number) => {
+                let at = out.len();
+                out.extend_from_slice(&[0; 4]);
+                // Writing to memory cannot fail.
+                let _ = write!(out, "{number:?}");
+                let length = (out.len() - at - 4) as u32;
+                out[at..at + 4].copy_from_slice(&length.to_ne_bytes());
+            }
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => sized(bytes, out),
+        }
+    }
+    Ok(())
+}
+
+/// SQLite's values are shorter than 2 GiB.
+fn sized(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u32).to_ne_bytes());
+    out.extend_from_slice(bytes);
+}
+
+impl Answers for SqliteClient {
+    fn answers(&self) -> &[Answer] {
+        self.results.answers()
+    }
+
+    fn fetch(&self, answer: usize, row: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+        let mut rest = self.results.bytes_of(answer, row)?;
+        while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+            let bytes = if *length == NULL { 0 } else { u32::from_ne_bytes(*length) as usize };
+            let (value, next) = behind.split_at(bytes);
+            put((*length != NULL).then_some(value));
+            rest = next;
+        }
+        Ok(())
+    }
+
+    fn prepared(&self) -> (u32, u16) {
+        self.prepared
+    }
+}
+
+impl Library for SqliteClient {
+    fn query(&mut self, sql: &[u8], remaining: Duration) -> Result<()> {
+        self.within(remaining, |client, end| client.query_text(sql, end))
+    }
+
+    fn prepare(&mut self, sql: &[u8]) -> Result<()> {
+        self.within(FOREVER, |client, end| client.prepare_text(sql, end))
+    }
+
+    fn execute(&mut self, statement: u32, values: &[Bind<'_>], remaining: Duration) -> Result<()> {
+        self.within(remaining, |client, end| client.execute_prepared(statement, values, end))
+    }
+
+    fn close(&mut self, statement: u32) {
+        self.statements.remove(statement);
+    }
+}
