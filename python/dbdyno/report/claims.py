@@ -221,7 +221,8 @@ def _margin(part: ClaimPart) -> tuple[float, float] | None:
 
 
 def _span(parts: tuple[ClaimPart, ...]) -> tuple[float, float]:
-    """One axis for all parts of a claim; ratios keep 1 on it."""
+    """One axis for all parts of a claim; ratios keep 1 on it, values that reach down to zero begin
+    there."""
     values = [part.threshold for part in parts]
     for part in parts:
         values += _margin(part) or ()
@@ -231,7 +232,10 @@ def _span(parts: tuple[ClaimPart, ...]) -> tuple[float, float]:
             if part.kind in _RATIOS:
                 ends = (reach(e.ratio, e.ci_low), reach(e.ratio, e.ci_high))
             values += [v for v in (e.ratio, *ends) if v is not None]
-    return ratio_range(values, unity=all(part.kind in _RATIOS for part in parts))
+    are_ratios = all(part.kind in _RATIOS for part in parts)
+    if not are_ratios and min(values) <= 0 < max(values):
+        return 0.0, 1.08 * max(values)
+    return ratio_range(values, unity=are_ratios)
 
 
 def _part(

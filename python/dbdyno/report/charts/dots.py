@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.report.charts.scale import Axis, Scale, log_ticks, magnitudes
+from dbdyno.report.charts.scale import Axis, Scale, linear_ticks, log_ticks, magnitudes
 from dbdyno.report.charts.svg import SERIES, Canvas, plain, shorten, text_width
 from dbdyno.report.numbers import at_least, interval, plus_minus, sig3, tick
 
@@ -115,22 +115,24 @@ def ratio_dot(
     axis: bool = False,
     unit: str = "×",
 ) -> Markup:
-    """One ratio with its interval against a threshold, on a logarithmic axis over `span`.
+    """One ratio with its interval against a threshold, on a logarithmic axis over `span`; a value
+    that may be zero, on one from zero.
 
     The dashed line is the threshold, the thin one equality; `margin` is shaded: what counts as
     equal to the threshold. With `axis`, ticks are written below.
     """
     height = 34.0 if axis else 20.0
     canvas = Canvas(width, height, title or "ratio")
-    x = Scale(span[0], span[1], 6, width - 6, True)
+    is_log = span[0] > 0
+    x = Scale(span[0], span[1], 6, width - 6, is_log)
     if margin is not None:
         canvas.rect(x(margin[0]), 1, x(margin[1]) - x(margin[0]), 18, "margin")
     if unit == "×":
         canvas.line(x(1), 1, x(1), 19, "zero")
-    if threshold != 1 and threshold > 0:
+    if threshold > 0 and (threshold != 1 or unit != "×"):
         canvas.line(x(threshold), 1, x(threshold), 19, "threshold")
-    if ratio is not None and ratio > 0:
-        if low is not None and high is not None and low > 0:
+    if ratio is not None and (ratio > 0 or not is_log):
+        if low is not None and high is not None and (low > 0 or not is_log):
             canvas.line(x(low), 10, x(high), 10, f"w thick {css}")
         hollow = " hollow" if css in {"undecided", "untested"} else ""
         canvas.parts.append(
@@ -138,7 +140,8 @@ def ratio_dot(
         )
     if axis:
         first = [threshold, 1.0] if unit == "×" else [threshold]
-        _ticks(canvas, x, [*first, *log_ticks(*span, 4)], 31, unit)
+        between = log_ticks(*span, 4) if is_log else linear_ticks(span[1], 3)
+        _ticks(canvas, x, [*first, *between], 31, unit)
     return canvas.render("mini")
 
 
