@@ -15,4 +15,5 @@ pub mod sqlite;
 pub static DRIVERS: &[&DriverKind] = &[&null::KIND, &sqlite::KIND, &mysql::KIND, &postgres::KIND];
 
 /// Every system that scripts can talk to.
-pub static CLIENTS: &[&ClientKind] = &[&postgres::client::CLIENT, &sqlite::client::CLIENT];
+pub static CLIENTS: &[&ClientKind] =
+    &[&mysql::client::CLIENT, &postgres::client::CLIENT, &sqlite::client::CLIENT];

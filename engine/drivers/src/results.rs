@@ -67,6 +67,11 @@ impl Results {
         here
     }
 
+    /// More of the last row, which was longer than was said.
+    pub fn go_on(&mut self, input: &[u8]) {
+        self.bytes.extend_from_slice(input);
+    }
+
     /// A whole row, which `write` appends.
     pub fn row_by<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         self.rows.push(self.bytes.len());

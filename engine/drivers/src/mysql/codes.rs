@@ -3,6 +3,7 @@
 //! Sources: MySQL 8.4 and 9 "Server Error Message Reference"; MariaDB "Error Codes".
 
 use super::packet::{Fields, broken};
+use dyno_core::client::Refused;
 use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 
@@ -44,7 +45,12 @@ impl Refusal {
     /// network trouble (1158 to 1161), killed (1927 MariaDB, 3169 MySQL), offline mode (3032),
     /// idle for too long (4031).
     pub fn ends_connection(&self) -> bool {
-        matches!(self.code, 1053 | 1080 | 1158..=1161 | 1927 | 3032 | 3169 | 4031)
+        Self::is_farewell(self.code.into())
+    }
+
+    /// The same for an error number.
+    pub fn is_farewell(number: u32) -> bool {
+        matches!(number, 1053 | 1080 | 1158..=1161 | 1927 | 3032 | 3169 | 4031)
     }
 
     /// Whether the server will not read a client's file: 1148 (command not allowed), 3948 and 4166
@@ -119,6 +125,12 @@ impl Refusal {
             _ => "see the server's error log and its manual on this code",
         };
         Error::new(Kind::Server, format!("{what}: {} {}", self.code, self.message)).hint(hint)
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self { number: refusal.code.into(), state: refusal.sqlstate, message: refusal.message }
     }
 }
 

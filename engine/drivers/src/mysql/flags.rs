@@ -11,6 +11,8 @@ pub mod capability {
     pub const LONG_FLAG: u32 = 1 << 2;
     /// The login names a schema.
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
+    /// The zlib protocol around all packets after the login.
+    pub const COMPRESS: u32 = 1 << 5;
     /// The client can answer LOAD DATA LOCAL.
     pub const LOCAL_FILES: u32 = 1 << 7;
     /// Protocol since 4.1.
@@ -21,6 +23,8 @@ pub mod capability {
     pub const TRANSACTIONS: u32 = 1 << 13;
     /// 20-byte challenges.
     pub const SECURE_CONNECTION: u32 = 1 << 15;
+    /// More than one statement a request.
+    pub const MULTI_STATEMENTS: u32 = 1 << 16;
     /// More than one result set a statement (procedures).
     pub const MULTI_RESULTS: u32 = 1 << 17;
     /// The same for prepared statements.
@@ -87,16 +91,46 @@ pub mod command {
 
 /// Types of parameters and columns.
 pub mod field_type {
+    /// 8-bit integer.
+    pub const TINY: u8 = 0x01;
+    /// 16-bit integer.
+    pub const SHORT: u8 = 0x02;
+    /// 32-bit integer.
+    pub const LONG: u8 = 0x03;
+    /// 32-bit IEEE floating-point number.
+    pub const FLOAT: u8 = 0x04;
     /// 64-bit IEEE floating-point number.
     pub const DOUBLE: u8 = 0x05;
-    /// Exact number as digits, length-encoded.
-    pub const NEWDECIMAL: u8 = 0xf6;
+    /// Nothing but NULL.
+    pub const NULL: u8 = 0x06;
+    /// Date and time.
+    pub const TIMESTAMP: u8 = 0x07;
     /// 64-bit integer.
     pub const LONGLONG: u8 = 0x08;
+    /// 24-bit integer, which travels in 32.
+    pub const INT24: u8 = 0x09;
+    /// Date.
+    pub const DATE: u8 = 0x0a;
+    /// Length of time, signed.
+    pub const TIME: u8 = 0x0b;
+    /// Date and time.
+    pub const DATETIME: u8 = 0x0c;
+    /// Year, which travels in 16 bits.
+    pub const YEAR: u8 = 0x0d;
+    /// Exact number as digits, length-encoded.
+    pub const NEWDECIMAL: u8 = 0xf6;
     /// Bytes, length-encoded; the server looks for no characters in them.
     pub const BLOB: u8 = 0xfc;
     /// Character string, length-encoded.
     pub const VAR_STRING: u8 = 0xfd;
+}
+
+/// Flags of a column's definition.
+pub mod column_flag {
+    /// Its integers have no sign.
+    pub const UNSIGNED: u16 = 0x0020;
+    /// Its numbers are shown with zeros in front.
+    pub const ZEROFILL: u16 = 0x0040;
 }
 
 /// `utf8mb4_general_ci`: known to every MySQL and MariaDB since 5.5.3.
@@ -113,11 +147,13 @@ mod tests {
             CLIENT_MYSQL,
             LONG_FLAG,
             CONNECT_WITH_DB,
+            COMPRESS,
             LOCAL_FILES,
             PROTOCOL_41,
             SSL,
             TRANSACTIONS,
             SECURE_CONNECTION,
+            MULTI_STATEMENTS,
             MULTI_RESULTS,
             PS_MULTI_RESULTS,
             PLUGIN_AUTH,

@@ -92,11 +92,11 @@ pub struct Agreed {
 }
 
 impl Agreed {
-    /// What we want out of what the server offers.
-    pub fn new(greeting: &Greeting, tls: bool, database: bool, cache_metadata: bool) -> Self {
-        let mut wanted = capability::CLIENT_MYSQL
+    /// What we want out of what the server offers: `more` than what every connection of ours has.
+    pub fn new(greeting: &Greeting, more: u32, cache_metadata: bool) -> Self {
+        let wanted = more
+            | capability::CLIENT_MYSQL
             | capability::LONG_FLAG
-            | capability::LOCAL_FILES
             | capability::PROTOCOL_41
             | capability::TRANSACTIONS
             | capability::SECURE_CONNECTION
@@ -106,12 +106,6 @@ impl Agreed {
             | capability::CONNECT_ATTRS
             | capability::PLUGIN_AUTH_LENENC
             | capability::DEPRECATE_EOF;
-        if tls {
-            wanted |= capability::SSL;
-        }
-        if database {
-            wanted |= capability::CONNECT_WITH_DB;
-        }
         let capabilities = wanted & greeting.capabilities;
         let mut extended = greeting.extended & extended::STMT_BULK;
         // Without DEPRECATE_EOF documents differ on whether an EOF follows omitted definitions.
@@ -222,9 +216,9 @@ mod tests {
         assert_eq!(greeting.nonce, b"abcdefghijklmnopqrst");
         assert_eq!(greeting.plugin, b"mysql_native_password");
         assert_eq!(greeting.extended, 0x1d);
-        assert!(Agreed::new(&greeting, false, true, true).caches_metadata());
-        assert!(!Agreed::new(&greeting, false, true, false).caches_metadata());
-        assert!(Agreed::new(&greeting, false, true, false).binds_arrays());
+        assert!(Agreed::new(&greeting, 0, true).caches_metadata());
+        assert!(!Agreed::new(&greeting, 0, false).caches_metadata());
+        assert!(Agreed::new(&greeting, 0, false).binds_arrays());
     }
 
     #[test]
@@ -246,7 +240,8 @@ mod tests {
 
     #[test]
     fn the_login_has_the_documented_shape() {
-        let agreed = Agreed::new(&Greeting::parse(&mariadb()).unwrap(), false, true, true);
+        let agreed =
+            Agreed::new(&Greeting::parse(&mariadb()).unwrap(), capability::CONNECT_WITH_DB, true);
         let mut out = vec![];
         let login = Login { user: "u", database: "d", plugin: Plugin::Native, answer: &[7; 20] };
         assert_eq!(agreed.put_login(&mut out, 1, &login), 2);

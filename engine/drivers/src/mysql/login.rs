@@ -6,6 +6,8 @@
 use super::Config;
 use super::auth::{NONCE_BYTES, Plugin, rsa_password};
 use super::codes::Refusal;
+use super::control;
+use super::flags::capability;
 use super::handshake::{Agreed, Greeting, Login as LoginPacket};
 use super::packet::{self, CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
 use dyno_core::error::{Error, Kind, Result};
@@ -119,8 +121,14 @@ impl LoginState {
                 true
             }
         };
-        self.agreed =
-            Agreed::new(&greeting, tls, !config.database.is_empty(), config.cache_metadata);
+        let mut more = config.capabilities;
+        if tls {
+            more |= capability::SSL;
+        }
+        if !config.database.is_empty() {
+            more |= capability::CONNECT_WITH_DB;
+        }
+        self.agreed = Agreed::new(&greeting, more, config.cache_metadata);
         self.nonce.clone_from(&greeting.nonce);
         self.plugin = Plugin::by_name(&greeting.plugin)
             .filter(|_| self.nonce.len() == NONCE_BYTES)
@@ -166,13 +174,7 @@ impl LoginState {
     fn answer(&mut self, config: &Config, payload: &[u8], out: &mut Vec<u8>) -> Result<Found> {
         match payload[0] {
             0x00 => {
-                let mut fields = Fields(&payload[1..]);
-                let (Some(_), Some(_), Some(status)) =
-                    (fields.lenenc(), fields.lenenc(), fields.u16())
-                else {
-                    return Err(broken("an OK packet cut short"));
-                };
-                self.status = status;
+                self.status = control::ok(payload)?.status;
                 Ok(Found::Done)
             }
             0x01 => self.more_data(config, &payload[1..], out),

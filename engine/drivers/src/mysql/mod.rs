@@ -6,9 +6,10 @@
 //! | `flags` | the protocol's numbers |
 //! | `handshake`, `auth`, `login` | from the greeting to the server's OK |
 //! | `statement` | requests on their way out |
-//! | `reply`, `codes` | replies on their way in, and what their error numbers mean |
+//! | `reply`, `control`, `codes` | replies on their way in, and what their error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
 //! | `wire` | one connection: all of these in order |
+//! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
 //!
 //! Options: `bulk: auto | array | infile | insert` (auto: arrays of rows where the server takes them,
 //! as MariaDB does, else LOAD DATA LOCAL, INSERTs where the server refuses it) and `metadata: cached | full` (cached: MariaDB leaves out the column definitions of a
@@ -20,7 +21,9 @@
 
 mod auth;
 mod bulk;
+pub mod client;
 mod codes;
+mod control;
 pub mod flags;
 mod handshake;
 mod login;
@@ -30,10 +33,11 @@ mod statement;
 mod wire;
 
 use bulk::Mode;
-use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
+use dyno_core::driver::{Cancel, Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Options, Protocol, Secret, Target, Tls};
 use dyno_core::workload::{Dialect, Statement};
+use flags::capability;
 use statement::Template;
 use std::sync::Arc;
 use wire::MysqlWire;
@@ -73,8 +77,10 @@ struct Config {
     tls: Tls,
     protocol: Protocol,
     session_sql: Vec<String>,
-    bulk: Mode,
+    /// Capability flags that are wanted beside those of every connection.
+    capabilities: u32,
     cache_metadata: bool,
+    bulk: Mode,
     templates: Vec<Template>,
 }
 
@@ -91,50 +97,67 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
 }
 
 fn configure(target: &Target, statements: &[Statement]) -> Result<Config> {
-    let place = match &target.address {
-        Address::Tcp { host, port } => format!("{host}:{port}"),
-        Address::Unix(path) => path.display().to_string(),
-        Address::File(_) | Address::None => {
-            return Err(Error::new(
-                Kind::Plan,
-                "driver mysql: the address is neither tcp nor unix",
-            )
-            .hint("give {tcp: {host: ..., port: ...}} or {unix: PATH}"));
-        }
-    };
-    for (field, value) in [("user", &target.user), ("database", &target.database)] {
-        if value.contains('\0') {
-            return Err(Error::new(Kind::Plan, format!("driver mysql: {field} has a zero byte")));
-        }
-    }
-    if target.password.0.contains('\0') {
-        return Err(Error::new(Kind::Plan, "driver mysql: the password has a zero byte"));
-    }
     let (bulk, cache_metadata) = read_options(&target.options)?;
     Ok(Config {
-        place,
-        user: target.user.clone(),
-        password: target.password.clone(),
-        database: target.database.clone(),
-        tls: target.tls.clone(),
-        protocol: target.protocol,
-        session_sql: target.session_sql.clone(),
-        bulk,
+        capabilities: capability::LOCAL_FILES,
         cache_metadata,
+        bulk,
         templates: statements.iter().map(Template::new).collect::<Result<_>>()?,
+        ..Config::of(target)?
     })
+}
+
+impl Config {
+    /// What every connection to a target needs, whatever it is for.
+    fn of(target: &Target) -> Result<Self> {
+        let place = match &target.address {
+            Address::Tcp { host, port } => format!("{host}:{port}"),
+            Address::Unix(path) => path.display().to_string(),
+            Address::File(_) | Address::None => {
+                return Err(Error::new(
+                    Kind::Plan,
+                    "driver mysql: the address is neither tcp nor unix",
+                )
+                .hint("give {tcp: {host: ..., port: ...}} or {unix: PATH}"));
+            }
+        };
+        for (field, value) in [("user", &target.user), ("database", &target.database)] {
+            if value.contains('\0') {
+                let what = format!("driver mysql: {field} has a zero byte");
+                return Err(Error::new(Kind::Plan, what));
+            }
+        }
+        if target.password.0.contains('\0') {
+            return Err(Error::new(Kind::Plan, "driver mysql: the password has a zero byte"));
+        }
+        Ok(Self {
+            place,
+            user: target.user.clone(),
+            password: target.password.clone(),
+            database: target.database.clone(),
+            tls: target.tls.clone(),
+            protocol: target.protocol,
+            session_sql: target.session_sql.clone(),
+            capabilities: 0,
+            cache_metadata: true,
+            bulk: Mode::Auto,
+            templates: vec![],
+        })
+    }
 }
 
 fn read_options(options: &Options) -> Result<(Mode, bool)> {
     let (mut bulk, mut cache_metadata) = (Mode::Auto, true);
     for (name, value) in options {
+        if let ("metadata", Some(on)) = (name.as_str(), cached_metadata(value)) {
+            cache_metadata = on;
+            continue;
+        }
         match (name.as_str(), value.as_str()) {
             ("bulk", Some("auto")) => bulk = Mode::Auto,
             ("bulk", Some("array")) => bulk = Mode::Array,
             ("bulk", Some("infile")) => bulk = Mode::Infile,
             ("bulk", Some("insert")) => bulk = Mode::Insert,
-            ("metadata", Some("cached")) => cache_metadata = true,
-            ("metadata", Some("full")) => cache_metadata = false,
             _ => {
                 return Err(Error::new(
                     Kind::Plan,
@@ -147,6 +170,23 @@ fn read_options(options: &Options) -> Result<(Mode, bool)> {
         }
     }
     Ok((bulk, cache_metadata))
+}
+
+/// The option `metadata`: whether column definitions may be left out.
+fn cached_metadata(value: &serde_json::Value) -> Option<bool> {
+    match value.as_str() {
+        Some("cached") => Some(true),
+        Some("full") => Some(false),
+        _ => None,
+    }
+}
+
+/// How to end what connection `id` does; 0: it has not said its number yet.
+fn kill(id: u32) -> Cancel {
+    match id {
+        0 => Cancel::Close,
+        id => Cancel::Statement(format!("KILL {id}")),
+    }
 }
 
 #[cfg(test)]

@@ -150,6 +150,11 @@ impl<'a> Fields<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
+    /// Eight bytes, little-endian.
+    pub fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
     /// Bytes before the next zero byte, which is consumed too.
     pub fn nul(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
@@ -164,7 +169,7 @@ impl<'a> Fields<'a> {
             small @ 0..=0xfa => Some(u64::from(small)),
             0xfc => self.u16().map(u64::from),
             0xfd => self.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
-            0xfe => self.array().map(u64::from_le_bytes),
+            0xfe => self.u64(),
             _ => None,
         }
     }

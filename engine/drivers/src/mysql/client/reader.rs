@@ -1,0 +1,328 @@
+//! Replies on their way in: rows are kept as they come, by one copy each, and taken apart only if
+//! somebody fetches them.
+//!
+//! Sources: MySQL protocol, "Text Resultset", "Binary Protocol Resultset", "COM_STMT_PREPARE
+//! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
+
+use super::binary::{self, Column};
+use crate::mysql::codes::Refusal;
+use crate::mysql::control::{self, Prepared};
+use crate::mysql::flags::{capability, status};
+use crate::mysql::handshake::Agreed;
+use crate::mysql::packet::{
+    CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header,
+};
+use crate::results::Results;
+use dyno_core::client::{Answer, Refused};
+use dyno_core::error::{Error, Result};
+use std::cell::Cell;
+
+/// What the request in flight may be answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Results whose rows are text.
+    Text,
+    /// Results whose rows are binary.
+    Binary,
+    /// The numbers of a prepared statement.
+    Prepared,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// OK, ERR or a column count.
+    First,
+    /// Definitions still to come, then, unless they are deprecated, an EOF packet.
+    Definitions(u64, Of),
+    /// Rows, ended by OK, EOF or ERR.
+    Rows,
+}
+
+/// What is being defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// The columns of a result.
+    Result,
+    /// A prepared statement's parameters; so many columns come behind them.
+    Params(u64),
+    /// A prepared statement's columns.
+    Columns,
+}
+
+/// Reads the replies of one connection, one after the other, and keeps the last one.
+pub struct Reader {
+    deprecate_eof: bool,
+    /// Definitions may be left out of replies to a prepared statement.
+    pub caches_metadata: bool,
+    expect: Expect,
+    step: Step,
+    /// Sequence number that the next packet must carry; none where the request may have taken
+    /// several packets, since the reply counts on from the last of them.
+    seq: Option<u8>,
+    /// The last row's packet was full: the row goes on in the next one.
+    continued: bool,
+    /// The last reply.
+    pub results: Results,
+    /// Columns of all its results whose rows are binary, one behind the other.
+    columns: Vec<Column>,
+    /// Which of `columns` are those of each result.
+    defined: Vec<(usize, usize)>,
+    /// The last status flags seen, on this connection.
+    pub status: u16,
+    /// The statement just prepared.
+    pub prepared: Prepared,
+    /// For text that is made of binary values.
+    scratch: Cell<Vec<u8>>,
+}
+
+impl Reader {
+    /// For a connection that has just agreed on its capabilities.
+    pub fn new(agreed: &Agreed, status: u16) -> Self {
+        Self {
+            deprecate_eof: agreed.has(capability::DEPRECATE_EOF),
+            caches_metadata: agreed.caches_metadata(),
+            expect: Expect::Text,
+            step: Step::First,
+            seq: None,
+            continued: false,
+            results: Results::default(),
+            columns: vec![],
+            defined: vec![],
+            status,
+            prepared: Prepared::default(),
+            scratch: Cell::default(),
+        }
+    }
+
+    /// Whether backslashes in string literals escape.
+    pub fn backslash(&self) -> bool {
+        self.status & status::NO_BACKSLASH_ESCAPES == 0
+    }
+
+    /// A request went out; its reply comes next, and the last one is forgotten.
+    #[inline]
+    pub fn begin(&mut self, expect: Expect) {
+        self.expect = expect;
+        self.step = Step::First;
+        self.seq = None;
+        self.continued = false;
+        self.results.clear();
+        self.columns.clear();
+        self.defined.clear();
+    }
+
+    /// The refusal that ended the last reply.
+    #[inline]
+    pub fn error(&self) -> Option<&Refused> {
+        self.results.answers().last().and_then(|answer| answer.error.as_deref())
+    }
+
+    /// Makes the last reply a plain success: what was refused is done in another way.
+    pub fn forgive(&mut self) {
+        self.results.clear();
+        self.results.end(0);
+    }
+
+    /// The columns that were defined last.
+    pub fn last_columns(&self) -> &[Column] {
+        let last = self.defined.iter().rev().find(|(from, to)| from < to);
+        last.map_or(&[], |&(from, to)| &self.columns[from..to])
+    }
+
+    /// Reads from the front of `input`; returns the bytes consumed and whether the reply is whole.
+    #[inline]
+    pub fn feed(&mut self, input: &[u8]) -> Result<(usize, bool)> {
+        let mut at = 0;
+        loop {
+            let rest = &input[at..];
+            let Some((length, seq)) = header(rest) else { return Ok((at, false)) };
+            let is_bounded = self.step != Step::Rows;
+            if is_bounded && length > CONTROL_BYTES_MAX {
+                return Err(broken(format_args!("a control packet of {length} bytes")));
+            }
+            let Some(payload) = rest.get(HEADER_BYTES..HEADER_BYTES + length) else {
+                return Ok((at, false));
+            };
+            at += HEADER_BYTES + length;
+            if self.packet(payload, seq)? {
+                return Ok((at, true));
+            }
+        }
+    }
+
+    /// Takes a whole packet. True: the reply is over.
+    #[inline]
+    fn packet(&mut self, payload: &[u8], seq: u8) -> Result<bool> {
+        if self.continued {
+            self.check_seq(seq)?;
+            self.continued = payload.len() == PAYLOAD_BYTES_MAX;
+            self.results.go_on(payload);
+            return Ok(false);
+        }
+        let Some(&first) = payload.first() else { return Err(broken("an empty packet")) };
+        if first == 0xff {
+            // Its number is not checked: servers on their way out send 0 here.
+            self.defined.push((0, 0));
+            self.results.refuse(Refusal::parse(payload)?.into());
+            return Ok(true);
+        }
+        self.check_seq(seq)?;
+        match self.step {
+            Step::Rows if first != 0xfe || !self.ends_rows(payload) => {
+                self.continued = payload.len() == PAYLOAD_BYTES_MAX;
+                self.results.row(payload.len());
+                self.results.take(payload);
+                Ok(false)
+            }
+            Step::Rows => {
+                let status = control::rows_end(payload, self.deprecate_eof)?;
+                self.results.end(0);
+                Ok(self.result_end(status))
+            }
+            Step::First => self.first(first, payload),
+            Step::Definitions(0, of) if first == 0xfe && payload.len() < 9 => {
+                Ok(self.definitions_end(of))
+            }
+            Step::Definitions(0, _) => {
+                Err(broken(format_args!("packet 0x{first:02x} amid column definitions")))
+            }
+            Step::Definitions(left, of) => self.definition(left - 1, of, payload),
+        }
+    }
+
+    /// Whether a packet that begins with 0xfe ends the rows. A row may begin so too, but then its
+    /// packet is a full one (or, where rows end with an EOF packet, at least nine bytes long).
+    fn ends_rows(&self, payload: &[u8]) -> bool {
+        payload.len() < if self.deprecate_eof { PAYLOAD_BYTES_MAX } else { 9 }
+    }
+
+    #[inline]
+    fn check_seq(&mut self, seq: u8) -> Result<()> {
+        if let Some(due) = self.seq
+            && seq != due
+        {
+            return Err(broken(format_args!("packet number {seq} came where {due} was due")));
+        }
+        self.seq = Some(seq.wrapping_add(1));
+        Ok(())
+    }
+
+    fn first(&mut self, first: u8, payload: &[u8]) -> Result<bool> {
+        match (first, self.expect) {
+            (0x00, Expect::Prepared) => self.prepared(payload),
+            (0x00, _) => {
+                let done = control::ok(payload)?;
+                self.defined.push((0, 0));
+                self.results.end(done.affected);
+                Ok(self.result_end(done.status))
+            }
+            (0xfb, _) => Err(broken("it asks for a file that we did not offer")),
+            (0xfe, _) => Err(broken("an end of rows without rows")),
+            (_, Expect::Prepared) => Err(broken("rows where a prepared statement was due")),
+            _ => {
+                let (columns, follow) = control::column_count(payload, self.caches_metadata)?;
+                self.results.describe(columns as u32);
+                self.defined.push((self.columns.len(), self.columns.len()));
+                self.step = match follow {
+                    true => Step::Definitions(columns, Of::Result),
+                    false => Step::Rows,
+                };
+                Ok(false)
+            }
+        }
+    }
+
+    fn prepared(&mut self, payload: &[u8]) -> Result<bool> {
+        self.prepared = control::prepared(payload)?;
+        self.defined.push((0, 0));
+        self.step = match (u64::from(self.prepared.params), u64::from(self.prepared.columns)) {
+            (0, 0) => {
+                self.results.end(0);
+                return Ok(true);
+            }
+            (0, columns) => Step::Definitions(columns, Of::Columns),
+            (params, columns) => Step::Definitions(params, Of::Params(columns)),
+        };
+        Ok(false)
+    }
+
+    #[inline]
+    fn definition(&mut self, left: u64, of: Of, payload: &[u8]) -> Result<bool> {
+        self.step = Step::Definitions(left, of);
+        // Text needs none: every field comes as what is printed.
+        if self.expect != Expect::Text && !matches!(of, Of::Params(_)) {
+            self.columns.push(Column::parse(payload)?);
+        }
+        // Where EOF packets are deprecated nothing else ends them.
+        Ok(left == 0 && self.deprecate_eof && self.definitions_end(of))
+    }
+
+    /// Moves on behind definitions. True: the reply is over.
+    fn definitions_end(&mut self, of: Of) -> bool {
+        if let Some(defined) = self.defined.last_mut() {
+            defined.1 = self.columns.len();
+        }
+        match of {
+            Of::Result => {
+                self.step = Step::Rows;
+                false
+            }
+            Of::Params(columns) if columns > 0 => {
+                self.step = Step::Definitions(columns, Of::Columns);
+                false
+            }
+            Of::Params(_) | Of::Columns => {
+                self.results.end(0);
+                true
+            }
+        }
+    }
+
+    /// One result is over. True: and no other follows.
+    #[inline]
+    fn result_end(&mut self, status: u16) -> bool {
+        self.status = status;
+        self.step = Step::First;
+        status & status::MORE_RESULTS == 0
+    }
+
+    /// All results of the last reply.
+    #[inline]
+    pub fn answers(&self) -> &[Answer] {
+        self.results.answers()
+    }
+
+    /// Hands over one row's fields as text. `known`: the columns of a result that defined none.
+    pub fn fetch(
+        &self,
+        answer: usize,
+        row: u64,
+        known: &[Column],
+        put: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<()> {
+        let payload = self.results.bytes_of(answer, row)?;
+        let fields = self.answers()[answer].fields;
+        if self.expect == Expect::Text {
+            return text_row(payload, fields, put);
+        }
+        let (from, to) = self.defined[answer];
+        let columns = if from < to { &self.columns[from..to] } else { known };
+        let mut scratch = self.scratch.take();
+        let whole =
+            columns.len() == fields as usize && binary::row(payload, columns, &mut scratch, put);
+        self.scratch.set(scratch);
+        if whole { Ok(()) } else { Err(cut_short()) }
+    }
+}
+
+fn text_row(payload: &[u8], columns: u32, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+    let mut fields = Fields(payload);
+    for _ in 0..columns {
+        put(fields.lenenc_bytes().ok_or_else(cut_short)?);
+    }
+    Ok(())
+}
+
+fn cut_short() -> Error {
+    broken("a row that does not fit its columns")
+}
