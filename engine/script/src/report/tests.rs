@@ -199,7 +199,7 @@ fn the_histogram_stands_first() {
     let expected = format!(
         "Latency histogram (values are in milliseconds)
        value  ------------- distribution ------------- count
-     502.201 |{bar} 4
+     502.204 |{bar} 4
  
 "
     );

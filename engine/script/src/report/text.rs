@@ -90,6 +90,7 @@ pub fn cumulative(form: &Form, stat: &Stat) -> String {
     if !is_short {
         put_fairness(&mut out, stat);
     }
+    out.push('\n');
     out
 }
 
@@ -232,7 +233,7 @@ fn put_fairness(out: &mut String, stat: &Stat) {
         out,
         format_args!(
             "\nThreads fairness:\n    events (avg/stddev):           {:.4}/{:.2}\n    \
-             execution time (avg/stddev):   {:.4}/{:.2}\n\n",
+             execution time (avg/stddev):   {:.4}/{:.2}\n",
             events.0, events.1, busy.0, busy.1
         ),
     );
