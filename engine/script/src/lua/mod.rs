@@ -10,6 +10,7 @@
 //! | [`primitives`] | what the prelude is written over: the contract |
 //! | `database` | what primitives do with connections |
 //! | `events` | what compiled code calls: events, random numbers |
+//! | `reporting` | reports and histograms of scripts |
 //! | `current` | the session that runs on this thread |
 //! | `slot` | a session's side in Lua |
 //! | `state`, `memory` | one state, and the bound on its memory |
@@ -22,6 +23,7 @@ mod memory;
 mod prelude;
 pub mod primitives;
 mod reply;
+mod reporting;
 pub mod setup;
 mod slot;
 pub mod source;

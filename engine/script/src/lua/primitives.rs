@@ -72,21 +72,28 @@
 //! # FFI
 //! `dyno.ffi`: the table that scripts get from `require("ffi")`, `dyno.real_ffi`: LuaJIT's own.
 //!
+//! # Reports and histograms
+//! | primitive | gives |
+//! |---|---|
+//! | `dyno.report(form, stat)` | the text that `sysbench.report_FORM(stat)` prints; form: `"default"`, `"csv"`, `"json"` |
+//! | `dyno.print(text)` | prints, whatever the verbosity |
+//! | `dyno.histogram(size, min, max)` | an object with `update(self, value)`, `percentile(self, percent)`, `draw(self)` -> text; or nil, message |
+//! | `dyno.count_error()` | counts an error that a script's hook lets pass |
+//! | `dyno.compat` | `"1.0"` or `"1.1"` |
+//! | `dyno.argv()` | the call's arguments as a list, `[0]` the program, for `sysbench.cmdline.argv` |
+//!
 //! # Asked for by the prelude (moves up as it is there)
 //! | primitive | gives |
 //! |---|---|
-//! | `dyno.compat` | `"1.0"` or `"1.1"` |
-//! | `dyno.histogram(size, min, max)` | an object over `report::histogram::Histogram` with `update(self, value)`, `percentile(self, percent)`, `draw(self)` -> text; or nil, message |
-//! | `dyno.report(form, stat)` | the text of `report::hooks::report_{default,csv,json}`, form: `"default"`, `"csv"`, `"json"`; no line end |
-//! | `dyno.print(text)` | `console::print` |
-//! | `dyno.argv()` | the call's arguments as a list, `[0]` the program, for `sysbench.cmdline.argv` |
+//! | `open(env)` again | once the options that the script declares are known, if its session goes on: sets `sysbench.opt` and the globals of old scripts |
 //! | `dyno.options_help()` | the help lines of the options that the script declares, for `sysbench.cmdline.print_test_options` |
-//! | `err.host`, `err.port` or `err.socket` of `dyno.connect` | whom it tried, for "unable to connect to MySQL server on host '%s', port %u, aborting..." |
-//! | `dyno.log` | says "(last message repeated N times)" before the next other message, as its console's neighbours need it (judge: `api_sql_mysql.t`) |
+//! | `err.host`, `err.port` or `err.socket` of `dyno.connect` | whom it tried, for "unable to connect to MySQL server on host '%s', port %u, aborting..."; without them the first of the options' is named |
+//! | `dyno.log` | says "(last message repeated N times)" before the next other message (judge: `api_sql_mysql.t`) |
 
 use super::current::Running;
 use super::database;
 use super::reply::Reply;
+use super::reporting;
 use super::setup::Setup;
 use super::slot::Pending;
 use super::state::{push_text, set_text};
@@ -128,6 +135,9 @@ const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
     (c"barrier", barrier),
     (c"wait", wait),
     (c"is_waiting", is_waiting),
+    (c"count_error", reporting::count_error),
+    (c"report", reporting::report),
+    (c"histogram", reporting::histogram),
 ];
 
 /// Pushes the table `dyno`, as far as it is made here.

@@ -39,7 +39,7 @@ local function recover(env, err)
     error(err, 0)
   end
   local hook = sysbench.hooks and sysbench.hooks.before_restart_event
-  if hook then hook(err.errdesc) end
+  if hook then hook(err) end
 end
 
 -- Whether an event may begin, and has begun: answers are those of more_events.
