@@ -7,6 +7,7 @@
 
 use crate::Result;
 use crate::plan::Target;
+use crate::rows::Rows;
 use crate::workload::{Dialect, Op, RowSink, Statement, Transaction};
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +68,7 @@ pub enum Session {
     Timed(Box<dyn Timed>),
 }
 
-/// What a reply said. Rows are counted, never built.
+/// What a reply said. Rows are counted, and built only for statements that keep them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
     /// Rows returned.
@@ -76,6 +77,8 @@ pub struct Reply {
     pub affected: u64,
     /// The server's refusal of this statement, if it refused.
     pub error: Option<Box<ServerError>>,
+    /// The rows, of a statement that [keeps](Statement::keeps) them.
+    pub kept: Rows,
 }
 
 /// A server's refusal of one statement: data, counted by code.

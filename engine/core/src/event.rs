@@ -246,6 +246,9 @@ pub struct GroupTotal {
     pub error_latency: Option<Latency>,
     /// Each class of operations.
     pub classes: BTreeMap<String, Option<Latency>>,
+    /// Each kind of committed transactions, of a workload that tells kinds apart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, Option<Latency>>,
     /// Open loop only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenTotal>,

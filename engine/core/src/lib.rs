@@ -10,6 +10,7 @@ pub mod event;
 pub mod histogram;
 pub mod plan;
 pub mod rng;
+pub mod rows;
 pub mod workload;
 
 pub use error::{Error, Result};

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::plan::Options;
+use crate::rows::Rows;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
@@ -27,6 +28,9 @@ pub enum Kind {
     BeginWrite,
     /// Commits; the driver knows the word.
     Commit,
+    /// Rolls back, because the workload wants that: the transaction counts as committed work, and
+    /// this statement's class says how many ended so. The driver knows the word.
+    Rollback,
     /// Returns rows.
     Read,
     /// Changes rows.
@@ -40,7 +44,7 @@ pub struct Statement {
     pub class: String,
     /// What it does.
     pub kind: Kind,
-    /// Its SQL; empty for `Begin*` and `Commit`.
+    /// Its SQL; empty for `Begin*`, `Commit` and `Rollback`.
     pub sql: Sql,
     /// Type of each parameter of `sql`.
     pub params: Vec<ParamType>,
@@ -48,6 +52,8 @@ pub struct Statement {
     pub names: Vec<String>,
     /// What the answer must be, or the transaction fails with code `check`.
     pub expect: Option<Expect>,
+    /// Whether the rows of its answers are kept for [`Workload::more`].
+    pub keeps: bool,
 }
 
 impl Statement {
@@ -59,7 +65,7 @@ impl Statement {
         params: Vec<ParamType>,
     ) -> Self {
         let (class, sql) = (class.into(), sql.into());
-        Self { class, kind, sql, params, names: vec![], expect: None }
+        Self { class, kind, sql, params, names: vec![], expect: None, keeps: false }
     }
 
     /// Parameter `index` (0-based) as a message names it: `parameter 2 (:city)`.
@@ -234,9 +240,12 @@ pub struct Op {
 }
 
 /// The operations that commit together. Filled anew for every transaction; allocates only until
-/// its buffers have grown to the largest transaction. A retry sends it again unchanged.
+/// its buffers have grown to the largest transaction. A retry sends it again unchanged, as far as it
+/// does not depend on answers.
 #[derive(Debug, Default)]
 pub struct Transaction {
+    /// Index into [`Workload::kinds`], where there are any.
+    pub kind: u8,
     /// Operations in order.
     pub ops: Vec<Op>,
     /// Parameters of all operations.
@@ -248,6 +257,7 @@ pub struct Transaction {
 impl Transaction {
     /// Empties it, keeping its memory.
     pub fn clear(&mut self) {
+        self.kind = 0;
         self.ops.clear();
         self.values.clear();
         self.text.clear();
@@ -316,13 +326,48 @@ pub struct WorkloadKind {
 }
 
 /// What is sent. Shared by all workers, hence immutable: every transaction is a pure function of
-/// (seed, session, index).
+/// (seed, session, index), and of the answers to its own statements where it asks for them.
 pub trait Workload: Send + Sync {
     /// All statements it may use, in its dialect. Called once.
     fn statements(&self) -> Vec<Statement>;
 
     /// Fills `tx` (already clear) with transaction number `index` of session `session`.
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction);
+
+    /// All operations so far are answered: appends those that follow from the answers, or nothing,
+    /// and the transaction has ended. `stage` counts the calls from 1. `answers`: the rows of each
+    /// operation so far whose statement [keeps](Statement::keeps) them, in order. Random parameters
+    /// are those of [`fill`](Self::fill): a pure function of (seed, session, index) and the answers.
+    ///
+    /// Rows may be [unknown](Rows::unknown), where there is no system: then any values do. Where a
+    /// system must not leave them out, the statement [expects](Statement::expect) them.
+    ///
+    /// Called only if a statement keeps its rows.
+    fn more(
+        &self,
+        _session: u32,
+        _index: u64,
+        _stage: u32,
+        _answers: &[Rows],
+        _tx: &mut Transaction,
+    ) {
+    }
+
+    /// Names of the kinds of its transactions, whose latencies are told apart; at most 16.
+    fn kinds(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// Whether its sessions pause between transactions, in a closed loop.
+    fn pauses(&self) -> bool {
+        false
+    }
+
+    /// How long a session pauses before transaction number `index`, nanoseconds; asked only of a
+    /// workload that [pauses](Self::pauses), and not before the first transaction of a connection.
+    fn pause_ns(&self, _session: u32, _index: u64) -> u64 {
+        0
+    }
 
     /// Whether a run changes what a later run would read.
     fn changes_data(&self) -> bool;

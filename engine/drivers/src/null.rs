@@ -4,6 +4,7 @@
 use dyno_core::driver::{Driver, DriverKind, DriverOption, Reply, ServerError, Session, Timed};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Options, Target};
+use dyno_core::rows::Rows;
 use dyno_core::workload::{Dialect, Kind as StatementKind, Op, Statement, Transaction};
 use serde_json::Value;
 use std::sync::Arc;
@@ -174,7 +175,7 @@ impl Timed for NullSession {
         let script = &*self.script;
         let span = script.spans.iter().find(|span| span.from_s <= t_s && t_s < span.to_s);
         let delay = span.map_or(script.delay, |span| span.delay);
-        let mut reply = Reply::default();
+        let mut reply = Reply { kept: Rows::unknown(), ..Reply::default() };
         if script.error_every > 0 && self.may_fail[usize::from(op.statement)] {
             self.changes += 1;
             if self.changes.is_multiple_of(script.error_every) {

@@ -17,6 +17,9 @@ use dyno_core::plan::{Group, Plan};
 use dyno_core::workload::{Dialect, Order, Statement, Workload, WorkloadKind};
 use std::sync::Arc;
 
+/// Kinds of transactions that a workload may tell apart.
+const KINDS_MAX: usize = 16;
+
 /// How a group's sessions are driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nature {
@@ -29,11 +32,20 @@ pub(crate) struct Built {
     pub workload: Box<dyn Workload>,
     pub statements: Arc<[Statement]>,
     pub classes: Classes,
+    /// Kinds of its transactions; their histograms lie behind those of the classes.
+    pub kinds: Vec<String>,
     pub dialect: Dialect,
     /// At least one, all of one nature.
     pub backends: Vec<Backend>,
     pub nature: Nature,
     pub intake: Option<Intake>,
+}
+
+impl Built {
+    /// Histograms of classes and kinds.
+    fn histograms(&self) -> usize {
+        self.classes.names.len() + self.kinds.len()
+    }
 }
 
 /// One of a group's targets.
@@ -83,6 +95,13 @@ fn build_group(
         let what = format!("workload {} only loads: it sends nothing", group.workload);
         return Err(Error::new(Kind::Plan, what).hint("run another one on its tables, such as mix"));
     }
+    let kinds = workload.kinds();
+    assert!(kinds.len() <= KINDS_MAX, "a workload tells too many kinds of transactions apart");
+    if group.arrivals.is_some() && workload.pauses() {
+        let what = format!("workload {} pauses, and the group has arrivals", group.workload);
+        return Err(Error::new(Kind::Plan, what)
+            .hint("pauses are those of a closed loop: leave one of them out"));
+    }
     let (mut backends, mut nature) = (Vec::new(), Nature::Network);
     for name in std::iter::once(&group.target).chain(&group.also_targets) {
         let target = &plan.targets[name];
@@ -101,6 +120,7 @@ fn build_group(
         |arrivals| Intake::new(Stream::new(arrivals, plan.seed, number as u32, plan.warmup_s));
     Ok(Built {
         classes: classes(&statements, classes_left),
+        kinds,
         workload,
         statements,
         dialect: driver_kind.dialect,
@@ -145,7 +165,10 @@ pub(crate) fn lanes<'a>(plan: &Plan, built: &'a [Built]) -> Vec<Lane<'a>> {
             workload: &*parts.workload,
             statements: &parts.statements,
             checks_answers: parts.statements.iter().any(|statement| statement.expect.is_some()),
+            keeps_rows: parts.statements.iter().any(|statement| statement.keeps),
+            pauses: parts.workload.pauses(),
             class_of: parts.classes.of.clone(),
+            first_kind: (!parts.kinds.is_empty()).then_some(parts.classes.names.len()),
         },
         servers: parts.backends.iter().map(Backend::server).collect(),
     };
@@ -182,7 +205,7 @@ pub(crate) fn worker_count(plan: &Plan, sessions: usize) -> usize {
 pub(crate) fn recorders(built: &[Built], parts: &[Seats], threads: &Seats) -> Vec<Recorder> {
     let recorder = |serves: &dyn Fn(usize) -> bool, in_process: bool| {
         let classes = built.iter().enumerate();
-        let classes = classes.map(|(g, b)| if serves(g) { b.classes.names.len() } else { 0 });
+        let classes = classes.map(|(g, b)| if serves(g) { b.histograms() } else { 0 });
         Recorder::new(classes, in_process)
     };
     let network = parts

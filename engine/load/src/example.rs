@@ -2,6 +2,7 @@
 //! classes' places in the results.
 
 use crate::recorder::OTHER;
+use dyno_core::rows::Rows;
 use dyno_core::workload::{
     Dialect, Kind, Sql, Statement, Transaction, Value, Workload, put_decimal,
 };
@@ -10,6 +11,8 @@ use dyno_core::workload::{
 pub const CLASSES_MAX: usize = 64;
 /// Transactions looked at for examples: a class rarer than this has none.
 const TRANSACTIONS: u64 = 2_000;
+/// Stages looked at of each.
+const STAGES_MAX: u32 = 100;
 
 /// Classes of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +64,7 @@ pub fn examples(
         if wanted.is_empty() {
             break;
         }
-        transaction.clear();
-        workload.fill(0, index, &mut transaction);
+        compose(workload, statements, index, &mut transaction);
         for op in &transaction.ops {
             let statement = &statements[usize::from(op.statement)];
             if let Some(place) = wanted.iter().position(|class| *class == statement.class) {
@@ -76,6 +78,20 @@ pub fn examples(
         }
     }
     found
+}
+
+/// Transaction `index` of session 0 with all its stages, without any answers.
+fn compose(workload: &dyn Workload, statements: &[Statement], index: u64, tx: &mut Transaction) {
+    tx.clear();
+    workload.fill(0, index, tx);
+    let (mut stage, mut seen, mut answers) = (1, 0, Vec::new());
+    while seen < tx.ops.len() && stage <= STAGES_MAX {
+        let kept = tx.ops[seen..].iter().filter(|op| statements[usize::from(op.statement)].keeps);
+        answers.extend(kept.map(|_| Rows::unknown()));
+        seen = tx.ops.len();
+        workload.more(0, index, stage, &answers, tx);
+        stage += 1;
+    }
 }
 
 /// The statement with its values in place.

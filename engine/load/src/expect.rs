@@ -43,7 +43,7 @@ mod tests {
     fn message(rows: Option<RangeInclusive<u64>>, seen: (u64, u64)) -> Option<String> {
         let mut statement = Statement::new("find_user", Kind::Read, "SELECT 1", vec![]);
         statement.expect = Some(Expect { rows, affected: Some(0..=3) });
-        let reply = Reply { rows: seen.0, affected: seen.1, error: None };
+        let reply = Reply { rows: seen.0, affected: seen.1, ..Reply::default() };
         let error = breach(&statement, &reply)?;
         assert_eq!(
             (error.code.as_str(), error.retryable, error.rolled_back),

@@ -30,8 +30,16 @@ pub struct Names<'a> {
     pub group: String,
     /// Its classes, by place.
     pub classes: Vec<String>,
+    /// Kinds of its transactions, behind them.
+    pub kinds: Vec<String>,
     /// Its arrivals, if it is an open loop.
     pub intake: Option<&'a Intake>,
+}
+
+impl Names<'_> {
+    fn histograms(&self) -> usize {
+        self.classes.len() + self.kinds.len()
+    }
 }
 
 /// See the module.
@@ -69,7 +77,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         (origin_ns, measure_ns): (u64, u64),
     ) -> Self {
         let last = Totals::read(recorders, names.len(), origin_ns, &[]);
-        let classes = names.iter().map(|names| names.classes.len()).enumerate();
+        let classes = names.iter().map(|names| names.histograms()).enumerate();
         let open = |(group, names): (usize, &Names<'a>)| {
             Some(OpenLoop::new(group, names.intake?, recorders))
         };
@@ -232,7 +240,7 @@ impl<'a, W: Write> Reporter<'a, W> {
 
     fn details(&self) -> Vec<Details> {
         let of = |(group, names): (usize, &Names<'_>)| {
-            Details::read(self.recorders, group, names.classes.len())
+            Details::read(self.recorders, group, names.histograms())
         };
         self.names.iter().enumerate().map(of).collect()
     }
@@ -407,7 +415,11 @@ fn total_of(
     in_flight_oldest_ns: u64,
 ) -> GroupTotal {
     let latency = now.latency.since(&last.latency);
-    let classes = names.classes.iter().zip(&details.classes);
+    let named = |names: &[String], histograms: &[Histogram]| {
+        let each = names.iter().cloned().zip(histograms.iter().map(Histogram::latency));
+        each.collect::<BTreeMap<_, _>>()
+    };
+    let (classes, kinds) = details.classes.split_at(names.classes.len());
     GroupTotal {
         transactions: latency.count(),
         operations: now.operations - last.operations,
@@ -418,7 +430,8 @@ fn total_of(
         in_flight_oldest_ns,
         latency: latency.latency(),
         error_latency: details.error_latency.latency(),
-        classes: classes.map(|(name, class)| (name.clone(), class.latency())).collect(),
+        classes: named(&names.classes, classes),
+        kinds: named(&names.kinds, kinds),
         open: None,
     }
 }
@@ -467,7 +480,7 @@ mod tests {
     fn a_commit_that_its_thread_has_half_recorded_counts_in_one_tick() {
         let recorders = [Recorder::new([0], false)];
         let group = &recorders[0].groups[0];
-        let names = [Names { group: "g".to_owned(), classes: vec![], intake: None }];
+        let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], intake: None }];
         let (_notices, told) = Notices::new();
         let intervals = RefCell::new(Vec::new());
         let emit = |event| {
@@ -496,7 +509,7 @@ mod tests {
     #[test]
     fn a_late_reporter_shows_neither_a_stall_nor_a_burst() {
         let recorders = [Recorder::new([0], false)];
-        let names = [Names { group: "g".to_owned(), classes: vec![], intake: None }];
+        let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], intake: None }];
         let (_notices, told) = Notices::new();
         let ticks = RefCell::new(Vec::new());
         let emit = |event| {

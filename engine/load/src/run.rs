@@ -113,6 +113,7 @@ impl Trial<'_> {
             .map(|(group, built)| Names {
                 group: group.name.clone(),
                 classes: built.classes.names.clone(),
+                kinds: built.kinds.clone(),
                 intake: built.intake.as_ref(),
             })
             .collect();

@@ -5,6 +5,9 @@
 //! attempt's start to the answer to the last operation; pauses before operations are part of it, and
 //! of no operation's own time. A failed attempt is counted under its code.
 //! In an open loop a transaction also has a response time, from the moment it was due.
+//!
+//! A transaction may come in stages: once all its operations are answered, the workload may append
+//! others that follow from the answers. A retry begins again with the first stage.
 
 use crate::expect;
 use crate::intake::{Arrival, Intake};
@@ -13,6 +16,7 @@ use crate::recorder::{GroupRecorder, OpenRecorder};
 use crate::think::Think;
 use dyno_core::driver::{Reply, ServerError};
 use dyno_core::rng::Rng;
+use dyno_core::rows::Rows;
 use dyno_core::workload::{Kind, Op, Statement, Transaction, Workload};
 
 /// First wait before a retry; doubles with each one.
@@ -46,8 +50,14 @@ pub struct Shape<'a> {
     pub statements: &'a [Statement],
     /// Whether any of them expects something of its answer.
     pub checks_answers: bool,
+    /// Whether any of them keeps its rows, so that transactions may come in stages.
+    pub keeps_rows: bool,
+    /// Whether the workload asks for pauses of its own.
+    pub pauses: bool,
     /// Histogram of each statement, an index into [`GroupRecorder::classes`].
     pub class_of: Vec<u8>,
+    /// Place of the first kind of transactions among them, where the workload tells kinds apart.
+    pub first_kind: Option<usize>,
 }
 
 /// Where a session's numbers and news go.
@@ -106,6 +116,10 @@ pub struct Session {
     composed: u64,
     /// Which draws the transaction under way was composed from: of this session, with this number.
     drawn: (u32, u64),
+    /// How often operations were appended to it that follow from answers.
+    stage: u32,
+    /// The rows that were kept of its answers.
+    answers: Vec<Rows>,
     /// Whether the attempt's clock runs.
     has_begun: bool,
     /// The arrival under way or waited for.
@@ -133,6 +147,8 @@ impl Session {
             op: 0,
             composed: 0,
             drawn: (0, 0),
+            stage: 0,
+            answers: Vec::new(),
             has_begun: false,
             arrival: None,
             was_awaited: false,
@@ -186,13 +202,21 @@ impl Session {
         if let Some(intake) = shape.intake {
             return self.next_arrival(now_ns, intake, books, shape);
         }
-        if let Some(think) = &shape.think
-            && let Some(pause_ns) = think.before_transaction_ns(self.id(shape), self.composed)
-        {
+        let pause_ns = self.pause_ns(shape);
+        if pause_ns > 0 {
             self.state = State::Thinking;
             return self.wait(now_ns + pause_ns);
         }
         self.compose_next(now_ns, books, shape)
+    }
+
+    /// The pause before the next transaction: the group's, and the workload's own.
+    #[inline]
+    fn pause_ns(&self, shape: &Shape<'_>) -> u64 {
+        let (session, index) = (self.id(shape), self.composed);
+        let own = |think: &Think| think.before_transaction_ns(session, index);
+        let own_ns = shape.think.as_ref().and_then(own).unwrap_or(0);
+        own_ns + if shape.pauses { shape.workload.pause_ns(session, index) } else { 0 }
     }
 
     /// The session among those of all groups: each group draws its own numbers, also from the same
@@ -211,11 +235,28 @@ impl Session {
 
     #[inline]
     fn compose(&mut self, session: u32, index: u64, shape: &Shape<'_>) {
+        self.attempt = 0;
+        self.drawn = (session, index);
+        self.compose_first_stage(shape);
+    }
+
+    #[inline]
+    fn compose_first_stage(&mut self, shape: &Shape<'_>) {
+        let (session, index) = self.drawn;
+        self.stage = 0;
         self.transaction.clear();
         shape.workload.fill(session, index, &mut self.transaction);
         assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
-        self.attempt = 0;
-        self.drawn = (session, index);
+    }
+
+    /// All operations are answered: whether more follow from the answers.
+    fn compose_more(&mut self, shape: &Shape<'_>) -> bool {
+        let (session, index) = self.drawn;
+        let (so_far, tx) = (self.transaction.ops.len(), &mut self.transaction);
+        self.stage += 1;
+        shape.workload.more(session, index, self.stage, &self.answers, tx);
+        assert!(tx.ops.len() >= so_far, "a workload took operations back that were answered");
+        tx.ops.len() > so_far
     }
 
     fn next_arrival(
@@ -292,6 +333,11 @@ impl Session {
         self.rows = 0;
         self.has_begun = false;
         self.answered_ns.clear();
+        self.answers.clear();
+        // What followed from the answers of the last attempt may be wrong by now.
+        if self.stage > 0 {
+            self.compose_first_stage(shape);
+        }
         self.operate(now_ns, books, shape)
     }
 
@@ -390,11 +436,15 @@ impl Session {
         {
             return self.refused(now_ns, &breach, books, shape);
         }
+        if shape.keeps_rows && self.statement(shape).keeps {
+            self.answers.push(reply.kept);
+        }
         self.rows += reply.rows;
-        let operations = self.transaction.ops.len();
         self.answered_ns.push(now_ns.saturating_sub(self.op_ns));
         self.op += 1;
-        if (self.op as usize) < operations {
+        if (self.op as usize) < self.transaction.ops.len()
+            || (shape.keeps_rows && self.compose_more(shape))
+        {
             return self.operate(now_ns, books, shape);
         }
         for (op, &service_ns) in self.transaction.ops.iter().zip(&self.answered_ns) {
@@ -402,7 +452,11 @@ impl Session {
             books.recorder.classes[usize::from(class)].record(service_ns);
         }
         let latency_ns = now_ns.saturating_sub(self.first_ns);
-        books.recorder.commit(latency_ns, operations as u64, self.rows);
+        if let Some(first) = shape.first_kind {
+            books.recorder.classes[first + usize::from(self.transaction.kind)].record(latency_ns);
+        }
+        let operations = self.transaction.ops.len() as u64;
+        books.recorder.commit(latency_ns, operations, self.rows);
         if let Some(arrival) = self.arrival.take() {
             books.recorder.open.commit(arrival, now_ns);
         }

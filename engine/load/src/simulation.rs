@@ -3,6 +3,7 @@
 
 mod closed;
 mod open;
+mod staged;
 
 use crate::arrivals::Stream;
 use crate::control::{Control, Lane, Server};
@@ -21,6 +22,7 @@ use dyno_core::error::Result;
 use dyno_core::event::OpenTotal;
 use dyno_core::histogram::Histogram;
 use dyno_core::plan::{Arrivals, Think as ThinkPlan};
+use dyno_core::rows::Rows;
 use dyno_core::workload::{Kind, Op, RowSink, Statement, Table, Transaction, Value, Workload};
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -83,6 +85,27 @@ impl Workload for One {
 
 /// What a scripted system answers to a call: the delay and the refusal.
 type Script = fn(call: Call<'_>) -> (u64, Option<ServerError>);
+/// The same, and the rows of a statement that keeps them.
+type Answers = fn(call: Call<'_>) -> (u64, Option<ServerError>, Rows);
+
+/// What the scripted system goes by.
+#[derive(Clone, Copy)]
+enum Plot {
+    Script(Script),
+    Answers(Answers),
+}
+
+impl Plot {
+    fn answer(self, call: Call<'_>) -> (u64, Option<ServerError>, Rows) {
+        match self {
+            Self::Answers(answers) => answers(call),
+            Self::Script(script) => {
+                let (delay_ns, error) = script(call);
+                (delay_ns, error, Rows::default())
+            }
+        }
+    }
+}
 
 /// Call number `number` of a connection, at `at_ns` since the start of the measured phase.
 #[derive(Clone, Copy)]
@@ -114,12 +137,12 @@ struct Request {
 type Log = Arc<Mutex<Vec<Request>>>;
 
 struct Scripted {
-    script: Script,
+    plot: Plot,
     log: Log,
 }
 
 struct ScriptedSession {
-    script: Script,
+    plot: Plot,
     log: Log,
     calls: u64,
 }
@@ -127,7 +150,7 @@ struct ScriptedSession {
 impl Driver for Scripted {
     fn session(&self, _session: u32) -> Result<Session> {
         let log = Arc::clone(&self.log);
-        Ok(Session::Timed(Box::new(ScriptedSession { script: self.script, log, calls: 0 })))
+        Ok(Session::Timed(Box::new(ScriptedSession { plot: self.plot, log, calls: 0 })))
     }
 }
 
@@ -136,9 +159,10 @@ impl Timed for ScriptedSession {
         let at_ns = (t_s * 1e9).round() as i64;
         let values = tx.values_of(op).to_vec();
         self.log.lock().unwrap().push(Request { at_ns, statement: op.statement, values });
-        let (delay_ns, error) = (self.script)(Call { number: self.calls, at_ns, op, tx });
+        let (delay_ns, error, kept) = self.plot.answer(Call { number: self.calls, at_ns, op, tx });
         self.calls += 1;
-        (Duration::from_nanos(delay_ns), Reply { rows: 1, affected: 0, error: error.map(Box::new) })
+        let error = error.map(Box::new);
+        (Duration::from_nanos(delay_ns), Reply { rows: 1, affected: 0, error, kept })
     }
 }
 
@@ -236,10 +260,18 @@ impl Outcome {
 }
 
 fn simulate(setup: &Setup, workload: &dyn Workload, script: Script) -> Outcome {
+    play(setup, workload, Plot::Script(script))
+}
+
+fn simulate_answering(setup: &Setup, workload: &dyn Workload, answers: Answers) -> Outcome {
+    play(setup, workload, Plot::Answers(answers))
+}
+
+fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     let clock = Rc::new(SimulatedClock::default());
     clock.set_ns(ORIGIN);
     let log = Log::default();
-    let driver = Scripted { script, log: Arc::clone(&log) };
+    let driver = Scripted { plot, log: Arc::clone(&log) };
     let statements = workload.statements();
     let measure_ns = ORIGIN + setup.warmup_ns;
     let planned_ns = measure_ns + setup.length_ns;
@@ -259,13 +291,16 @@ fn simulate(setup: &Setup, workload: &dyn Workload, script: Script) -> Outcome {
             workload,
             statements: &statements,
             checks_answers: statements.iter().any(|statement| statement.expect.is_some()),
+            keeps_rows: statements.iter().any(|statement| statement.keeps),
+            pauses: workload.pauses(),
             class_of: (0..statements.len() as u8).collect(),
+            first_kind: (!workload.kinds().is_empty()).then_some(statements.len()),
         },
         servers: vec![Server { driver: &driver, endpoint: None }],
     }];
     let (control, _cancels) = Control::new(1);
     let (notices, told) = Notices::new();
-    let recorders = [Recorder::new([statements.len()], false)];
+    let recorders = [Recorder::new([statements.len() + workload.kinds().len()], false)];
     let seats: Vec<(usize, u32)> = (0..setup.sessions).map(|number| (0, number)).collect();
     if let Some(intake) = &intake {
         intake.open(measure_ns, planned_ns);

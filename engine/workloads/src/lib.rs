@@ -11,6 +11,8 @@ mod node;
 pub mod oltp;
 mod options;
 pub mod tables;
+pub mod tpcc;
 
 /// Every workload of this build, in the order of the reference.
-pub static WORKLOADS: &[&WorkloadKind] = &[&oltp::KIND, &mix::KIND, &kv::KIND, &tables::KIND];
+pub static WORKLOADS: &[&WorkloadKind] =
+    &[&oltp::KIND, &mix::KIND, &kv::KIND, &tables::KIND, &tpcc::KIND];

@@ -91,7 +91,7 @@ fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
     }
     for (op, rows) in tx.ops.iter().zip([3, 0]) {
         wire.request(op, &tx, &mut out);
-        let want = Reply { rows, affected: 0, error: None };
+        let want = Reply { rows, affected: 0, ..Reply::default() };
         assert_eq!(wait(&mut *wire, stream, &mut out), Progress::Reply(want));
     }
     wire.query("SELECT 1", &mut out);

@@ -6,7 +6,7 @@
 //! | `flags` | the protocol's numbers |
 //! | `handshake`, `auth`, `login` | from the greeting to the server's OK |
 //! | `statement` | requests on their way out |
-//! | `reply`, `control`, `codes` | replies on their way in, and what their error numbers mean |
+//! | `reply`, `column`, `control`, `codes` | replies on their way in, and what their error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
 //! | `wire` | one connection: all of these in order |
 //! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
@@ -23,6 +23,7 @@ mod auth;
 mod bulk;
 pub mod client;
 mod codes;
+pub mod column;
 mod control;
 pub mod flags;
 mod handshake;

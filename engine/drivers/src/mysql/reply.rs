@@ -1,20 +1,23 @@
 //! Replies on their way in, without building rows: packets of a result set are counted and
-//! skipped as they come, split at any byte.
+//! skipped as they come, split at any byte. Only statements that keep their rows have them taken
+//! apart.
 //!
 //! Sources: MySQL protocol, "Text Resultset", "Binary Protocol Resultset", "OK_Packet",
 //! "EOF_Packet", "COM_STMT_PREPARE Response", "LOCAL INFILE Request"; MariaDB knowledge base,
 //! "Result Set Packets" (metadata caching).
 
 use super::codes::Refusal;
+use super::column::{self, Column};
 use super::flags::{capability, status};
 use super::handshake::Agreed;
 use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
 use dyno_core::error::Result;
+use dyno_core::rows::Rows;
 
 /// More columns than any server allows (4096).
 const COLUMNS_MAX: u64 = 65_535;
 
-/// Longest first row that is kept for `query`, bytes.
+/// Longest row that is kept, bytes.
 const ROW_BYTES_MAX: usize = 64 << 20;
 
 /// What the request in flight may be answered with.
@@ -24,10 +27,32 @@ pub enum Expect {
     Result,
     /// The same, and the first row as text is wanted.
     FirstRow,
+    /// The same, and all rows are wanted: of a statement that keeps them.
+    Rows(Kept),
     /// The numbers of a prepared statement.
     Prepared,
+    /// The same, and its columns: of a statement that keeps its rows.
+    PreparedColumns(Kept),
     /// A request for the data of LOAD DATA LOCAL.
     Infile,
+}
+
+/// A statement that keeps its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Its number in the group's list.
+    pub statement: u16,
+    /// How its rows travel.
+    pub is_binary: bool,
+}
+
+/// What is to be done with a payload that is otherwise skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Nothing,
+    FirstRow,
+    Row,
+    Column,
 }
 
 /// What [`Reader::feed`] has found.
@@ -71,10 +96,13 @@ pub struct Reader {
     continued: bool,
     /// Amid a payload that is skipped.
     inside: bool,
-    /// What is being skipped is the wanted first row.
-    keep: bool,
+    /// What is being skipped is wanted.
+    keep: Keep,
     row: Vec<u8>,
     columns: u64,
+    /// Columns of each statement that keeps its rows, as this connection last heard of them: a
+    /// server may leave them out where they are the same.
+    known: Vec<Vec<Column>>,
     /// Rows so far.
     pub rows: u64,
     /// Rows changed so far.
@@ -89,6 +117,8 @@ pub struct Reader {
     pub status: u16,
     /// First row of the last `FirstRow`.
     pub first_row: Vec<Option<String>>,
+    /// All rows of the last `Rows`.
+    pub kept: Rows,
 }
 
 impl Reader {
@@ -103,9 +133,10 @@ impl Reader {
             skip: 0,
             continued: false,
             inside: false,
-            keep: false,
+            keep: Keep::Nothing,
             row: vec![],
             columns: 0,
+            known: vec![],
             rows: 0,
             affected: 0,
             refusal: None,
@@ -113,6 +144,7 @@ impl Reader {
             params: 0,
             status: 0,
             first_row: vec![],
+            kept: Rows::default(),
         }
     }
 
@@ -125,8 +157,10 @@ impl Reader {
         self.rows = 0;
         self.affected = 0;
         debug_assert!(!self.inside && self.refusal.is_none());
-        if expect == Expect::FirstRow {
-            self.first_row.clear();
+        match expect {
+            Expect::FirstRow => self.first_row.clear(),
+            Expect::Rows(_) => self.kept = Rows::default(),
+            _ => {}
         }
     }
 
@@ -167,7 +201,7 @@ impl Reader {
                 if self.inside {
                     return Ok((at, Found::More));
                 }
-                if self.payload_end() {
+                if self.payload_end()? {
                     return Ok((at, Found::Done));
                 }
             }
@@ -224,11 +258,10 @@ impl Reader {
                 if first == 0xff || (first == 0xfe && length < end_bytes) {
                     return false;
                 }
-                if self.expect == Expect::FirstRow && self.first_row.is_empty() {
-                    self.keep = true;
-                    self.row.clear();
-                }
                 self.rows += 1;
+                if self.expect != Expect::Result {
+                    self.keep_row();
+                }
                 true
             }
             Step::Definitions(left)
@@ -237,6 +270,9 @@ impl Reader {
                 if *left > 0 && first != 0xff =>
             {
                 *left -= 1;
+                if self.expect != Expect::Result {
+                    self.keep_column();
+                }
                 true
             }
             _ => false,
@@ -249,7 +285,7 @@ impl Reader {
         let mut at = 0;
         loop {
             let count = self.skip.min(input.len() - at);
-            if self.keep {
+            if self.keep != Keep::Nothing {
                 self.keep_bytes(&input[at..at + count])?;
             }
             self.skip -= count;
@@ -271,7 +307,7 @@ impl Reader {
     #[cold]
     fn keep_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.row.len() + bytes.len() > ROW_BYTES_MAX {
-            return Err(broken("a first row of more than 64 MB"));
+            return Err(broken("a row of more than 64 MB that is to be kept"));
         }
         self.row.extend_from_slice(bytes);
         Ok(())
@@ -280,11 +316,11 @@ impl Reader {
     /// A skipped payload is over. True: and with it the reply, since where EOF packets are
     /// deprecated nothing else ends the definitions of a prepared statement.
     #[inline]
-    fn payload_end(&mut self) -> bool {
-        if self.keep {
-            self.keep_row();
+    fn payload_end(&mut self) -> Result<bool> {
+        if self.keep != Keep::Nothing {
+            self.keep_payload()?;
         }
-        self.deprecate_eof && !matches!(self.step, Step::Rows) && self.definitions_end()
+        Ok(self.deprecate_eof && !matches!(self.step, Step::Rows) && self.definitions_end())
     }
 
     /// Moves on if all definitions of their kind are in. True: the reply is over.
@@ -298,15 +334,74 @@ impl Reader {
         false
     }
 
+    /// A row begins, which somebody may want.
+    fn keep_row(&mut self) {
+        self.keep = match self.expect {
+            Expect::FirstRow if self.rows == 1 => Keep::FirstRow,
+            Expect::Rows(_) => Keep::Row,
+            _ => return,
+        };
+        self.row.clear();
+    }
+
+    /// A definition begins, which somebody may want.
+    fn keep_column(&mut self) {
+        let is_wanted = match self.expect {
+            Expect::Rows(kept) => kept.is_binary,
+            Expect::PreparedColumns(_) => matches!(self.step, Step::PreparedColumns(_)),
+            _ => false,
+        };
+        if is_wanted {
+            self.keep = Keep::Column;
+            self.row.clear();
+        }
+    }
+
+    /// What was to be kept is whole.
+    fn keep_payload(&mut self) -> Result<()> {
+        let keep = std::mem::replace(&mut self.keep, Keep::Nothing);
+        match (keep, self.expect) {
+            (Keep::FirstRow, _) => self.keep_first_row(),
+            (Keep::Column, Expect::Rows(kept) | Expect::PreparedColumns(kept)) => {
+                let column = Column::parse(&self.row)?;
+                self.known_of(kept).push(column);
+            }
+            (Keep::Row, Expect::Rows(kept)) if kept.is_binary => {
+                let known = self.known.get(usize::from(kept.statement)).map_or(&[][..], |k| k);
+                if known.len() as u64 != self.columns {
+                    return Err(broken("rows whose columns it has not defined"));
+                }
+                column::binary_row(&self.row, known, &mut self.kept)?;
+            }
+            (Keep::Row, _) => column::text_row(&self.row, self.columns, &mut self.kept)?,
+            (Keep::Nothing | Keep::Column, _) => {}
+        }
+        if self.kept.is_too_long() {
+            return Err(broken("more rows than the workload may keep (16 MB)"));
+        }
+        Ok(())
+    }
+
+    fn known_of(&mut self, kept: Kept) -> &mut Vec<Column> {
+        let place = usize::from(kept.statement);
+        if self.known.len() <= place {
+            self.known.resize(place + 1, vec![]);
+        }
+        &mut self.known[place]
+    }
+
     /// Takes the first row apart.
     #[cold]
-    fn keep_row(&mut self) {
-        self.keep = false;
+    fn keep_first_row(&mut self) {
         let mut fields = Fields(&self.row);
         for _ in 0..self.columns {
             let Some(value) = fields.lenenc_bytes() else { break };
             self.first_row.push(value.map(|text| String::from_utf8_lossy(text).into_owned()));
         }
+    }
+
+    fn prepares(&self) -> bool {
+        matches!(self.expect, Expect::Prepared | Expect::PreparedColumns(_))
     }
 
     /// A packet that is neither definition nor row.
@@ -318,7 +413,7 @@ impl Reader {
         }
         self.check_seq(seq)?;
         match (self.step, first) {
-            (Step::First, 0x00) if self.expect == Expect::Prepared => self.prepared(payload),
+            (Step::First, 0x00) if self.prepares() => self.prepared(payload),
             (Step::First, 0x00) => self.ok(payload),
             (Step::First, 0xfb) if self.expect == Expect::Infile => {
                 self.row.clear();
@@ -327,7 +422,7 @@ impl Reader {
             }
             (Step::First, 0xfb) => Err(broken("it asks for a file that we did not offer")),
             (Step::First, 0xfe) => Err(broken("an end of rows without rows")),
-            (Step::First, _) if self.expect == Expect::Prepared => {
+            (Step::First, _) if self.prepares() => {
                 Err(broken("rows where a prepared statement was due"))
             }
             (Step::First, _) => self.column_count(payload),
@@ -387,6 +482,9 @@ impl Reader {
             true
         };
         self.columns = columns;
+        if let (Expect::Rows(kept), true) = (self.expect, definitions) {
+            self.known_of(kept).clear();
+        }
         self.step = if definitions { Step::Definitions(columns) } else { Step::Rows };
         Ok(Found::More)
     }
@@ -400,6 +498,9 @@ impl Reader {
         self.statement_id = id;
         self.params = params;
         let columns = u64::from(columns);
+        if let Expect::PreparedColumns(kept) = self.expect {
+            self.known_of(kept).clear();
+        }
         self.step = match params {
             0 => Step::PreparedColumns(columns),
             _ => Step::PreparedParams(u64::from(params), columns),

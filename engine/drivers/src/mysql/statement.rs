@@ -27,6 +27,7 @@ impl Template {
         let words = match statement.kind {
             Kind::BeginRead | Kind::BeginWrite => Some("BEGIN"),
             Kind::Commit => Some("COMMIT"),
+            Kind::Rollback => Some("ROLLBACK"),
             Kind::Read | Kind::Write => None,
         };
         let mut statement = statement.clone();

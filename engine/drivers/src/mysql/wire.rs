@@ -7,8 +7,8 @@ use super::flags::command;
 use super::handshake::Agreed;
 use super::login::{Found as LoginFound, LoginState};
 use super::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
-use super::reply::{Expect, Found, Reader};
-use super::statement::put_command;
+use super::reply::{Expect, Found, Kept, Reader};
+use super::statement::{Template, put_command};
 use dyno_core::driver::{Cancel, Progress, Reply, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
@@ -134,8 +134,11 @@ impl MysqlWire {
     fn await_preparation(&mut self, index: usize) -> Progress {
         let mut rest = self.config.templates.iter().enumerate().skip(index);
         match rest.find(|(_, template)| template.prepares) {
-            Some((index, _)) if self.config.protocol == Protocol::Prepared => {
-                self.reader.begin(Expect::Prepared);
+            Some((index, template)) if self.config.protocol == Protocol::Prepared => {
+                self.reader.begin(match kept(template, index, true) {
+                    Some(kept) => Expect::PreparedColumns(kept),
+                    None => Expect::Prepared,
+                });
                 self.phase = Phase::Prepare(index);
                 Progress::More
             }
@@ -190,8 +193,12 @@ impl MysqlWire {
     #[inline]
     fn reply(&mut self) -> Result<Progress> {
         self.phase = Phase::Idle;
-        let mut reply =
-            Reply { rows: self.reader.rows, affected: self.reader.affected, error: None };
+        let mut reply = Reply {
+            rows: self.reader.rows,
+            affected: self.reader.affected,
+            error: None,
+            kept: std::mem::take(&mut self.reader.kept),
+        };
         if let Some(refusal) = self.reader.refusal.take() {
             if refusal.ends_connection() {
                 return Err(refusal.into_lost(&self.config.place));
@@ -354,6 +361,12 @@ impl MysqlWire {
     }
 }
 
+/// What the reader must know of a statement that keeps its rows.
+#[inline]
+fn kept(template: &Template, index: usize, is_binary: bool) -> Option<Kept> {
+    template.statement.keeps.then_some(Kept { statement: index as u16, is_binary })
+}
+
 impl Wire for MysqlWire {
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
         // The server speaks first.
@@ -373,14 +386,18 @@ impl Wire for MysqlWire {
         self.statement = Some(op.statement);
         let index = usize::from(op.statement);
         let template = &self.config.templates[index];
-        if template.prepares && self.config.protocol == Protocol::Prepared {
+        let is_binary = template.prepares && self.config.protocol == Protocol::Prepared;
+        if is_binary {
             let prepared = &mut self.prepared[index];
             template.put_execute(prepared.id, !prepared.typed, op, tx, out);
             prepared.typed = true;
         } else {
             template.put_text(self.reader.backslash(), op, tx, out);
         }
-        self.reader.begin(Expect::Result);
+        self.reader.begin(match kept(template, index, is_binary) {
+            Some(kept) => Expect::Rows(kept),
+            None => Expect::Result,
+        });
         self.phase = Phase::Busy;
     }
 

@@ -1,6 +1,7 @@
 //! Messages we receive: headers, fields and tags. Nothing here trusts a length.
 
 use dyno_core::error::{Error, Kind, Result};
+use dyno_core::rows::Rows;
 
 /// Longest message that is parsed, hence buffered whole. Rows are skipped in pieces instead.
 pub(super) const PARSED_BYTES_MAX: usize = 1 << 20;
@@ -117,6 +118,24 @@ pub(super) fn values<'a>(body: &'a [u8], put: &mut dyn FnMut(Option<&'a [u8]>)) 
             Err(_) if length == -1 => None,
             Err(_) => return Err(rubbish(format!("a value of length {length}"))),
         });
+    }
+    body.end()
+}
+
+/// The values of a DataRow in text format, as one more of `rows`.
+pub(super) fn kept_row(body: &[u8], rows: &mut Rows) -> Result<()> {
+    let mut body = Body(body);
+    rows.row();
+    for _ in 0..body.u16()? {
+        let length = body.i32()?;
+        match usize::try_from(length) {
+            Ok(length) => rows.value(Some(body.bytes(length)?)),
+            Err(_) if length == -1 => rows.value(None),
+            Err(_) => return Err(rubbish(format!("a value of length {length}"))),
+        }
+    }
+    if rows.is_too_long() {
+        return Err(rubbish("more rows than the workload may keep (16 MB)"));
     }
     body.end()
 }

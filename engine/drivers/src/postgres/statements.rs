@@ -30,9 +30,20 @@ pub(super) struct Statements {
     sources: Vec<Statement>,
 }
 
+/// What was sent, as far as its answer is read differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// A statement whose rows are counted.
+    Operation,
+    /// A statement whose rows are kept.
+    Kept,
+    /// `COMMIT`.
+    Commit,
+}
+
 /// One statement, ready to be sent.
 enum Encoder {
-    /// `BEGIN`: nothing to fill in. Isolation comes from the session, so reading and writing
+    /// `BEGIN`, `ROLLBACK`: nothing to fill in. Isolation comes from the session, so reading and writing
     /// transactions start alike.
     Fixed(Vec<u8>),
     /// `COMMIT`, told apart because the server may answer it by `ROLLBACK`.
@@ -66,6 +77,7 @@ impl Statements {
             (workload::Kind::BeginRead | workload::Kind::BeginWrite, _) => {
                 Encoder::Fixed(simple(b"BEGIN"))
             }
+            (workload::Kind::Rollback, _) => Encoder::Fixed(simple(b"ROLLBACK")),
             (workload::Kind::Commit, _) => Encoder::Commit(simple(b"COMMIT")),
             (_, Protocol::Text) => {
                 let pieces = statement.sql.pieces().iter();
@@ -131,10 +143,10 @@ impl Statements {
         }
     }
 
-    /// Appends the request for `op`; returns whether it is a commit.
+    /// Appends the request for `op`; returns what it is.
     /// `backslashes`: a backslash in a literal must be doubled.
     #[inline]
-    pub fn request(&self, op: &Op, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) -> bool {
+    pub fn request(&self, op: &Op, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) -> Sent {
         match &self.encoders[usize::from(op.statement)] {
             Encoder::Bind { prefix, params } => bind(prefix, params, op, tx, out),
             Encoder::Text { first, rest } => {
@@ -146,10 +158,10 @@ impl Statements {
             Encoder::Fixed(bytes) => out.extend_from_slice(bytes),
             Encoder::Commit(bytes) => {
                 out.extend_from_slice(bytes);
-                return true;
+                return Sent::Commit;
             }
         }
-        false
+        if self.sources[usize::from(op.statement)].keeps { Sent::Kept } else { Sent::Operation }
     }
 }
 

@@ -285,7 +285,7 @@ fn rows_are_counted_and_tags_parsed() {
     let row = (b'D', &b"\0\x01\0\0\0\x02ab"[..]);
     let notice = (b'N', &b"SNOTICE\0Mhello\0\0"[..]);
     let answer = [(b'2', &b""[..]), row, notice, row, (b'C', b"SELECT 2\0"), IDLE];
-    assert_eq!(reply(&mut *wire, &answer), Reply { rows: 2, affected: 0, error: None });
+    assert_eq!(reply(&mut *wire, &answer), Reply { rows: 2, affected: 0, ..Reply::default() });
     for (tag, affected) in [
         (&b"INSERT 0 17\0"[..], 17),
         (b"UPDATE 3\0", 3),

@@ -7,6 +7,7 @@
 use super::errors::ErrorFields;
 use super::frames::{self, HEADER_BYTES, PARSED_BYTES_MAX, rubbish};
 use super::opening::{Opening, unasked};
+use super::statements::Sent;
 use super::{Shared, bulk, messages};
 use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Wire};
 use dyno_core::error::Result;
@@ -53,6 +54,8 @@ enum Phase {
 enum Busy {
     /// One of the group's statements.
     Operation,
+    /// One of them that keeps its rows.
+    Kept,
     /// The group's `COMMIT`.
     Commit,
     /// Text whose first row is kept; `row`: it has come.
@@ -89,6 +92,7 @@ impl PostgresWire {
                 self.reply.rows += 1;
                 Ok(true)
             }
+            (b'D', Phase::Busy(Busy::Kept)) => self.parses(tag, size),
             (b'D', Phase::Busy(Busy::Query { row: false })) => {
                 // A first row of unreasonable size is counted, not kept.
                 let skipped = size > PARSED_BYTES_MAX;
@@ -128,6 +132,10 @@ impl PostgresWire {
         match tag {
             b'C' => self.command_complete(body),
             b'Z' => return self.ready_for_query(body, out),
+            b'D' if self.phase == Phase::Busy(Busy::Kept) => {
+                self.reply.rows += 1;
+                frames::kept_row(body, &mut self.reply.kept)
+            }
             b'D' => {
                 self.reply.rows += 1;
                 self.phase = Phase::Busy(Busy::Query { row: true });
@@ -256,7 +264,7 @@ impl PostgresWire {
                 self.answered = true;
                 if self.reply.error.is_none() {
                     let mut refusal = fields.refusal();
-                    if self.phase == Phase::Busy(Busy::Operation) {
+                    if self.is_operation() {
                         let named = statements.name(self.statement, fields.parameter());
                         refusal.message = format!("{named}: {}", refusal.message);
                     }
@@ -268,6 +276,11 @@ impl PostgresWire {
         }
     }
 
+    /// Whether one of the group's statements is in flight.
+    fn is_operation(&self) -> bool {
+        matches!(self.phase, Phase::Busy(Busy::Operation | Busy::Kept))
+    }
+
     /// CopyInResponse.
     fn copy_in(&mut self, out: &mut Vec<u8>) -> Option<Progress> {
         if self.phase == Phase::Busy(Busy::CopyStart) {
@@ -275,7 +288,7 @@ impl PostgresWire {
             return Some(Progress::WantData);
         }
         messages::copy_fail("dbdyno sends rows only in a bulk load", out);
-        if self.phase == Phase::Busy(Busy::Operation) {
+        if self.is_operation() {
             // The Sync behind Execute was swallowed by the COPY.
             out.extend_from_slice(&messages::SYNC);
         }
@@ -336,8 +349,12 @@ impl Wire for PostgresWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         self.statement = op.statement;
-        let commit = self.shared.statements.request(op, tx, self.backslashes, out);
-        self.begin(if commit { Busy::Commit } else { Busy::Operation });
+        let busy = match self.shared.statements.request(op, tx, self.backslashes, out) {
+            Sent::Commit => Busy::Commit,
+            Sent::Kept => Busy::Kept,
+            Sent::Operation => Busy::Operation,
+        };
+        self.begin(busy);
     }
 
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {

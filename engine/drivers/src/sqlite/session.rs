@@ -8,6 +8,7 @@ use super::wait::{Wait, Waiters};
 use dyno_core::driver::{Blocking, Reply};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
+use dyno_core::rows::Rows;
 use dyno_core::workload::{self, Op, RowSink, Sql, Transaction, Value, put_decimal};
 use rusqlite::types::ValueRef;
 use std::hint::black_box;
@@ -23,6 +24,8 @@ pub struct SqliteSession {
     statements: Vec<Prepared>,
     /// What the workload calls each of them, for messages.
     classes: Vec<String>,
+    /// Whether the rows of each are kept.
+    keeps: Vec<bool>,
     connection: Handle,
     busy_timeout: Duration,
     waiters: Arc<Waiters>,
@@ -62,6 +65,7 @@ impl SqliteSession {
         let mut session = Self {
             statements: Vec::new(),
             classes: driver.statements.iter().map(|statement| statement.class.clone()).collect(),
+            keeps: driver.statements.iter().map(|statement| statement.keeps).collect(),
             connection,
             busy_timeout: driver.busy_timeout,
             waiters: Arc::clone(&driver.waiters),
@@ -90,6 +94,7 @@ impl SqliteSession {
                 workload::Kind::BeginRead => "BEGIN".into(),
                 workload::Kind::BeginWrite => "BEGIN IMMEDIATE".into(),
                 workload::Kind::Commit => "COMMIT".into(),
+                workload::Kind::Rollback => "ROLLBACK".into(),
                 workload::Kind::Read | workload::Kind::Write => statement.sql.clone(),
             };
             let prepared = if driver.protocol == Protocol::Text {
@@ -138,26 +143,31 @@ impl SqliteSession {
     }
 
     fn attempt(&mut self, op: &Op, tx: &Transaction) -> rusqlite::Result<Reply> {
+        let keeps = self.keeps[usize::from(op.statement)];
+        let mut kept = Rows::default();
+        let mut read = |statement: &mut rusqlite::Statement<'_>, columns| {
+            if keeps { keep(statement, columns, &mut kept) } else { drain(statement, columns) }
+        };
         let (rows, kind) = match &mut self.statements[op.statement as usize] {
             Prepared::Once { statement, columns, kind } => {
                 bind(statement, op, tx)?;
-                (drain(statement, *columns)?, *kind)
+                (read(statement, *columns)?, *kind)
             }
             Prepared::Text { sql, kind } => {
                 text::render(sql, op, tx, &mut self.rendered);
                 let sql = std::str::from_utf8(&self.rendered)?;
                 let mut statement = self.connection.prepare(sql)?;
                 let columns = statement.column_count();
-                (drain(&mut statement, columns)?, *kind)
+                (read(&mut statement, columns)?, *kind)
             }
         };
         match kind {
             workload::Kind::BeginRead | workload::Kind::BeginWrite => self.in_transaction = true,
-            workload::Kind::Commit => self.in_transaction = false,
+            workload::Kind::Commit | workload::Kind::Rollback => self.in_transaction = false,
             workload::Kind::Read | workload::Kind::Write => {}
         }
         let affected = if kind == workload::Kind::Write { self.connection.changes() } else { 0 };
-        Ok(Reply { rows, affected, error: None })
+        Ok(Reply { rows, affected, error: None, kept })
     }
 
     /// Whether SQLite has ended our transaction by itself, as it may after some errors.
@@ -213,6 +223,31 @@ fn drain(statement: &mut rusqlite::Statement<'_>, columns: usize) -> rusqlite::R
                     black_box(other);
                 }
             }
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Steps through all rows and keeps them. Returns the number of rows.
+fn keep(
+    statement: &mut rusqlite::Statement<'_>,
+    columns: usize,
+    kept: &mut Rows,
+) -> rusqlite::Result<u64> {
+    let mut rows = statement.raw_query();
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        kept.row();
+        for column in 0..columns {
+            match row.get_ref(column)? {
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => kept.value(Some(bytes)),
+                other => kept.value(shown(other).as_deref().map(str::as_bytes)),
+            }
+        }
+        if kept.is_too_long() {
+            let what = "more rows than the workload may keep (16 MB)";
+            return Err(rusqlite::Error::ToSqlConversionFailure(what.into()));
         }
         count += 1;
     }

@@ -112,7 +112,7 @@ fn code(reply: &Reply) -> &str {
 }
 
 fn ok(rows: u64, affected: u64) -> Reply {
-    Reply { rows, affected, error: None }
+    Reply { rows, affected, ..Reply::default() }
 }
 
 #[test]

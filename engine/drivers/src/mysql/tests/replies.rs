@@ -257,7 +257,7 @@ fn types_travel_with_the_first_execution_only() {
         line.wire.request(&tx.ops[0], &tx, &mut line.sent);
         assert_eq!(&line.sent[4..9], b"\x17\x05\0\0\0");
         lengths.push(line.sent.len());
-        let want = Reply { rows: 0, affected: 3, error: None };
+        let want = Reply { rows: 0, affected: 3, ..Reply::default() };
         assert_eq!(line.hear(&ok(1, 3, 2)), Ok(Progress::Reply(want)));
     }
     assert_eq!(lengths[0], lengths[1] + 2);
@@ -303,7 +303,7 @@ fn only_the_offered_file_is_sent_and_only_when_offered() {
     line.wire.bulk_data(b"2\n", &mut line.sent);
     line.wire.bulk_end(&mut line.sent);
     assert_eq!(line.packets(), [(2, b"1\n".to_vec()), (3, b"2\n".to_vec()), (4, vec![])]);
-    let want = Reply { rows: 0, affected: 2, error: None };
+    let want = Reply { rows: 0, affected: 2, ..Reply::default() };
     assert_eq!(line.hear(&ok(5, 2, 2)), Ok(Progress::Reply(want)));
 }
 

@@ -1,0 +1,279 @@
+//! Rows of the initial population: pure functions of (seed, table, row number).
+//!
+//! Source: TPC Benchmark C, revision 5.11, clause 4.3.3. With fewer customers than the 3,000 of a
+//! district everything that is counted by orders shrinks alike, so that the consistency conditions
+//! hold for any size.
+
+use super::random::{
+    C_LAST_LOADED, nurand, put_a_string, put_data, put_last_name, put_n_string, put_zip,
+};
+use super::schema::{RELATIONS, Relation};
+use super::settings::{DISTRICTS, Settings};
+use dyno_core::rng::Rng;
+use dyno_core::workload::RowSink;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// Moment of everything that is loaded: rows may not depend on the clock.
+const LOADED_AT: &[u8] = b"2020-01-01 00:00:00";
+/// What each customer has paid so far, cents.
+const PAID: i64 = 1_000;
+/// Keeps the number of an order's lines apart from the lines themselves.
+const LINES: u64 = 1 << 32;
+/// Keeps the permutation of a district's customers apart from everything else.
+const PERMUTATION: u64 = 2 << 32;
+
+/// Writes the rows of one data set.
+pub struct Loader {
+    settings: Settings,
+    seed: u64,
+    /// Order lines before each district, and of all.
+    lines_before: OnceLock<Vec<u64>>,
+}
+
+impl Loader {
+    pub fn new(settings: &Settings, seed: u64) -> Self {
+        Self { settings: settings.clone(), seed, lines_before: OnceLock::new() }
+    }
+
+    /// Order lines of all orders.
+    pub fn lines(&self) -> u64 {
+        *self.lines_before().last().unwrap_or(&0)
+    }
+
+    /// Counted once: an order has 5 to 15 lines, so that the place of one is a sum over those before.
+    fn lines_before(&self) -> &[u64] {
+        self.lines_before.get_or_init(|| {
+            let mut sum = 0;
+            let districts = 0..self.settings.districts();
+            let before = districts.map(|district| {
+                let orders = 0..self.settings.customers;
+                let before = sum;
+                sum += orders.map(|order| self.lines_of(district, order)).sum::<u64>();
+                before
+            });
+            let mut before: Vec<u64> = before.collect();
+            before.push(sum);
+            before
+        })
+    }
+
+    /// Lines of an order (0-based, as the district among all).
+    fn lines_of(&self, district: u64, order: u64) -> u64 {
+        let row = district * self.settings.customers + order;
+        Rng::for_row(self.seed, LINES, row).between(5, 15)
+    }
+
+    /// Rows `rows` of table number `table`.
+    pub fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink) {
+        let relation = RELATIONS[table];
+        let mut writer = Writer { sink, text: Vec::new() };
+        if relation == Relation::OrderLine {
+            return self.order_lines(table as u64, rows, &mut writer);
+        }
+        for row in rows {
+            let mut rng = Rng::for_row(self.seed, table as u64, row);
+            match relation {
+                Relation::Item => item(row, &mut rng, &mut writer),
+                Relation::Warehouse => self.warehouse(row, &mut rng, &mut writer),
+                Relation::District => self.district(row, &mut rng, &mut writer),
+                Relation::Stock => self.stock(row, &mut rng, &mut writer),
+                Relation::Customer => self.customer(row, &mut rng, &mut writer),
+                Relation::History => self.history(row, &mut rng, &mut writer),
+                Relation::Orders => self.order(row, &mut rng, &mut writer),
+                Relation::NewOrder => self.new_order(row, &mut writer),
+                Relation::OrderLine => unreachable!("written above"),
+            }
+            writer.sink.end_row();
+        }
+    }
+
+    fn warehouse(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+        to.int(row + 1);
+        to.a_string(6, 10, rng);
+        to.address(rng);
+        to.sink.decimal(rng.between(0, 2_000) as i64, 4);
+        let customers = (DISTRICTS * self.settings.customers) as i64;
+        to.sink.decimal(customers * PAID, 2);
+    }
+
+    fn district(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+        to.int(row % DISTRICTS + 1);
+        to.int(row / DISTRICTS + 1);
+        to.a_string(6, 10, rng);
+        to.address(rng);
+        to.sink.decimal(rng.between(0, 2_000) as i64, 4);
+        to.sink.decimal(self.settings.customers as i64 * PAID, 2);
+        to.int(self.settings.customers + 1);
+    }
+
+    fn stock(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+        to.int(row % self.settings.items + 1);
+        to.int(row / self.settings.items + 1);
+        to.int(rng.between(10, 100));
+        for _ in 0..DISTRICTS {
+            to.a_string(24, 24, rng);
+        }
+        (0..3).for_each(|_| to.int(0));
+        to.text(|out| put_data(rng, out));
+    }
+
+    fn customer(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+        let (number, district) = (row % self.settings.customers, row / self.settings.customers);
+        to.int(number + 1);
+        to.int(district % DISTRICTS + 1);
+        to.int(district / DISTRICTS + 1);
+        to.a_string(8, 16, rng);
+        to.sink.text(b"OE");
+        let names = self.settings.names();
+        let name = match number < names {
+            true => number,
+            false => nurand(255, C_LAST_LOADED, 0, names - 1, rng),
+        };
+        to.text(|out| put_last_name(name, out));
+        to.address(rng);
+        to.text(|out| put_n_string(16, rng, out));
+        to.sink.text(LOADED_AT);
+        to.sink.text(if rng.below(10) == 0 { b"BC" } else { b"GC" });
+        to.sink.decimal(5_000_000, 2);
+        to.sink.decimal(rng.between(0, 5_000) as i64, 4);
+        to.sink.decimal(-PAID, 2);
+        to.sink.decimal(PAID, 2);
+        to.int(1);
+        to.int(0);
+        to.a_string(300, 500, rng);
+    }
+
+    fn history(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+        let (number, district) = (row % self.settings.customers, row / self.settings.customers);
+        let (d_id, w_id) = (district % DISTRICTS + 1, district / DISTRICTS + 1);
+        for id in [number + 1, d_id, w_id, d_id, w_id] {
+            to.int(id);
+        }
+        to.sink.text(LOADED_AT);
+        to.sink.decimal(PAID, 2);
+        to.a_string(12, 24, rng);
+    }
+
+    fn order(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+        let (order, district) = (row % self.settings.customers, row / self.settings.customers);
+        to.int(order + 1);
+        to.int(district % DISTRICTS + 1);
+        to.int(district / DISTRICTS + 1);
+        to.int(self.customer_of(district, order));
+        to.sink.text(LOADED_AT);
+        match order < self.settings.delivered() {
+            true => to.int(rng.between(1, 10)),
+            false => to.sink.null(),
+        }
+        to.int(self.lines_of(district, order));
+        to.int(1);
+    }
+
+    /// Each customer of a district has ordered once, in an order of the district's own: a random
+    /// bijection of bit shuffles, walked on while it leads outside (4 rounds of a Feistel network).
+    fn customer_of(&self, district: u64, order: u64) -> u64 {
+        let customers = self.settings.customers;
+        let half_bits = (u64::BITS - (customers - 1).leading_zeros()).div_ceil(2);
+        let mask = (1_u64 << half_bits) - 1;
+        let mut place = order;
+        loop {
+            let (mut left, mut right) = (place >> half_bits, place & mask);
+            for round in 0..4 {
+                let key = (district * 4 + round) << 16 | right;
+                let mixed = Rng::for_row(self.seed, PERMUTATION, key).u64() & mask;
+                (left, right) = (right, left ^ mixed);
+            }
+            place = left << half_bits | right;
+            if place < customers {
+                return place + 1;
+            }
+        }
+    }
+
+    fn new_order(&self, row: u64, to: &mut Writer<'_>) {
+        let waiting = self.settings.customers - self.settings.delivered();
+        let (order, district) = (row % waiting, row / waiting);
+        to.int(self.settings.delivered() + order + 1);
+        to.int(district % DISTRICTS + 1);
+        to.int(district / DISTRICTS + 1);
+    }
+
+    fn order_lines(&self, table: u64, rows: Range<u64>, to: &mut Writer<'_>) {
+        let before = self.lines_before();
+        let mut district = (before.partition_point(|&lines| lines <= rows.start) - 1) as u64;
+        let (mut order, mut at) = (0, before[district as usize]);
+        let mut row = rows.start;
+        while row < rows.end {
+            let lines = self.lines_of(district, order);
+            while row < rows.end && row < at + lines {
+                let mut rng = Rng::for_row(self.seed, table, row);
+                self.order_line(district, order, row - at, &mut rng, to);
+                to.sink.end_row();
+                row += 1;
+            }
+            at += lines;
+            order += 1;
+            if order == self.settings.customers {
+                (order, district) = (0, district + 1);
+            }
+        }
+    }
+
+    fn order_line(&self, district: u64, order: u64, line: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+        let is_delivered = order < self.settings.delivered();
+        to.int(order + 1);
+        to.int(district % DISTRICTS + 1);
+        to.int(district / DISTRICTS + 1);
+        to.int(line + 1);
+        to.int(rng.between(1, self.settings.items));
+        to.int(district / DISTRICTS + 1);
+        match is_delivered {
+            true => to.sink.text(LOADED_AT),
+            false => to.sink.null(),
+        }
+        to.int(5);
+        let amount = if is_delivered { 0 } else { rng.between(1, 999_999) };
+        to.sink.decimal(amount as i64, 2);
+        to.a_string(24, 24, rng);
+    }
+}
+
+fn item(row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
+    to.int(row + 1);
+    to.int(rng.between(1, 10_000));
+    to.a_string(14, 24, rng);
+    to.sink.decimal(rng.between(100, 10_000) as i64, 2);
+    to.text(|out| put_data(rng, out));
+}
+
+/// A sink with a place to write text.
+struct Writer<'a> {
+    sink: &'a mut dyn RowSink,
+    text: Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn int(&mut self, value: u64) {
+        self.sink.int(value as i64);
+    }
+
+    fn text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.text.clear();
+        write(&mut self.text);
+        self.sink.text(&self.text);
+    }
+
+    fn a_string(&mut self, low: u64, high: u64, rng: &mut Rng) {
+        self.text(|out| put_a_string(low, high, rng, out));
+    }
+
+    /// Two streets, a city, a state and a ZIP code.
+    fn address(&mut self, rng: &mut Rng) {
+        for _ in 0..3 {
+            self.a_string(10, 20, rng);
+        }
+        self.a_string(2, 2, rng);
+        self.text(|out| put_zip(rng, out));
+    }
+}
