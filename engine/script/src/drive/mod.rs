@@ -10,6 +10,8 @@ pub mod progress;
 mod receiving;
 mod seat;
 mod shared;
+#[cfg(test)]
+mod simulation;
 mod threads;
 mod waiting;
 mod worker;
