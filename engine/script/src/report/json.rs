@@ -2,12 +2,14 @@
 
 use super::{Form, Kind, Stat};
 use crate::tally::Spread;
+use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 /// Version of the object's shape.
 pub const VERSION: u32 = 1;
 
-/// A run, as it is written.
+/// A run, as it is written by [`write`](Self::write).
 #[derive(Debug, Clone, Copy)]
 pub struct Whole<'a> {
     /// The test's name as it was given.
@@ -36,6 +38,19 @@ impl Whole<'_> {
                 json!({"events": share.events, "busy_ns": share.busy_ns})
             }).collect::<Value>(),
             "intervals": self.intervals,
+        })
+    }
+
+    /// Writes the object to a file, in the place of what may be there.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = format!("{:#}\n", self.value());
+        std::fs::write(path, text).map_err(|error| {
+            let what = format!("cannot write the result to '{}': {error}", path.display());
+            Error::new(ErrorKind::System, what)
+                .hint("--json needs a file in a directory that is there and may be written to")
         })
     }
 }

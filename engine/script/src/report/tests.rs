@@ -128,6 +128,10 @@ const FAIRNESS: &str = "
 Threads fairness:
     events (avg/stddev):           2.0000/1.00
     execution time (avg/stddev):   1.0000/0.50
+";
+const CODES: &str = "
+Errors by code:
+    1213:                                1
 
 ";
 
@@ -145,10 +149,10 @@ fn the_final_report_of_a_database_test() {
     reconnects:                          3      (1.50 per sec.)
 ";
     let form = form(Kind::Script);
-    let expected = [work, GENERAL, LATENCY, FAIRNESS].concat();
+    let expected = [work, GENERAL, LATENCY, FAIRNESS, CODES].concat();
     assert_eq!(text::cumulative(&form, &stat(false)), expected);
     let form = Form { compat: Compat::V1_1, ..form };
-    let expected = [work, THROUGHPUT, LATENCY, FAIRNESS].concat();
+    let expected = [work, THROUGHPUT, LATENCY, FAIRNESS, CODES].concat();
     assert_eq!(text::cumulative(&form, &stat(false)), expected);
 }
 
@@ -179,7 +183,7 @@ Throughput:
         ),
     ];
     for (kind, work) in cases {
-        let expected = [work, GENERAL, LATENCY, FAIRNESS].concat();
+        let expected = [work, GENERAL, LATENCY, FAIRNESS, CODES].concat();
         assert_eq!(text::cumulative(&form(kind), &stat(false)), expected);
     }
     let form = Form { compat: Compat::V1_1, ..form(Kind::Fileio) };
@@ -189,7 +193,7 @@ Throughput:
          write: IOPS=2.00 2.00 MiB/s (2.10 MB/s)
          fsync: IOPS=2.00
 ";
-    assert_eq!(text::cumulative(&form, &stat(false)), [work, LATENCY, "\n"].concat());
+    assert_eq!(text::cumulative(&form, &stat(false)), [work, LATENCY, CODES].concat());
 }
 
 #[test]
@@ -212,6 +216,7 @@ fn nothing_done_is_told_as_zeros() {
     let text = text::cumulative(&form(Kind::Script), &stat);
     assert!(text.contains("min:                                    0.00"), "{text}");
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    assert!(text.ends_with("/0.00\n\n") && !text.contains("code"), "{text}");
 }
 
 #[test]
@@ -235,4 +240,11 @@ fn the_whole_as_json() {
     assert_eq!(value["sessions"][1]["events"], 1);
     assert_eq!(value["intervals"][0], value["total"]);
     assert!(value["failure"].is_null());
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("result.json");
+    whole.write(&path).expect("a file");
+    let written = std::fs::read_to_string(&path).expect("a text");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&written).expect("JSON"), value);
+    let error = whole.write(&path.join("below")).expect_err("a file is no directory");
+    assert!(error.to_string().contains("result.json/below"), "{error}");
 }

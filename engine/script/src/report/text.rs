@@ -90,6 +90,7 @@ pub fn cumulative(form: &Form, stat: &Stat) -> String {
     if !is_short {
         put_fairness(&mut out, stat);
     }
+    put_codes(&mut out, stat);
     out.push('\n');
     out
 }
@@ -237,6 +238,17 @@ fn put_fairness(out: &mut String, stat: &Stat) {
             events.0, events.1, busy.0, busy.1
         ),
     );
+}
+
+/// Only where there are errors, and after all blocks that sysbench has.
+fn put_codes(out: &mut String, stat: &Stat) {
+    let codes = &stat.counts.codes;
+    if !codes.is_empty() {
+        *out += "\nErrors by code:\n";
+    }
+    for (code, count) in codes {
+        put(out, format_args!("    {:<36} {count}\n", format!("{code}:")));
+    }
 }
 
 /// Of the whole population; zeros when it is empty.

@@ -92,13 +92,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The run has ended at `now_ns`: prints what is still due and the final report. Returns what has
-    /// come since the begin, and the intervals that were kept.
-    pub fn finish(mut self, now_ns: u64) -> (Stat, Vec<Value>) {
+    /// The run has ended at `now_ns`, with so many sessions still `running` (none, unless they were
+    /// given up): prints what is due and the final report. Returns what has come since the begin, and
+    /// the intervals that were kept.
+    pub fn finish(mut self, now_ns: u64, running: u32) -> (Stat, Vec<Value>) {
         // An interval that ends with the run is due even if nobody came to ask for it.
         self.report(now_ns, self.last);
         (self.print)(None, hooks::close());
-        let gauges = Gauges::default();
+        let gauges = Gauges { threads_running: u64::from(running), ..Gauges::default() };
         let stat = self.reporter.checkpoint(now_ns, gauges);
         self.cumulative(&stat);
         (self.print)(None, hooks::close());
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(watch.tick(&at(3.0)), ORIGIN_NS + 4 * S);
         done(&tallies, 7);
         // The interval up to 4 s is due and nobody has ticked.
-        let (whole, kept) = watch.finish(ORIGIN_NS + 4 * S);
+        let (whole, kept) = watch.finish(ORIGIN_NS + 4 * S, 0);
         assert_eq!((whole.counts.events, kept.len()), (16, 2));
         assert_eq!(kept[1]["events"], 12);
         assert_eq!(
@@ -302,7 +303,7 @@ mod tests {
         done(&tallies, 2);
         watch.tick(&at(1.0));
         watch.tick(&at(2.0));
-        watch.finish(ORIGIN_NS + S * 5 / 2);
+        watch.finish(ORIGIN_NS + S * 5 / 2, 0);
         assert_eq!(own.0, ["all of 2", "interval of 2", "all of 0"]);
         assert_eq!(printed, "[ 1s ] Checkpoint report:\n");
     }
