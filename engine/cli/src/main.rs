@@ -8,6 +8,10 @@ mod output;
 mod run;
 mod signals;
 
+use dyno_drivers::CLIENTS;
+use std::ffi::OsStr;
+use std::path::Path;
+
 const HELP: &str = "\
 dyno-engine: the load engine of dbdyno
 
@@ -19,6 +23,8 @@ Commands:
   null-server    Speak a database's protocol and answer at once, to measure the generator itself
   list           Show drivers and workloads (--json: for programs)
   bench-record   Measure what recording one operation costs, beside the price of the clock
+  sysbench ARGS  Do what sysbench does with ARGS: its tests, scripts and reports; the same as calling
+                 this program by the name sysbench, through a link
 
 Options:
   --version      Print the version
@@ -28,7 +34,7 @@ Signals of a trial: SIGINT and SIGTERM end it now; SIGUSR1 says that enough has 
 measured phase ends with the interval, in good order (ignored before it).
 
 Exit codes: 0 done, 2 the plan or the machine must change (the last event says how),
-3 interrupted, everything measured so far is written.
+3 interrupted, everything measured so far is written. Those of sysbench are its own.
 ";
 
 /// The job is done.
@@ -39,7 +45,12 @@ pub const REFUSED: i32 = 2;
 pub const INTERRUPTED: i32 = 3;
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let all: Vec<String> =
+        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let args = all.get(1..).unwrap_or_default();
+    if is_sysbench(&all) {
+        std::process::exit(dyno_script::main(&all, CLIENTS));
+    }
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let code = match words.as_slice() {
         ["run"] => run::main(),
@@ -47,12 +58,18 @@ fn main() {
         ["list"] => list::main(false),
         ["list", "--json"] => list::main(true),
         ["bench-record"] => bench_record::main(),
+        ["sysbench", ..] => dyno_script::main(args, CLIENTS),
         ["--version" | "-V"] => print(concat!("dyno-engine ", env!("CARGO_PKG_VERSION"), "\n")),
         ["--help" | "-h" | "help"] => print(HELP),
         [] => refuse("no command given"),
         _ => refuse(&format!("unknown command or option: {}", words.join(" "))),
     };
     std::process::exit(code);
+}
+
+/// Whether this program was called by that name.
+fn is_sysbench(all: &[String]) -> bool {
+    all.first().is_some_and(|path| Path::new(path).file_name() == Some(OsStr::new("sysbench")))
 }
 
 fn print(text: &str) -> i32 {

@@ -93,6 +93,10 @@ impl io::Write for Stdout {
 
     fn flush(&mut self) -> io::Result<()> {
         // SAFETY: as above.
-        if unsafe { libc::fflush(C_STDOUT) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if unsafe { libc::fflush(C_STDOUT) } == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `command` | arguments and configuration file -> what to run, with which [`options`]; help |
+//! | [`command`] | arguments and configuration file -> what to run, with which [`options`]; help |
 //! | `lua` | a script: its states, sessions, and the `sysbench` table that it sees |
 //! | [`scripts`] | scripts that are built in |
 //! | [`session`] | where scripts and load threads meet |
@@ -19,6 +19,7 @@
 //! | [`rand`](mod@rand) | random numbers of scripts |
 //! | [`report`] | intervals, checkpoints, the final text, CSV, JSON |
 
+pub mod command;
 pub mod console;
 pub mod drive;
 pub mod lua;
@@ -29,3 +30,5 @@ pub mod report;
 pub mod scripts;
 pub mod session;
 pub mod tally;
+
+pub use command::main;

@@ -15,8 +15,12 @@ pub enum Kind {
     Size,
     /// Floating-point number.
     Double,
+    /// One number, or several separated by commas.
+    Numbers,
     /// Text.
     Text,
+    /// The name of a file.
+    File,
     /// Texts, separated by commas.
     List,
 }
@@ -24,13 +28,13 @@ pub enum Kind {
 /// An option that may be given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
-    /// With `-`.
+    /// As the help spells it; `-` and `_` are the same.
     pub name: String,
     /// Its line in the help.
     pub help: String,
     /// What its text must look like.
     pub kind: Kind,
-    /// Its value if it is not given; `None`: it has none.
+    /// Its value if it is not given; `None`: the empty one of its kind, which the help does not show.
     pub default: Option<Value>,
 }
 
@@ -43,14 +47,13 @@ pub enum Value {
     Int(i64),
     /// Of [`Kind::Double`].
     Double(f64),
-    /// Of [`Kind::Text`].
+    /// Of [`Kind::Text`] and [`Kind::File`], and of [`Kind::Numbers`] where there are several.
     Text(String),
     /// Of [`Kind::List`].
     List(Vec<String>),
 }
 
-/// All options of a call with their values; of those declared without a default and not given,
-/// nothing.
+/// All options of a call with their values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     values: BTreeMap<String, Value>,

@@ -1,0 +1,320 @@
+//! Database options -> the servers that a run may reach, and the drivers that scripts name.
+
+use super::dry::Dry;
+use super::{Kinds, Refusal};
+use crate::drive::Server;
+use crate::lua::{Driver, Ignore};
+use crate::options::Options;
+use crate::report::Compat;
+use dyno_core::client::Clients;
+use dyno_core::error::Error;
+use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
+use dyno_load::endpoint::Endpoint;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What `--db-driver` may name, and what the engine calls it.
+const DRIVERS: [(&str, &str); 3] =
+    [("mysql", "mysql"), ("pgsql", "postgres"), ("sqlite", "sqlite")];
+
+/// Where MySQL's and MariaDB's packages put the server's socket.
+const MYSQL_SOCKETS: [&str; 4] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
+
+/// Where PostgreSQL's packages put the server's socket.
+const PGSQL_SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+/// All that a run may reach.
+pub struct Databases {
+    /// The one that `--db-driver` names comes first.
+    pub drivers: Vec<Driver>,
+    /// Of all drivers.
+    pub servers: Vec<Server>,
+}
+
+/// What the options say of all drivers. A driver that is not `--db-driver`'s and cannot be had, as
+/// its host is unknown, is left out: a script that asks for it is told that there is none.
+///
+/// # Errors
+/// A value that makes no sense, an unknown host: of the driver that is asked for.
+pub fn databases(options: &Options, compat: Compat, kinds: Kinds) -> Result<Databases, Refusal> {
+    check(options)?;
+    let wanted = options.text("db-driver");
+    let mut found = Databases { drivers: Vec::new(), servers: Vec::new() };
+    let (first, others): (Vec<_>, Vec<_>) =
+        DRIVERS.into_iter().partition(|(name, _)| *name == wanted);
+    for (name, kind) in first.into_iter().chain(others) {
+        match servers(name, kind, options, compat, kinds) {
+            Ok(servers) => found.add(name, servers, options),
+            Err(refusal) if name == wanted => return Err(refusal),
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+impl Databases {
+    fn add(&mut self, name: &'static str, servers: Vec<Server>, options: &Options) {
+        let begin = self.servers.len();
+        self.servers.extend(servers);
+        self.drivers.push(Driver {
+            name,
+            servers: (begin..self.servers.len()).collect(),
+            ignore: Ignore::new(options.list(&format!("{name}-ignore-errors"))),
+        });
+    }
+}
+
+/// What holds for all drivers.
+fn check(options: &Options) -> Result<(), Refusal> {
+    let mode = options.text("db-ps-mode");
+    if !["auto", "disable"].contains(&mode) {
+        return Err(Refusal::fatal(format!("Invalid value for db-ps-mode: {mode}")));
+    }
+    for (name, why) in [
+        ("mysql-compression", "this client does not compress; leave it out"),
+        ("mysql-debug", "it traces a client library, and there is none here; use --db-debug"),
+    ] {
+        if options.bool(name) {
+            return Err(Refusal::fatal(format!("--{name}: {why}")));
+        }
+    }
+    for (name, why) in [
+        ("mysql-ssl-cipher", "ciphers are chosen by the TLS library, by strength; leave it out"),
+        ("mysql-ssl-key", "logging in by a client certificate is not supported"),
+        ("mysql-ssl-cert", "logging in by a client certificate is not supported"),
+    ] {
+        if !options.text(name).is_empty() {
+            return Err(Refusal::fatal(format!("--{name}: {why}")));
+        }
+    }
+    Ok(())
+}
+
+fn servers(
+    name: &str,
+    kind: &str,
+    options: &Options,
+    compat: Compat,
+    kinds: Kinds,
+) -> Result<Vec<Server>, Refusal> {
+    if name == "mysql" && options.bool("mysql-dry-run") {
+        return Ok(vec![Server { clients: Box::new(Dry), endpoint: None }]);
+    }
+    let targets = match name {
+        "mysql" => mysql(options, compat)?,
+        "pgsql" => pgsql(options)?,
+        _ => vec![sqlite(options)],
+    };
+    let kind = kinds
+        .iter()
+        .find(|known| known.name == kind)
+        .ok_or_else(|| Refusal::fatal(format!("database driver {name} is not in this build")))?;
+    targets.iter().map(|target| server(kind.build, target)).collect()
+}
+
+fn server(
+    build: fn(&Target) -> Result<Box<dyn Clients>, Error>,
+    target: &Target,
+) -> Result<Server, Refusal> {
+    let fatal = |error: Error| Refusal::fatal(error.to_string());
+    let endpoint = match target.address {
+        Address::File(_) | Address::None => None,
+        _ => Some(Endpoint::resolve(target).map_err(fatal)?),
+    };
+    Ok(Server { clients: build(target).map_err(fatal)?, endpoint })
+}
+
+fn target(driver: &str, address: Address) -> Target {
+    Target {
+        driver: driver.into(),
+        address,
+        user: String::new(),
+        password: Secret(String::new()),
+        database: String::new(),
+        protocol: Protocol::Prepared,
+        tls: Tls::Off,
+        session_sql: Vec::new(),
+        options: BTreeMap::new(),
+    }
+}
+
+/// Each socket that is given; else each host with each port. `localhost` is the server's socket, as
+/// MySQL's own clients have it, where there is one.
+fn mysql(options: &Options, compat: Compat) -> Result<Vec<Target>, Refusal> {
+    let mut addresses = Vec::new();
+    for socket in options.list("mysql-socket") {
+        addresses.push(Address::Unix(PathBuf::from(socket)));
+    }
+    if addresses.is_empty() {
+        for host in options.list("mysql-host") {
+            for port in options.list("mysql-port") {
+                addresses.push(mysql_address(host, parse_port("mysql-port", port)?));
+            }
+        }
+    }
+    if addresses.is_empty() {
+        return Err(Refusal::fatal(
+            "--mysql-host and --mysql-port: at least one of each is needed",
+        ));
+    }
+    let tls = mysql_tls(options, compat)?;
+    Ok(addresses
+        .into_iter()
+        .map(|address| Target {
+            user: options.text("mysql-user").into(),
+            password: Secret(options.text("mysql-password").into()),
+            database: options.text("mysql-db").into(),
+            tls: tls.clone(),
+            ..target("mysql", address)
+        })
+        .collect())
+}
+
+fn mysql_address(host: &str, port: u16) -> Address {
+    let named = std::env::var_os("MYSQL_UNIX_PORT").map(PathBuf::from);
+    let usual = || MYSQL_SOCKETS.iter().map(PathBuf::from).find(|path| path.exists());
+    match named.or_else(usual) {
+        Some(socket) if host == "localhost" => Address::Unix(socket),
+        _ => Address::Tcp { host: host.into(), port },
+    }
+}
+
+fn mysql_tls(options: &Options, compat: Compat) -> Result<Tls, Refusal> {
+    let authority = options.text("mysql-ssl-ca");
+    let verified = || match authority {
+        "" => Tls::Verify,
+        path => Tls::Ca(PathBuf::from(path)),
+    };
+    if compat == Compat::V1_0 {
+        return Ok(match (options.bool("mysql-ssl"), authority) {
+            (false, "") => Tls::Off,
+            (true, "") => Tls::Require,
+            _ => verified(),
+        });
+    }
+    let mode = options.text("mysql-ssl");
+    match mode.to_ascii_lowercase().as_str() {
+        "disabled" | "off" => Ok(Tls::Off),
+        "preferred" => Ok(Tls::Prefer),
+        "required" | "on" => Ok(Tls::Require),
+        "verify_ca" | "verify_identity" => Ok(verified()),
+        _ => Err(Refusal::fatal(format!("Invalid value for --mysql-ssl: {mode}"))),
+    }
+}
+
+/// Each host of a list. An empty one, or a directory, is the server's socket.
+fn pgsql(options: &Options) -> Result<Vec<Target>, Refusal> {
+    let port = options.int("pgsql-port");
+    let port = parse_port("pgsql-port", &port.to_string())?;
+    let tls = pgsql_tls(options.text("pgsql-sslmode"))?;
+    Ok(options
+        .text("pgsql-host")
+        .split(',')
+        .map(|host| Target {
+            user: options.text("pgsql-user").into(),
+            password: Secret(options.text("pgsql-password").into()),
+            database: options.text("pgsql-db").into(),
+            tls: tls.clone(),
+            ..target("postgres", pgsql_address(host.trim(), port))
+        })
+        .collect())
+}
+
+fn pgsql_address(host: &str, port: u16) -> Address {
+    let socket = |folder: &str| Path::new(folder).join(format!(".s.PGSQL.{port}"));
+    if host.starts_with('/') {
+        return Address::Unix(socket(host));
+    }
+    if host.is_empty() {
+        let found = PGSQL_SOCKETS.iter().map(|folder| socket(folder)).find(|path| path.exists());
+        return Address::Unix(found.unwrap_or_else(|| socket(PGSQL_SOCKETS[0])));
+    }
+    Address::Tcp { host: host.into(), port }
+}
+
+/// libpq's words. What checks the certificate checks the host's name too.
+fn pgsql_tls(mode: &str) -> Result<Tls, Refusal> {
+    match mode {
+        "disable" => Ok(Tls::Off),
+        "allow" | "prefer" => Ok(Tls::Prefer),
+        "require" => Ok(Tls::Require),
+        "verify-ca" | "verify-full" => Ok(match std::env::var_os("PGSSLROOTCERT") {
+            Some(path) => Tls::Ca(PathBuf::from(path)),
+            None => Tls::Verify,
+        }),
+        _ => Err(Refusal::fatal(format!("Invalid value for --pgsql-sslmode: {mode}"))),
+    }
+}
+
+fn sqlite(options: &Options) -> Target {
+    target("sqlite", Address::File(PathBuf::from(options.text("sqlite-db"))))
+}
+
+fn parse_port(name: &str, text: &str) -> Result<u16, Refusal> {
+    text.trim()
+        .parse::<u16>()
+        .ok()
+        .filter(|port| *port > 0)
+        .ok_or_else(|| Refusal::fatal(format!("Invalid value for --{name}: {text}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::line::Given;
+    use crate::command::resolve::{Unknown, resolve};
+    use crate::command::table;
+
+    fn options(args: &[&str], compat: Compat) -> Options {
+        let given: Vec<_> = args.iter().filter_map(|arg| Given::parse(arg)).collect();
+        resolve(&table::all(compat), &given, Unknown::Refused).unwrap()
+    }
+
+    fn addresses(targets: Vec<Target>) -> Vec<Address> {
+        targets.into_iter().map(|target| target.address).collect()
+    }
+
+    #[test]
+    fn connections_go_round_hosts_and_ports_or_sockets() {
+        let given = options(&["--mysql-host=a,b", "--mysql-port=1,2"], Compat::V1_0);
+        let tcp = |host: &str, port| Address::Tcp { host: host.into(), port };
+        let wanted = [tcp("a", 1), tcp("a", 2), tcp("b", 1), tcp("b", 2)];
+        assert_eq!(addresses(mysql(&given, Compat::V1_0).unwrap()), wanted);
+        let given = options(&["--mysql-socket=/x,/y", "--mysql-host=a"], Compat::V1_0);
+        let unix = |path: &str| Address::Unix(path.into());
+        assert_eq!(addresses(mysql(&given, Compat::V1_0).unwrap()), [unix("/x"), unix("/y")]);
+        let given = options(&["--pgsql-host=a,/run/x", "--pgsql-port=7"], Compat::V1_0);
+        assert_eq!(addresses(pgsql(&given).unwrap()), [tcp("a", 7), unix("/run/x/.s.PGSQL.7")]);
+    }
+
+    #[test]
+    fn encryption_is_what_each_version_calls_it() {
+        let tls = |args: &[&str], compat| mysql_tls(&options(args, compat), compat);
+        assert_eq!(tls(&[], Compat::V1_0), Ok(Tls::Off));
+        assert_eq!(tls(&["--mysql-ssl"], Compat::V1_0), Ok(Tls::Require));
+        assert_eq!(tls(&["--mysql-ssl-ca=/ca"], Compat::V1_0), Ok(Tls::Ca("/ca".into())));
+        assert_eq!(tls(&["--mysql-ssl=verify_ca"], Compat::V1_1), Ok(Tls::Verify));
+        assert!(tls(&["--mysql-ssl=foo"], Compat::V1_1).is_err());
+        assert_eq!(pgsql_tls("prefer"), Ok(Tls::Prefer));
+        assert!(pgsql_tls("sometimes").is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused() {
+        for arg in [
+            "--mysql-compression",
+            "--mysql-debug=on",
+            "--mysql-ssl-cipher=AES",
+            "--db-ps-mode=foo",
+            "--mysql-port=abc",
+        ] {
+            let given = options(&[arg], Compat::V1_0);
+            assert!(databases(&given, Compat::V1_0, &[]).is_err(), "{arg}");
+        }
+    }
+}

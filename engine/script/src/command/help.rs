@@ -1,0 +1,89 @@
+//! Help texts. Their layout is interface: wrappers and sysbench's test suite read them.
+
+use super::table::{self, Group};
+use super::value;
+use crate::options::{Declared, Kind};
+use crate::report::Compat;
+use std::fmt::Write as _;
+
+/// A test without a script, as the general help lists it.
+pub struct Listed {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+}
+
+/// `--help`.
+pub fn general(compat: Compat, tests: &[Listed]) -> String {
+    let mut out = String::from(
+        "Usage:\n  sysbench [options]... [testname] [command]\n\n\
+         Commands implemented by most tests: prepare run cleanup help\n\n",
+    );
+    for group in table::general(compat) {
+        put_group(&mut out, &group);
+    }
+    let database = lines(&table::database());
+    let _ = write!(out, "General database options:\n\n{database}\n\n{DRIVERS}");
+    for group in table::drivers(compat) {
+        put_group(&mut out, &group);
+    }
+    put_group(&mut out, &table::ours(compat));
+    out.push_str("Compiled-in tests:\n");
+    for test in tests {
+        let _ = writeln!(out, "  {} - {}", test.name, test.about);
+    }
+    out.push_str("\nSee 'sysbench <testname> help' for a list of options for each test.\n\n");
+    out
+}
+
+/// The list that `--db-driver=help` asks for too. SQLite stands apart: who walks through sysbench's
+/// own list looks for a file for each of its drivers.
+pub const DRIVERS: &str = "\
+Compiled-in database drivers:
+  mysql - MySQL driver
+  pgsql - PostgreSQL driver
+
+dbdyno's own:
+  sqlite - SQLite driver
+
+";
+
+/// A test's own options, as its `help` command prints them.
+pub fn test(name: &str, options: &[Declared]) -> String {
+    format!("{name} options:\n{}\n", lines(options))
+}
+
+/// A line an option, the texts aligned.
+pub fn lines(options: &[Declared]) -> String {
+    let heads: Vec<String> = options.iter().map(head).collect();
+    let width = heads.iter().map(String::len).max().unwrap_or(0);
+    let mut out = String::new();
+    for (option, head) in options.iter().zip(&heads) {
+        let _ = write!(out, "  {head:width$} {}", option.help);
+        if let Some(default) = value::shown(option) {
+            let _ = write!(out, " [{default}]");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn put_group(out: &mut String, group: &Group) {
+    if !group.title.is_empty() {
+        let _ = writeln!(out, "{}:", group.title);
+    }
+    let _ = writeln!(out, "{}", lines(&group.options));
+}
+
+fn head(option: &Declared) -> String {
+    let form = match option.kind {
+        Kind::Bool => "[=on|off]",
+        Kind::Int | Kind::Double | Kind::Numbers => "=N",
+        Kind::Size => "=SIZE",
+        Kind::Text => "=STRING",
+        Kind::File => "=FILENAME",
+        Kind::List => "=[LIST,...]",
+    };
+    format!("--{}{form}", option.name)
+}
