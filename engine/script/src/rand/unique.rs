@@ -150,7 +150,7 @@ mod tests {
         let range = Uniques::new(3).range(0, u64::from(u32::MAX));
         let mut counts = [0u32; 100];
         for _ in 0..100_000 {
-            counts[(range.next() * 100 >> 32) as usize] += 1;
+            counts[((range.next() * 100) >> 32) as usize] += 1;
         }
         // 0.9999 quantile of chi-square with 99 degrees of freedom.
         let chi2: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
