@@ -126,6 +126,12 @@ pub trait Client: Answers + Send {
     /// The connection is lost or broken, or the login was refused.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)>;
 
+    /// What the server itself said when it refused the login or ended the connection, once `receive`
+    /// has failed. None: nothing.
+    fn parting(&self) -> Option<&Refused> {
+        None
+    }
+
     /// How to make the server stop what this connection is doing, from another connection.
     fn cancel(&self) -> Cancel;
 

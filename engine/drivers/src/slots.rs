@@ -25,12 +25,23 @@ impl<T> Slots<T> {
 
     /// Ends `number`, which may be given out again; does nothing if it is not in use.
     pub fn remove(&mut self, number: u32) {
-        if self.places.get_mut(number as usize).is_some_and(|place| place.take().is_some()) {
-            self.free.push(number);
-        }
+        self.take(number);
+    }
+
+    /// The same, handing over what it stood for.
+    pub fn take(&mut self, number: u32) -> Option<T> {
+        let thing = self.places.get_mut(number as usize)?.take()?;
+        self.free.push(number);
+        Some(thing)
     }
 
     /// What `number` stands for, if it is in use.
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<&T> {
+        self.places.get(number as usize)?.as_ref()
+    }
+
+    /// The same, to be changed.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.places.get_mut(number as usize)?.as_mut()

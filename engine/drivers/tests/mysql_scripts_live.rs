@@ -6,16 +6,30 @@ mod mysql_support;
 use dyno_core::client::Bind;
 use dyno_core::driver::Cancel;
 use dyno_core::error::Kind;
-use dyno_core::plan::{Address, Protocol, Target};
+use dyno_core::plan::{Address, Target};
 use mysql_support::script::{Row, Script};
 use mysql_support::{Server, target};
 
+type Trial = fn(&Target);
+
 /// Everything that is tried, each in a schema of its own.
-const TRIALS: &[(&str, fn(&Target))] = &[
+const TRIALS: &[(&str, Trial)] = &[
     ("queries_are_answered_with_all_their_results", queries_are_answered_with_all_their_results),
     ("procedures_return_several_results_both_ways", procedures_return_several_results_both_ways),
     ("prepared_statements_take_every_kind_of_value", prepared_statements_take_every_kind_of_value),
-    ("what_cannot_be_prepared_travels_as_text", what_cannot_be_prepared_travels_as_text),
+    (
+        "prepared_statements_survive_a_change_of_their_table",
+        prepared_statements_survive_a_change_of_their_table,
+    ),
+    (
+        "closed_statements_are_gone_but_not_their_rows",
+        closed_statements_are_gone_but_not_their_rows,
+    ),
+    (
+        "refused_preparations_leave_the_connection_usable",
+        refused_preparations_leave_the_connection_usable,
+    ),
+    ("refused_logins_say_what_the_server_said", refused_logins_say_what_the_server_said),
     (
         "binary_values_are_printed_as_the_server_prints_them",
         binary_values_are_printed_as_the_server_prints_them,
@@ -103,60 +117,70 @@ fn procedures_return_several_results_both_ways(target: &Target) {
 }
 
 fn prepared_statements_take_every_kind_of_value(target: &Target) {
-    for protocol in [Protocol::Prepared, Protocol::Text] {
-        let mut script = Script::open(&Target { protocol, ..target.clone() }).unwrap();
-        script.must("DROP TABLE IF EXISTS t");
-        script.must("CREATE TABLE t (a BIGINT, b DOUBLE, c VARCHAR(100))");
-        let (insert, params) = script.prepare("INSERT INTO t VALUES (?, ?, ?)").unwrap();
-        assert_eq!(params, 3);
-        let awkward = "it's \\ \"x\" \0 \n é";
-        let rows: [[Bind<'_>; 3]; 4] = [
-            [Bind::Int(i64::MIN), Bind::Double(0.1), Bind::Text(awkward.as_bytes())],
-            [Bind::Null, Bind::Null, Bind::Null],
-            [Bind::Text(b"7"), Bind::Int(-3), Bind::Double(2.5)],
-            [Bind::Int(1), Bind::Double(1e300), Bind::Text(b"")],
-        ];
-        for values in &rows {
-            assert_eq!(script.execute(insert, values).unwrap()[0].affected, 1);
-        }
-        let want = [
-            text(&["-9223372036854775808", "0.1", awkward]),
-            vec![None, None, None],
-            text(&["7", "-3", "2.5"]),
-            text(&["1", "1e300", ""]),
-        ];
-        assert_eq!(script.must("SELECT * FROM t"), want);
-        let (select, _) = script.prepare("SELECT c, a, b FROM t WHERE a=?").unwrap();
-        for _ in 0..3 {
-            script.execute(select, &[Bind::Int(7)]).unwrap();
-            assert_eq!(script.rows(0), [text(&["2.5", "7", "-3"])]);
-        }
-        // Another type of column, and another number of them.
-        script.must("ALTER TABLE t MODIFY a VARCHAR(20)");
-        script.execute(select, &[Bind::Int(7)]).unwrap();
-        assert_eq!(script.rows(0), [text(&["2.5", "7", "-3"])]);
-        let (all, _) = script.prepare("SELECT * FROM t LIMIT 1").unwrap();
-        script.must("ALTER TABLE t ADD d DATE DEFAULT '2026-01-31'");
-        script.execute(all, &[]).unwrap();
-        assert_eq!(script.row(0, 0).len(), script.client.answers()[0].fields as usize);
-        script.close(insert);
-        script.close(select);
-        let answers = script.execute(select, &[]).unwrap();
-        assert_eq!(answers[0].error.as_ref().unwrap().number, 1243);
-        assert_eq!(script.must("SELECT COUNT(*) FROM t"), [text(&["4"])]);
+    let mut script = Script::open(target).unwrap();
+    script.must("CREATE TABLE t (a BIGINT, b DOUBLE, c VARCHAR(100))");
+    let (insert, params) = script.prepare("INSERT INTO t VALUES (?, ?, ?)").unwrap();
+    assert_eq!(params, 3);
+    let awkward = "it's \\ \"x\" \0 \n é";
+    let rows: [[Bind<'_>; 3]; 4] = [
+        [Bind::Int(i64::MIN), Bind::Double(0.1), Bind::Text(awkward.as_bytes())],
+        [Bind::Null, Bind::Null, Bind::Null],
+        [Bind::Text(b"7"), Bind::Int(-3), Bind::Double(2.5)],
+        [Bind::Int(1), Bind::Double(1e300), Bind::Text(b"")],
+    ];
+    for values in &rows {
+        assert_eq!(script.execute(insert, values).unwrap()[0].affected, 1);
     }
+    let want = [
+        text(&["-9223372036854775808", "0.1", awkward]),
+        vec![None, None, None],
+        text(&["7", "-3", "2.5"]),
+        text(&["1", "1e300", ""]),
+    ];
+    assert_eq!(script.must("SELECT * FROM t"), want);
 }
 
-fn what_cannot_be_prepared_travels_as_text(target: &Target) {
+fn prepared_statements_survive_a_change_of_their_table(target: &Target) {
+    let mut script = Script::open(target).unwrap();
+    script.must("CREATE TABLE t (a BIGINT, c VARCHAR(100))");
+    script.must("INSERT INTO t VALUES (7, 'seven')");
+    let (select, _) = script.prepare("SELECT c, a FROM t WHERE a=?").unwrap();
+    for _ in 0..3 {
+        script.execute(select, &[Bind::Int(7)]).unwrap();
+        assert_eq!(script.rows(0), [text(&["seven", "7"])]);
+    }
+    script.must("ALTER TABLE t MODIFY a VARCHAR(20)");
+    script.execute(select, &[Bind::Int(7)]).unwrap();
+    assert_eq!(script.rows(0), [text(&["seven", "7"])]);
+    let (all, _) = script.prepare("SELECT * FROM t LIMIT 1").unwrap();
+    script.must("ALTER TABLE t ADD d DATE DEFAULT '2026-01-31'");
+    script.execute(all, &[]).unwrap();
+    assert_eq!(script.row(0, 0).len(), script.client.answers()[0].fields as usize);
+}
+
+fn closed_statements_are_gone_but_not_their_rows(target: &Target) {
+    let mut script = Script::open(target).unwrap();
+    let (first, _) = script.prepare("SELECT 1").unwrap();
+    let (second, _) = script.prepare("SELECT 2").unwrap();
+    for _ in 0..2 {
+        script.execute(first, &[]).unwrap();
+    }
+    script.close(first);
+    script.close(first);
+    assert_eq!(script.rows(0), [text(&["1"])]);
+    let answers = script.execute(first, &[]).unwrap();
+    assert_eq!(answers[0].error.as_ref().unwrap().number, 1243);
+    script.execute(second, &[]).unwrap();
+    assert_eq!(script.rows(0), [text(&["2"])]);
+}
+
+fn refused_preparations_leave_the_connection_usable(target: &Target) {
     let mut script = Script::open(target).unwrap();
     let refused = script.prepare("SELECT nothing").unwrap_err();
     assert_eq!((refused.number, refused.state.as_str()), (1054, "42S22"));
     // Neither server prepares a preparation.
-    let (number, params) = script.prepare("PREPARE s FROM 'SELECT 42'").unwrap();
-    assert_eq!(params, 0);
-    assert_eq!(script.execute(number, &[]).unwrap()[0].error, None);
-    assert_eq!(script.must("EXECUTE s"), [text(&["42"])]);
-    script.close(number);
+    let refused = script.prepare("PREPARE s FROM 'SELECT 42'").unwrap_err();
+    assert_eq!(refused.number, 1295);
     assert_eq!(script.must("SELECT 1"), [text(&["1"])]);
 }
 
@@ -261,4 +285,15 @@ fn a_killed_connection_is_lost(target: &Target) {
     other.must(&kill);
     let error = script.query("SELECT 1").unwrap_err();
     assert_eq!(error.kind, Kind::Connection, "{error}");
+    // What MySQL and MariaDB say, if they come to it.
+    let said = script.client.parting().map(|refused| refused.number);
+    assert!(said.is_none_or(|number| [1053, 1927, 3169].contains(&number)), "{said:?}");
+}
+
+fn refused_logins_say_what_the_server_said(target: &Target) {
+    let wrong = Target { database: "nowhere".into(), ..target.clone() };
+    let (error, parting) = Script::refused(&wrong);
+    assert_eq!(error.kind, Kind::Authentication, "{error}");
+    assert_eq!((parting.number, parting.state.as_str()), (1049, "42000"));
+    assert!(parting.message.contains("nowhere"), "{}", parting.message);
 }

@@ -8,19 +8,16 @@
 //! | host, port, socket, user, password, db | `address`, `user`, `password`, `database` |
 //! | ssl modes DISABLED, PREFERRED, REQUIRED | `tls: off`, `prefer`, `require` |
 //! | VERIFY_IDENTITY with and without ssl-ca | `tls: {ca: FILE}`, `tls: verify` |
-//! | db-ps-mode=disable | `protocol: text`: nothing is prepared at the server |
 //!
 //! Options: `metadata: cached | full` as the driver has it, `multi_statements: true | false` (more
-//! than one statement a request; true), `dry_run: true | false` (no server: everything succeeds at
-//! once and returns nothing; false).
+//! than one statement a request; true).
 //!
-//! A statement that the server cannot prepare (error 1295) is kept here and travels as text.
-//! LOAD DATA LOCAL is refused by the server, since this client offers no files.
+//! `protocol` is not looked at: a script says itself what it prepares. LOAD DATA LOCAL is refused by
+//! the server, since this client offers no files.
 
 mod binary;
-mod dry;
 mod reader;
-mod statements;
+mod statement;
 
 use super::codes::Refusal;
 use super::control;
@@ -29,69 +26,49 @@ use super::handshake::Agreed;
 use super::login::{Found, LoginState};
 use super::statement::put_command;
 use super::{Config, cached_metadata};
+use crate::slots::Slots;
+use binary::Column;
 use dyno_core::client::{
     Answer, Answers, Bind, Client, ClientKind, Clients, Nature, Refused, Said,
 };
 use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Options, Protocol, Target};
+use dyno_core::plan::Target;
 use reader::{Expect, Reader};
-use statements::Statements;
+use statement::Statement;
 use std::sync::Arc;
 
 /// The family member.
 pub static CLIENT: ClientKind = ClientKind { name: "mysql", build };
 
-/// "This command is not supported in the prepared statement protocol yet."
-const UNPREPARABLE: u32 = 1295;
-
-struct MysqlClients {
-    config: Arc<Config>,
-    dry_run: bool,
-}
+struct MysqlClients(Arc<Config>);
 
 impl Clients for MysqlClients {
     fn client(&self) -> Result<Nature> {
-        Ok(match self.dry_run {
-            true => Nature::Blocking(Box::new(dry::Dry::default())),
-            false => Nature::Wire(Box::new(MysqlClient::new(Arc::clone(&self.config)))),
-        })
+        Ok(Nature::Wire(Box::new(MysqlClient::new(Arc::clone(&self.0)))))
     }
 }
 
 fn build(target: &Target) -> Result<Box<dyn Clients>> {
-    let wishes = read_options(&target.options)?;
     let mut config = Config::of(target)?;
-    config.cache_metadata = wishes.cache_metadata;
-    if wishes.multi_statements {
-        config.capabilities |= capability::MULTI_STATEMENTS;
-    }
-    Ok(Box::new(MysqlClients { config: Arc::new(config), dry_run: wishes.dry_run }))
-}
-
-struct Wishes {
-    cache_metadata: bool,
-    multi_statements: bool,
-    dry_run: bool,
-}
-
-fn read_options(options: &Options) -> Result<Wishes> {
-    let mut wishes = Wishes { cache_metadata: true, multi_statements: true, dry_run: false };
-    for (name, value) in options {
+    config.capabilities = capability::MULTI_STATEMENTS;
+    for (name, value) in &target.options {
         let known = match name.as_str() {
-            "metadata" => cached_metadata(value).map(|on| wishes.cache_metadata = on),
-            "multi_statements" => value.as_bool().map(|on| wishes.multi_statements = on),
-            "dry_run" => value.as_bool().map(|on| wishes.dry_run = on),
+            "metadata" => cached_metadata(value).map(|on| config.cache_metadata = on),
+            "multi_statements" => value.as_bool().map(|on| {
+                config.capabilities &= !capability::MULTI_STATEMENTS;
+                config.capabilities |= capability::MULTI_STATEMENTS * u32::from(on);
+            }),
             _ => None,
         };
         if known.is_none() {
             let what = format!("client mysql: option {name} = {value} is not known");
             return Err(Error::new(Kind::Plan, what).hint(
-                "allowed are metadata: cached or full, multi_statements and dry_run: true or false",
+                "allowed are metadata: cached or full, and multi_statements: true or false",
             ));
         }
     }
-    Ok(wishes)
+    Ok(Box::new(MysqlClients(Arc::new(config))))
 }
 
 /// A connection's state.
@@ -100,11 +77,14 @@ struct MysqlClient {
     phase: Phase,
     connection_id: u32,
     reader: Reader,
-    statements: Statements,
+    statements: Slots<Statement>,
     prepared: (u32, u16),
-    /// The statement executed last.
+    /// The statement executed last, while it is open.
     executed: Option<u32>,
-    farewell: Option<Refused>,
+    /// Columns of the statement executed last, once it is closed.
+    closed_columns: Vec<Column>,
+    /// What the server said when it refused or ended the connection.
+    parting: Option<Refused>,
 }
 
 #[derive(Debug)]
@@ -117,10 +97,8 @@ enum Phase {
     Idle,
     /// A request is in flight.
     Busy,
-    /// The preparation of this text is in flight.
-    Preparing(Vec<u8>),
-    /// This text is kept here; what is in flight only makes an answer come.
-    Keeping(Vec<u8>),
+    /// A preparation is in flight.
+    Preparing,
 }
 
 impl MysqlClient {
@@ -129,23 +107,28 @@ impl MysqlClient {
             config,
             phase: Phase::New,
             connection_id: 0,
-            reader: Reader::new(&Agreed::default(), 0),
-            statements: Statements::default(),
+            reader: Reader::new(&Agreed::default()),
+            statements: Slots::default(),
             prepared: (0, 0),
             executed: None,
-            farewell: None,
+            closed_columns: vec![],
+            parting: None,
         }
     }
 
     fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
         let Phase::Login(login) = &mut self.phase else { return Ok((0, Said::More)) };
-        let (consumed, found) = login.feed(&self.config, input, out)?;
+        let fed = login.feed(&self.config, input, out);
+        if fed.is_err() {
+            self.parting = control::farewell(input).ok().flatten().map(Refused::from);
+        }
+        let (consumed, found) = fed?;
         self.connection_id = login.connection_id();
         let said = match found {
             Found::More => Said::More,
             Found::StartTls => Said::StartTls,
             Found::Done => {
-                self.reader = Reader::new(&login.agreed, login.status);
+                self.reader = Reader::new(&login.agreed);
                 self.session(0, out)
             }
         };
@@ -174,8 +157,7 @@ impl MysqlClient {
         }
         match std::mem::replace(&mut self.phase, Phase::Idle) {
             Phase::Session(index) => return self.session_done(index, out),
-            Phase::Preparing(sql) => self.prepare_done(&sql),
-            Phase::Keeping(sql) => self.prepared = self.statements.add_here(&sql),
+            Phase::Preparing => self.prepare_done(),
             _ => self.remember_columns(),
         }
         Ok(Said::Answered)
@@ -195,22 +177,17 @@ impl MysqlClient {
         Ok(self.session(index + 1, out))
     }
 
-    fn prepare_done(&mut self, sql: &[u8]) {
-        match self.reader.error().map(|error| error.number) {
-            None => {
-                let columns: &[_] = match self.reader.caches_metadata {
-                    true => self.reader.last_columns(),
-                    false => &[],
-                };
-                let prepared = self.reader.prepared;
-                self.prepared = (self.statements.add(prepared, columns), prepared.params);
-            }
-            Some(UNPREPARABLE) => {
-                self.reader.forgive();
-                self.prepared = self.statements.add_here(sql);
-            }
-            Some(_) => {}
+    fn prepare_done(&mut self) {
+        if self.reader.error().is_some() {
+            return;
         }
+        let columns: &[_] = match self.reader.caches_metadata {
+            true => self.reader.last_columns(),
+            false => &[],
+        };
+        let prepared = self.reader.prepared;
+        let number = self.statements.add(Statement::new(prepared, columns));
+        self.prepared = (number, prepared.params);
     }
 
     /// Keeps the columns that the server may leave out of its next reply.
@@ -231,7 +208,7 @@ impl MysqlClient {
     fn part(&mut self, refused: Refused) -> Error {
         let Refused { number, message, .. } = &refused;
         let what = format!("{} closed the connection: {number} {message}", self.config.place);
-        self.farewell = Some(refused);
+        self.parting = Some(refused);
         Error::new(Kind::Connection, what)
     }
 
@@ -249,7 +226,7 @@ impl Answers for MysqlClient {
 
     fn fetch(&self, answer: usize, row: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let statement = self.executed.and_then(|number| self.statements.get(number));
-        let known = statement.map_or(&[][..], |statement| &statement.columns);
+        let known = statement.map_or(&self.closed_columns, |statement| &statement.columns);
         self.reader.fetch(answer, row, known, put)
     }
 
@@ -262,9 +239,9 @@ impl Client for MysqlClient {
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
         // The server speaks first.
         self.phase = Phase::Login(Box::new(LoginState::new(secure_transport)));
-        self.statements.clear();
+        self.statements = Slots::default();
         self.executed = None;
-        self.farewell = None;
+        self.parting = None;
     }
 
     fn tls_established(&mut self, out: &mut Vec<u8>) {
@@ -282,32 +259,37 @@ impl Client for MysqlClient {
     }
 
     fn prepare(&mut self, sql: &[u8], out: &mut Vec<u8>) {
-        self.executed = None;
-        if self.config.protocol == Protocol::Text {
-            put_command(out, command::PING, &[]);
-            return self.begin(Expect::Text, Phase::Keeping(sql.to_vec()));
-        }
         put_command(out, command::STMT_PREPARE, sql);
-        self.begin(Expect::Prepared, Phase::Preparing(sql.to_vec()));
+        self.begin(Expect::Prepared, Phase::Preparing);
+        self.executed = None;
     }
 
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Bind<'_>], out: &mut Vec<u8>) {
-        let backslash = self.reader.backslash();
-        let is_binary = self.statements.put_execute(statement, values, backslash, out);
-        self.begin(if is_binary { Expect::Binary } else { Expect::Text }, Phase::Busy);
+        match self.statements.get_mut(statement) {
+            Some(known) => known.put_execute(values, out),
+            None => statement::put_unknown(out),
+        }
+        self.begin(Expect::Binary, Phase::Busy);
         self.executed = Some(statement);
     }
 
     fn close(&mut self, statement: u32, out: &mut Vec<u8>) -> bool {
-        self.statements.close(statement, out);
+        if let Some(known) = self.statements.take(statement) {
+            put_command(out, command::STMT_CLOSE, &known.id.to_le_bytes());
+            if self.executed == Some(statement) {
+                // Its rows can still be fetched.
+                self.executed = None;
+                self.closed_columns = known.columns;
+            }
+        }
         false
     }
 
     #[inline]
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
         match self.phase {
-            Phase::Busy | Phase::Session(_) | Phase::Preparing(_) | Phase::Keeping(_) => {
+            Phase::Busy | Phase::Session(_) | Phase::Preparing => {
                 let (consumed, is_whole) = self.reader.feed(input)?;
                 let said = if is_whole { self.answered(out)? } else { Said::More };
                 Ok((consumed, said))
@@ -318,6 +300,10 @@ impl Client for MysqlClient {
                 Some(refusal) => Err(self.part(refusal.into())),
             },
         }
+    }
+
+    fn parting(&self) -> Option<&Refused> {
+        self.parting.as_ref()
     }
 
     fn cancel(&self) -> Cancel {

@@ -26,8 +26,21 @@ pub struct Script {
 impl Script {
     /// Connects and logs in.
     pub fn open(target: &Target) -> Result<Self> {
-        let clients = (dyno_drivers::mysql::client::CLIENT.build)(target)?;
-        let Nature::Wire(client) = clients.client()? else { panic!("mysql is a wire") };
+        let mut this = Self::connect(target);
+        assert_eq!(this.wait()?, Said::Ready);
+        Ok(this)
+    }
+
+    /// A login that must be refused, and what the server said.
+    pub fn refused(target: &Target) -> (Error, Refused) {
+        let mut this = Self::connect(target);
+        let error = this.wait().unwrap_err();
+        (error, this.client.parting().unwrap().clone())
+    }
+
+    fn connect(target: &Target) -> Self {
+        let clients = (dyno_drivers::mysql::client::CLIENT.build)(target).unwrap();
+        let Ok(Nature::Wire(client)) = clients.client() else { panic!("mysql is a wire") };
         let patience = Some(Duration::from_secs(30));
         let (stream, secure): (Box<dyn Stream>, bool) = match &target.address {
             Address::Tcp { host, port } => {
@@ -45,8 +58,7 @@ impl Script {
         };
         let mut this = Self { client, stream, input: vec![], out: vec![], received_bytes: 0 };
         this.client.connected(secure, &mut this.out);
-        assert_eq!(this.wait()?, Said::Ready);
-        Ok(this)
+        this
     }
 
     /// Sends what is due and waits for the next event.

@@ -62,13 +62,11 @@ pub struct Reader {
     /// The last row's packet was full: the row goes on in the next one.
     continued: bool,
     /// The last reply.
-    pub results: Results,
+    results: Results,
     /// Columns of all its results whose rows are binary, one behind the other.
     columns: Vec<Column>,
     /// Which of `columns` are those of each result.
     defined: Vec<(usize, usize)>,
-    /// The last status flags seen, on this connection.
-    pub status: u16,
     /// The statement just prepared.
     pub prepared: Prepared,
     /// For text that is made of binary values.
@@ -77,7 +75,7 @@ pub struct Reader {
 
 impl Reader {
     /// For a connection that has just agreed on its capabilities.
-    pub fn new(agreed: &Agreed, status: u16) -> Self {
+    pub fn new(agreed: &Agreed) -> Self {
         Self {
             deprecate_eof: agreed.has(capability::DEPRECATE_EOF),
             caches_metadata: agreed.caches_metadata(),
@@ -88,15 +86,9 @@ impl Reader {
             results: Results::default(),
             columns: vec![],
             defined: vec![],
-            status,
             prepared: Prepared::default(),
             scratch: Cell::default(),
         }
-    }
-
-    /// Whether backslashes in string literals escape.
-    pub fn backslash(&self) -> bool {
-        self.status & status::NO_BACKSLASH_ESCAPES == 0
     }
 
     /// A request went out; its reply comes next, and the last one is forgotten.
@@ -115,12 +107,6 @@ impl Reader {
     #[inline]
     pub fn error(&self) -> Option<&Refused> {
         self.results.answers().last().and_then(|answer| answer.error.as_deref())
-    }
-
-    /// Makes the last reply a plain success: what was refused is done in another way.
-    pub fn forgive(&mut self) {
-        self.results.clear();
-        self.results.end(0);
     }
 
     /// The columns that were defined last.
@@ -281,7 +267,6 @@ impl Reader {
     /// One result is over. True: and no other follows.
     #[inline]
     fn result_end(&mut self, status: u16) -> bool {
-        self.status = status;
         self.step = Step::First;
         status & status::MORE_RESULTS == 0
     }

@@ -1,0 +1,126 @@
+//! A prepared statement, and its executions on their way out.
+//!
+//! Source: MySQL protocol, "COM_STMT_EXECUTE".
+
+use super::binary::Column;
+use crate::mysql::control::Prepared;
+use crate::mysql::flags::{command, field_type};
+use crate::mysql::packet;
+use dyno_core::client::Bind;
+
+/// A prepared statement of one connection.
+#[derive(Debug)]
+pub struct Statement {
+    /// Its number at the server.
+    pub id: u32,
+    params: usize,
+    /// Types of the parameters as the server knows them; empty until it does.
+    types: Vec<u8>,
+    /// Its columns, where the server leaves their definitions out of its replies.
+    pub columns: Vec<Column>,
+}
+
+impl Statement {
+    /// As the server has prepared it.
+    pub fn new(prepared: Prepared, columns: &[Column]) -> Self {
+        Self {
+            id: prepared.id,
+            params: usize::from(prepared.params),
+            types: vec![],
+            columns: columns.to_vec(),
+        }
+    }
+
+    /// Appends an execution. Types go along when they are not what the server knows; a NULL takes
+    /// whatever type the parameter had.
+    #[inline]
+    pub fn put_execute(&mut self, values: &[Bind<'_>], out: &mut Vec<u8>) {
+        debug_assert_eq!(values.len(), self.params);
+        let at = put_head(self.id, out);
+        if self.params > 0 {
+            let nulls = out.len();
+            out.resize(nulls + self.params.div_ceil(8), 0);
+            let changed = self.learn_types(values);
+            out.push(u8::from(changed));
+            if changed {
+                self.types.iter().for_each(|kind| out.extend_from_slice(&[*kind, 0]));
+            }
+            for index in 0..self.params {
+                match values.get(index).unwrap_or(&Bind::Null) {
+                    Bind::Null => out[nulls + index / 8] |= 1 << (index % 8),
+                    Bind::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+                    Bind::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
+                    Bind::Text(bytes) => packet::put_lenenc_bytes(out, bytes),
+                }
+            }
+        }
+        packet::finish(out, at, 0);
+    }
+
+    /// Whether the types of `values` are others than the server knows; it knows them then.
+    #[inline]
+    fn learn_types(&mut self, values: &[Bind<'_>]) -> bool {
+        let mut changed = self.types.len() != self.params;
+        self.types.resize(self.params, field_type::VAR_STRING);
+        for (known, value) in self.types.iter_mut().zip(values) {
+            let kind = match value {
+                Bind::Null => continue,
+                Bind::Int(_) => field_type::LONGLONG,
+                Bind::Double(_) => field_type::DOUBLE,
+                Bind::Text(_) => field_type::VAR_STRING,
+            };
+            changed |= *known != kind;
+            *known = kind;
+        }
+        changed
+    }
+}
+
+/// Appends the execution of a statement that the server does not know, which it refuses. The number
+/// is one that no server gives (2^32 - 1 means the last one to MariaDB).
+#[cold]
+pub fn put_unknown(out: &mut Vec<u8>) {
+    let at = put_head(u32::MAX - 1, out);
+    packet::finish(out, at, 0);
+}
+
+/// Begins an execution: no cursor (0), one iteration. Returns where its packet begins.
+#[inline]
+fn put_head(id: u32, out: &mut Vec<u8>) -> usize {
+    let at = packet::start(out);
+    let [a, b, c, d] = id.to_le_bytes();
+    out.extend_from_slice(&[command::STMT_EXECUTE, a, b, c, d, 0, 1, 0, 0, 0]);
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_go_along_only_when_they_change() {
+        let mut statement = Statement::new(Prepared { id: 7, columns: 0, params: 2 }, &[]);
+        let mut execute = |values: &[Bind<'_>]| {
+            let mut out = vec![];
+            statement.put_execute(values, &mut out);
+            assert_eq!(out[4..14], [0x17, 7, 0, 0, 0, 0, 1, 0, 0, 0]);
+            out[14..].to_vec()
+        };
+        let typed = [0, 1, 8, 0, 0xfd, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, b'x'];
+        assert_eq!(execute(&[Bind::Int(1), Bind::Text(b"x")]), typed);
+        assert_eq!(execute(&[Bind::Int(1), Bind::Text(b"x")]), [&[0, 0][..], &typed[6..]].concat());
+        // A NULL has the type that was there.
+        assert_eq!(execute(&[Bind::Null, Bind::Null]), [3, 0]);
+        assert_eq!(execute(&[Bind::Int(1), Bind::Null]), [&[2, 0][..], &typed[6..14]].concat());
+        let double = execute(&[Bind::Double(1.0), Bind::Null]);
+        assert_eq!(double[..6], [2, 1, 5, 0, 0xfd, 0]);
+    }
+
+    #[test]
+    fn the_ninth_null_is_in_the_second_byte() {
+        let mut statement = Statement::new(Prepared { id: 1, columns: 0, params: 9 }, &[]);
+        let mut out = vec![];
+        statement.put_execute(&[Bind::Null; 9], &mut out);
+        assert_eq!(out[14..17], [0xff, 1, 1]);
+    }
+}
