@@ -247,6 +247,7 @@ function dyno.prelude(name)
   return prelude[name]
 end
 local open = dyno.prelude("init")
+host.open = open
 local program = assert(loadstring(host.program, "@program.lua"))(host, dyno)
 
 -- Sessions.
@@ -302,6 +303,9 @@ local function start(number, what, name)
       local chunk, message = chunk_of(env, "\0script", host.chunk, host.text)
       if not chunk then error(message, 0) end
       chunk()
+      -- Options that the script has declared may change what it finds.
+      local cmdline = env.sysbench.cmdline
+      if type(cmdline.options) == "table" and next(cmdline.options) ~= nil then open(env) end
     end
     return program[what](session, name, ...)
   end)
@@ -321,4 +325,70 @@ local function describe(number, err)
   return text
 end
 
-return start, describe
+-- What the command line asks of a session. Answers are lists of texts.
+
+local KINDS = { "bool", "int", "size", "double", "text", "list", "file" }
+
+local function kind_of(default, kind)
+  if kind ~= nil then return KINDS[kind] or error("unknown option type: " .. tostring(kind), 0) end
+  local is = type(default)
+  if is == "boolean" then return "bool" end
+  if is == "number" then return default == math.floor(default) and "int" or "double" end
+  return is == "table" and "list" or "text"
+end
+
+local function sorted_names(t, what)
+  if t == nil then return {} end
+  if type(t) ~= "table" then error(what .. " must be a table", 0) end
+  local names = {}
+  for name in pairs(t) do names[#names + 1] = tostring(name) end
+  table.sort(names)
+  return names
+end
+
+-- Of each declared option: name, help, kind, "" or "=", and its default.
+local function declared(env)
+  local options = env.sysbench.cmdline.options
+  local words = {}
+  for _, name in ipairs(sorted_names(options, "sysbench.cmdline.options")) do
+    local option = options[name]
+    if type(option) ~= "table" then error("wrong definition of the option '" .. name .. "'", 0) end
+    local default = option[2]
+    local kind = kind_of(default, option[3])
+    local text = type(default) == "table" and table.concat(default, ",") or tostring(default)
+    if default == nil then text = "" end
+    if kind == "int" and type(default) == "number" then text = ("%.0f"):format(default) end
+    for _, word in ipairs({ name, tostring(option[1] or ""), kind, default == nil and "" or "=", text }) do
+      words[#words + 1] = word
+    end
+  end
+  return words
+end
+
+local questions = { options = declared }
+
+function questions.commands(env)
+  local cmdline = env.sysbench.cmdline
+  local words = {}
+  for _, name in ipairs(sorted_names(cmdline.commands, "sysbench.cmdline.commands")) do
+    local command = cmdline.commands[name]
+    local is_parallel = type(command) == "table" and command[2] ~= nil
+      and command[2] == cmdline.PARALLEL_COMMAND
+    words[#words + 1] = name
+    words[#words + 1] = is_parallel and "parallel" or ""
+  end
+  return words
+end
+
+function questions.has(env, name) return { type(env[name]) == "function" and "yes" or nil } end
+
+function questions.has_hook(env, name)
+  local hooks = env.sysbench.hooks
+  return { type(hooks) == "table" and type(hooks[name]) == "function" and "yes" or nil }
+end
+
+function dyno.options_help() return dyno.help_lines(declared(dyno.env())) end
+
+local function ask(number, question, name) return questions[question](sessions[number].env, name) end
+
+return start, describe, ask

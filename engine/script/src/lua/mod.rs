@@ -5,6 +5,9 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`Script`] | a script as the command line knows it |
+//! | `declared` | the options that it declares |
+//! | `alone` | carries the main session on |
 //! | [`source`] | text of a script, and where its modules are |
 //! | [`setup`] | what scripts are told of the run |
 //! | [`primitives`] | what the prelude is written over: the contract |
@@ -16,14 +19,17 @@
 //! | `state`, `memory` | one state, and the bound on its memory |
 //! | `worker` | the sessions of one state, as load threads know them |
 
+mod alone;
 mod current;
 mod database;
+mod declared;
 mod events;
 mod memory;
 mod prelude;
 pub mod primitives;
 mod reply;
 mod reporting;
+mod script;
 pub mod setup;
 mod slot;
 pub mod source;
@@ -32,6 +38,7 @@ mod state;
 mod tests;
 mod worker;
 
+pub use script::{Command, Message, Script};
 pub use setup::{Driver, Ignore, Setup};
 pub use source::{Builtin, Source};
 pub use worker::{Task, Worker};

@@ -92,11 +92,12 @@
 
 use super::current::Running;
 use super::database;
+use super::declared;
 use super::reply::Reply;
 use super::reporting;
 use super::setup::Setup;
 use super::slot::Pending;
-use super::state::{push_text, set_text};
+use super::state::{push_text, read_texts, set_text};
 use crate::console::{self, Level};
 use crate::options::Value;
 use crate::session::Wait;
@@ -117,6 +118,7 @@ const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
     (c"script_path", script_path),
     (c"command", command),
     (c"argv", argv),
+    (c"help_lines", help_lines),
     (c"log", log),
     (c"print", print),
     (c"drivers", drivers),
@@ -341,6 +343,21 @@ unsafe extern "C-unwind" fn print(lua: *mut lua_State) -> c_int {
     0
 }
 
+/// The help of what base.lua's `declared` has listed.
+unsafe extern "C-unwind" fn help_lines(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above; base.lua gives a list of texts.
+    unsafe {
+        let mut words = Vec::new();
+        read_texts(lua, 1, &mut words);
+        let help = match declared::options(&words) {
+            Ok(options) => crate::command::help::lines(&options),
+            Err(message) => message,
+        };
+        push_text(lua, help);
+    }
+    1
+}
+
 unsafe extern "C-unwind" fn drivers(lua: *mut lua_State) -> c_int {
     let mut running = Running::take();
     let drivers = running.iter_mut().flat_map(|running| running.setup().drivers.iter());
@@ -355,8 +372,11 @@ unsafe extern "C-unwind" fn driver(lua: *mut lua_State) -> c_int {
     unsafe {
         let name = text(lua, 1);
         let found = running.as_mut().and_then(|running| running.setup().driver(name));
-        if let Some(driver) = found {
-            push_text(lua, driver.name);
+        if let Some(name) = found.map(|driver| driver.name) {
+            push_text(lua, name);
+            if let Some(running) = &mut running {
+                running.session().tally.uses_database();
+            }
             return 1;
         }
         ffi::lua_pushnil(lua);

@@ -76,7 +76,11 @@ end
 
 local program = {}
 
+-- The chunk has run; that is all.
 function program.load() end
+
+-- Options are known that were not before.
+function program.configure(session) host.open(session.env) end
 
 function program.run(session)
   local env, tid = session.env, dyno.tid()

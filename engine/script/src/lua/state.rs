@@ -4,12 +4,11 @@ use super::events;
 use super::memory::Memory;
 use super::prelude::PRELUDE;
 use super::primitives;
-use super::reply::Failure;
 use super::setup::Setup;
 use super::source::Source;
 use dyno_core::error::{Error, Kind, Result};
 use mlua::ffi::{self, lua_State};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 
 const BASE: &str = include_str!("base.lua");
 const PROGRAM: &str = include_str!("program.lua");
@@ -26,7 +25,8 @@ pub struct State {
 struct References {
     start: c_int,
     describe: c_int,
-    push_failure: c_int,
+    ask: c_int,
+    push_with: c_int,
 }
 
 /// What a coroutine runs: a function of program.lua, and what it is told.
@@ -115,24 +115,39 @@ impl State {
         }
     }
 
-    /// Pushes nil and a failure's table to a coroutine that waits; how many values.
+    /// Pushes the value that `make` leaves on top of another stack, in a protected call, to a
+    /// coroutine; without memory for it the message of that.
     ///
     /// # Safety
     /// As for [`resume`](Self::resume).
-    pub unsafe fn push_failure(&mut self, thread: *mut lua_State, failure: &Failure) -> c_int {
+    pub unsafe fn push(&mut self, thread: *mut lua_State, mut make: impl FnMut(*mut lua_State)) {
+        let mut make: &mut dyn FnMut(*mut lua_State) = &mut make;
         // SAFETY: the function and its argument allocate nothing before the protected call; its
         // result moves to a stack that always has room for a few values.
         unsafe {
             let lua = self.lua;
-            ffi::lua_rawgeti_(lua, ffi::LUA_REGISTRYINDEX, self.references.push_failure);
-            ffi::lua_pushlightuserdata(lua, std::ptr::from_ref(failure).cast_mut().cast());
-            let status = ffi::lua_pcall(lua, 1, 1, 0);
-            ffi::lua_pushnil(thread);
-            // Without memory for the table the message of that is what the script gets.
-            debug_assert!(status == ffi::LUA_OK || status == ffi::LUA_ERRMEM);
+            ffi::lua_rawgeti_(lua, ffi::LUA_REGISTRYINDEX, self.references.push_with);
+            ffi::lua_pushlightuserdata(lua, (&raw mut make).cast());
+            ffi::lua_pcall(lua, 1, 1, 0);
             ffi::lua_xmove(lua, thread, 1);
-            2
         }
+    }
+
+    /// What base.lua's `ask` answers of a session.
+    ///
+    /// # Errors
+    /// Its message.
+    pub fn ask(
+        &mut self,
+        number: u32,
+        question: &CStr,
+        name: &str,
+    ) -> std::result::Result<Vec<String>, String> {
+        let mut asking =
+            Asking { number, question, name, ask: self.references.ask, answers: Vec::new() };
+        // SAFETY: `answer` gets what it expects, and it lives through the call.
+        let status = unsafe { ffi::lua_cpcall(self.lua, answer, (&raw mut asking).cast()) };
+        if status == ffi::LUA_OK { Ok(asking.answers) } else { Err(self.take_message()) }
     }
 
     /// What the error of a failed coroutine says.
@@ -225,11 +240,12 @@ unsafe extern "C-unwind" fn build(lua: *mut lua_State) -> c_int {
         load(lua, BASE, c"@base.lua");
         push_host(lua, source);
         primitives::push(lua, setup);
-        ffi::lua_call(lua, 2, 2);
+        ffi::lua_call(lua, 2, 3);
+        references.ask = ffi::luaL_ref(lua, ffi::LUA_REGISTRYINDEX);
         references.describe = ffi::luaL_ref(lua, ffi::LUA_REGISTRYINDEX);
         references.start = ffi::luaL_ref(lua, ffi::LUA_REGISTRYINDEX);
-        ffi::lua_pushcclosure(lua, push_failure, 0);
-        references.push_failure = ffi::luaL_ref(lua, ffi::LUA_REGISTRYINDEX);
+        ffi::lua_pushcclosure(lua, push_with, 0);
+        references.push_with = ffi::luaL_ref(lua, ffi::LUA_REGISTRYINDEX);
     }
     0
 }
@@ -290,12 +306,58 @@ unsafe extern "C-unwind" fn begin(lua: *mut lua_State) -> c_int {
     0
 }
 
-/// Builds the table of a failure. Called protected, with a pointer to it.
-unsafe extern "C-unwind" fn push_failure(lua: *mut lua_State) -> c_int {
-    // SAFETY: the argument is the one that `State::push_failure` gave.
+/// Makes a value. Called protected, with a pointer to what makes it.
+unsafe extern "C-unwind" fn push_with(lua: *mut lua_State) -> c_int {
+    // SAFETY: the argument is the one that `State::push` gave.
     unsafe {
-        let failure: *mut c_void = ffi::lua_touserdata(lua, 1);
-        (*failure.cast::<Failure>()).push(lua);
+        let make = ffi::lua_touserdata(lua, 1).cast::<&mut dyn FnMut(*mut lua_State)>();
+        (*make)(lua);
     }
     1
+}
+
+struct Asking<'a> {
+    number: u32,
+    question: &'a CStr,
+    name: &'a str,
+    ask: c_int,
+    answers: Vec<String>,
+}
+
+/// Calls base.lua's `ask`. Called protected, with an [`Asking`].
+unsafe extern "C-unwind" fn answer(lua: *mut lua_State) -> c_int {
+    // SAFETY: the argument is the one that `State::ask` gave; the answer is a list of texts.
+    unsafe {
+        let asking = &mut *ffi::lua_touserdata(lua, 1).cast::<Asking<'_>>();
+        ffi::lua_rawgeti_(lua, ffi::LUA_REGISTRYINDEX, asking.ask);
+        ffi::lua_pushnumber(lua, f64::from(asking.number));
+        push_text(lua, asking.question.to_bytes());
+        push_text(lua, asking.name);
+        ffi::lua_call(lua, 3, 1);
+        read_texts(lua, -1, &mut asking.answers);
+    }
+    0
+}
+
+/// Appends the texts of a list.
+///
+/// # Safety
+/// `index` is a list of texts, and there is room for a value.
+pub(super) unsafe fn read_texts(lua: *mut lua_State, index: c_int, texts: &mut Vec<String>) {
+    // SAFETY: as promised by the caller; each text is copied before it is popped.
+    unsafe {
+        ffi::lua_pushvalue(lua, index);
+        for place in 1..=ffi::lua_objlen(lua, -1) {
+            ffi::lua_rawgeti_(lua, -1, place as c_int);
+            let mut length = 0;
+            let text = ffi::lua_tolstring(lua, -1, &raw mut length);
+            let bytes: &[u8] = match text.is_null() {
+                true => &[],
+                false => std::slice::from_raw_parts(text.cast(), length),
+            };
+            texts.push(String::from_utf8_lossy(bytes).into_owned());
+            ffi::lua_settop(lua, -2);
+        }
+        ffi::lua_settop(lua, -2);
+    }
 }

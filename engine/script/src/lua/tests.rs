@@ -280,7 +280,7 @@ fn values_are_bound_by_their_types() {
 #[test]
 fn an_ignorable_refusal_begins_the_event_again() {
     let ran = run(
-        "sysbench.hooks.before_restart_event = function(err) restarts = (restarts or 0) + err end
+        "sysbench.hooks.before_restart_event = function(err) restarts = (restarts or 0) + err.errdesc end
          function thread_init() con = dyno.connect('mysql') end
          function event()
            tries = (tries or 0) + 1
@@ -502,7 +502,8 @@ fn traces_of_one_session_serve_the_others() {
          traces = count() - before";
     let one = run(&format!("{text} error(traces > 0 and 'compiled' or 'not', 0)"), 1, 1);
     assert_eq!(one.failure(), "compiled");
-    let text = format!("{text} if dyno.tid() > 0 then error(tostring(traces), 0) end");
-    let Step::Failed(second) = &run(&text, 2, 1).steps[0] else { panic!("the second ends first") };
-    assert_eq!(second, "0", "the second session finds all that it needs compiled");
+    // LuaJIT takes a function for one of many once it has seen a few closures of it.
+    let ran = run(&format!("{text} error(tostring(count()), 0)"), 64, 1);
+    let Step::Failed(all) = &ran.steps[63] else { panic!("it ends with its count") };
+    assert!(all.parse::<u32>().unwrap() < 32, "{all} traces for 64 sessions");
 }

@@ -6,27 +6,32 @@ use super::reply::Reply;
 use super::setup::{During, Setup};
 use super::slot::{Pending, Slot};
 use super::source::Source;
-use super::state::{Call, State, Stopped};
+use super::state::{Call, State, Stopped, push_text};
 use crate::rand::Rand;
 use crate::session::{Outcome, Program, Scripts, Session, Step};
 use dyno_core::error::{Error, Result};
+use mlua::ffi::{self, lua_State};
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
 /// What a session runs, as base.lua names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// A function of program.lua.
     pub what: &'static CStr,
     /// What it is told.
     pub name: String,
+    /// Fields of a table that it is told beside; none: no table.
+    pub argument: Vec<(&'static str, f64)>,
 }
 
 impl From<&Program> for Task {
     fn from(program: &Program) -> Self {
         match program {
-            Program::Run => Self { what: c"run", name: String::new() },
-            Program::Command(name) => Self { what: c"command", name: name.clone() },
+            Program::Run => Self { what: c"run", name: String::new(), argument: Vec::new() },
+            Program::Command(name) => {
+                Self { what: c"command", name: name.clone(), argument: Vec::new() }
+            }
         }
     }
 }
@@ -62,6 +67,19 @@ impl Worker {
         self.task = task;
     }
 
+    /// From now on this is what scripts are told of the run.
+    pub fn set_setup(&mut self, setup: &Arc<Setup>) {
+        self.setup = Arc::clone(setup);
+    }
+
+    /// What base.lua's `ask` answers of the main session.
+    ///
+    /// # Errors
+    /// Its message.
+    pub fn ask(&mut self, question: &CStr, name: &str) -> std::result::Result<Vec<String>, String> {
+        self.state.ask(0, question, name)
+    }
+
     /// The place of a session's slot; made if it is not there.
     fn slot(&mut self, number: u32) -> Box<Slot> {
         let index = number as usize;
@@ -75,12 +93,18 @@ impl Worker {
         })
     }
 
-    fn begin(&mut self, session: &Session<'_>, slot: &mut Slot) -> Result<()> {
-        let Task { what, name } = &self.task;
+    /// Makes a session's coroutine; how many values it is given.
+    fn begin(&mut self, session: &Session<'_>, slot: &mut Slot) -> Result<c_int> {
+        let Task { what, name, argument } = &self.task;
         let call = Call { what, name, number: session.number };
         slot.thread = self.state.start(call)?;
         slot.pending = Pending::Nothing;
-        Ok(())
+        if argument.is_empty() {
+            return Ok(0);
+        }
+        // SAFETY: the coroutine was just made; the table is made in a protected call.
+        unsafe { self.state.push(slot.thread, |lua| push_table(lua, argument)) };
+        Ok(1)
     }
 
     /// Gives the script what it waits for, and runs it until it waits again.
@@ -88,7 +112,11 @@ impl Worker {
         // SAFETY: the slot's coroutine waits, or has not begun: so it has room for a few values.
         let values = unsafe {
             match reply {
-                Reply::Failed(failure) => self.state.push_failure(slot.thread, failure),
+                Reply::Failed(failure) => {
+                    ffi::lua_pushnil(slot.thread);
+                    self.state.push(slot.thread, |lua| failure.push(lua));
+                    2
+                }
                 _ => reply.push(slot.thread),
             }
         };
@@ -124,6 +152,22 @@ impl Worker {
     fn fail(&mut self, slot: &mut Slot, message: String) -> Step {
         slot.thread = std::ptr::null_mut();
         Step::Failed(message)
+    }
+}
+
+/// Pushes a table of numbers.
+///
+/// # Safety
+/// In a protected call, with room for three values.
+unsafe fn push_table(lua: *mut lua_State, fields: &[(&str, f64)]) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        ffi::lua_createtable(lua, 0, fields.len() as c_int);
+        for (name, value) in fields {
+            push_text(lua, name);
+            ffi::lua_pushnumber(lua, *value);
+            ffi::lua_rawset(lua, -3);
+        }
     }
 }
 
@@ -173,7 +217,7 @@ impl Scripts for Worker {
         let mut slot = self.slot(session.number);
         let step = match outcome {
             Outcome::Begin => match self.begin(session, &mut slot) {
-                Ok(()) => self.run(session, &mut slot, 0),
+                Ok(values) => self.run(session, &mut slot, values),
                 Err(error) => Step::Failed(error.to_string()),
             },
             Outcome::Come | Outcome::Lost(_) => {
