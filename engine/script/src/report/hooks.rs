@@ -138,8 +138,28 @@ pub enum Format {
     Json,
 }
 
-/// Whether an array was begun on the console and not closed.
-static IS_ARRAY_OPEN: AtomicBool = AtomicBool::new(false);
+/// A JSON array that many calls print together.
+struct Array {
+    is_open: AtomicBool,
+}
+
+/// The console's.
+static ARRAY: Array = Array::new();
+
+impl Array {
+    const fn new() -> Self {
+        Self { is_open: AtomicBool::new(false) }
+    }
+
+    fn next(&self, row: &Row) -> String {
+        let before = if self.is_open.swap(true, Relaxed) { ",\n" } else { "[\n" };
+        format!("{before}{}", json(row))
+    }
+
+    fn close(&self) -> &'static str {
+        if self.is_open.swap(false, Relaxed) { "\n]\n" } else { "" }
+    }
+}
 
 /// What `sysbench.report_default`, `report_csv` and `report_json` print, ready for the console. `rank`:
 /// which percentile `latency_pct` is.
@@ -147,17 +167,14 @@ pub fn report(format: Format, row: &Row, rank: f64) -> String {
     match format {
         Format::Default => default(row, rank),
         Format::Csv => csv(row),
-        Format::Json => {
-            let before = if IS_ARRAY_OPEN.swap(true, Relaxed) { ",\n" } else { "[\n" };
-            format!("{before}{}", json(row))
-        }
+        Format::Json => ARRAY.next(row),
     }
 }
 
 /// To be printed after the last interval and after the final report: the end of the array, if one
 /// was begun.
 pub fn close() -> &'static str {
-    if IS_ARRAY_OPEN.swap(false, Relaxed) { "\n]\n" } else { "" }
+    ARRAY.close()
 }
 
 fn default(row: &Row, rank: f64) -> String {
@@ -279,8 +296,8 @@ mod tests {
     \"errors\": 0.50,
     \"reconnects\": 1.00
   }";
-        let printed =
-            [(); 2].map(|()| report(Format::Json, &ROW, 95.0)).concat() + close() + close();
+        let array = Array::new();
+        let printed = [(); 2].map(|()| array.next(&ROW)).concat() + array.close() + array.close();
         assert_eq!(printed, format!("[\n{object},\n{object}\n]\n"));
         let parsed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
         assert_eq!(parsed[1]["qps"]["reads"], 21.0);
