@@ -13,7 +13,7 @@
 //! | [`session`] | where scripts and load threads meet |
 //! | [`console`] | what is printed, in the order in which scripts and we print it |
 //! | [`drive`] | load threads: sockets, waiting, the start, the end, the watchdog |
-//! | `native` | tests without a script: fileio, cpu, memory, threads, mutex |
+//! | [`native`] | tests without a script: fileio, cpu, memory, threads, mutex |
 //! | [`pace`] | when a session begins its next event: rate, number of events, time |
 //! | [`tally`] | what sessions count while they run; one writer each |
 //! | [`rand`](mod@rand) | random numbers of scripts |
@@ -23,6 +23,7 @@ pub mod command;
 pub mod console;
 pub mod drive;
 pub mod lua;
+pub mod native;
 pub mod options;
 pub mod pace;
 pub mod rand;

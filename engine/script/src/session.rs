@@ -214,6 +214,12 @@ impl<'a> Session<'a> {
         self.pace.is_over(now_ns)
     }
 
+    /// Whether its last event, if it had one, was of the warm-up.
+    #[inline]
+    pub fn is_warming_up(&self) -> bool {
+        self.measured.is_some()
+    }
+
     /// Whether it waits for an event that is not due yet.
     pub fn awaits_event(&self) -> bool {
         self.held_ns.is_some()
