@@ -39,6 +39,7 @@ impl Setup {
 }
 
 /// A database that scripts may connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Driver {
     /// As `--db-driver` names it.
     pub name: &'static str,
