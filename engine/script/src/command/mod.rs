@@ -15,7 +15,9 @@
 //! | [`database`] | database options -> drivers and servers |
 //! | [`dry`] | `--mysql-dry-run` |
 //! | [`header`] | what is printed before a run |
-//! | [`test`] | which test is meant, and its commands |
+//! | [`test`] | which test is meant |
+//! | [`script`] | the commands of a script |
+//! | [`running`] | a run |
 
 pub mod config;
 pub mod database;
@@ -24,6 +26,8 @@ pub mod header;
 pub mod help;
 pub mod line;
 pub mod resolve;
+pub mod running;
+pub mod script;
 pub mod settings;
 pub mod table;
 pub mod test;
@@ -125,7 +129,8 @@ fn begin(args: &[String], kinds: Kinds) -> Result<i32, Refusal> {
         return Ok(DONE);
     }
     let verbosity = settings::verbosity(&options)?;
-    settings::rename(&mut options);
+    settings::warn_of_old_names(&options);
+    settings::take_over(&mut options);
     let settings = Settings::of(&options, compat)?;
     console::set_verbosity(verbosity);
     console::say(Level::Notice, &format!("{}\n", header::version_line(compat)));

@@ -61,11 +61,19 @@ const RENAMED: [(&str, &str); 4] = [
     ("tx-rate", "rate"),
 ];
 
-/// Takes the values of old names over to the present ones, with a warning each.
-pub fn rename(options: &mut Options) {
+/// Warns of each old name that is used.
+pub fn warn_of_old_names(options: &Options) {
     for (old, new) in RENAMED {
         if options.is_given(old) {
             console::say(Level::Warning, &format!("--{old} is deprecated, use --{new} instead"));
+        }
+    }
+}
+
+/// Takes the values of old names over to the present ones.
+pub fn take_over(options: &mut Options) {
+    for (old, new) in RENAMED {
+        if options.is_given(old) {
             if let Some(value) = options.get(old).cloned() {
                 options.set(new, value, true);
             }
@@ -216,7 +224,7 @@ mod tests {
         let given: Vec<_> = args.iter().filter_map(|arg| Given::parse(arg)).collect();
         let mut options = resolve(&declared, &given, Unknown::Refused)
             .map_err(|refusal| refusal.text().to_owned())?;
-        rename(&mut options);
+        take_over(&mut options);
         Settings::of(&options, Compat::V1_0).map_err(|refusal| refusal.text().to_owned())
     }
 

@@ -1,7 +1,7 @@
 //! Which test is meant, and what its command does.
 
 use super::help::Listed;
-use super::{Call, Refusal};
+use super::{Call, Refusal, script};
 use crate::lua::Source;
 use crate::scripts::SCRIPTS;
 
@@ -21,13 +21,10 @@ pub const NATIVE: &[Listed] = &[
 pub fn carry_out(call: &Call) -> Result<i32, Refusal> {
     let fatal = |error: dyno_core::error::Error| Refusal::fatal(error.to_string());
     match call.line.testname.as_deref() {
-        None | Some("-") => {
-            let _source = Source::stdin(SCRIPTS).map_err(fatal)?;
-            Err(Refusal::fatal("scripts are not run yet"))
-        }
+        None | Some("-") => script::from_stdin(call, Source::stdin(SCRIPTS).map_err(fatal)?),
         Some(name) if NATIVE.iter().any(|test| test.name == name) => native(call, name),
         Some(name) => match Source::find(name, SCRIPTS).map_err(fatal)? {
-            Some(_source) => Err(Refusal::fatal("scripts are not run yet")),
+            Some(source) => script::carry_out(call, source),
             None => Err(Refusal::fatal(format!(
                 "Cannot find benchmark '{name}': no such built-in test, file or module"
             ))),
