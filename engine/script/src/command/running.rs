@@ -1,0 +1,175 @@
+//! A run: the lines before it, the load, the reports, the exit code.
+
+use super::script::Test;
+use super::settings::Settings;
+use super::{DONE, FAILED, FORCED, Refusal, header};
+use crate::console::{self, Level};
+use crate::drive::progress::{Observer, Progress};
+use crate::drive::{self, Drive, Ended, Ending, Times};
+use crate::lua::Script;
+use crate::pace::{Pace, Rate};
+use crate::report::json::Whole;
+use crate::report::watch::{Reports, Watch, on_console};
+use crate::report::{Form, Kind};
+use crate::session::Program;
+use crate::tally::Tallies;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an event may outlast the time where nothing else is asked for, at least. sysbench waits
+/// for ever: one hung query and there is no report.
+const GRACE_MIN: Duration = Duration::from_secs(60);
+
+/// `run`.
+///
+/// # Errors
+/// What keeps the load from beginning.
+pub fn run(test: &Test<'_>, mut script: Script) -> Result<i32, Refusal> {
+    let settings = &test.call.settings;
+    script.call("init").map_err(Refusal::fatal)?;
+    console::say(Level::Notice, &header::options(settings, &test.options));
+    console::say(Level::Notice, "Initializing worker threads...\n");
+    let drive = drive_of(test, &script, Program::Run);
+    let reports = reports(settings);
+    let form = reports.form.clone();
+    let mut print = on_console;
+    let watch = Watch::new(reports, Arc::clone(&drive.tallies), &mut script, &mut print);
+    let mut told = Told { watch, warmup: settings.warmup, has_started: false, failure: None };
+    let ended = drive::run(&drive, &mut told).map_err(|error| Refusal::fatal(error.to_string()))?;
+    if !told.has_started {
+        return Ok(not_started(&ended, settings));
+    }
+    let code = tell_end(&ended);
+    let Told { watch, failure, .. } = told;
+    let unfinished = if let Ending::Forced { unfinished } = ended.how { unfinished } else { 0 };
+    let (total, intervals) = watch.finish(ended.measured.1, unfinished);
+    if let Some(path) = &settings.json {
+        let failure = failure.as_deref();
+        Whole { test: test.name, form: &form, total: &total, intervals: &intervals, failure }
+            .write(path)
+            .map_err(|error| Refusal::fatal(error.to_string()))?;
+    }
+    script.call("done").map_err(Refusal::fatal)?;
+    Ok(code)
+}
+
+/// A command that all sessions carry out.
+///
+/// # Errors
+/// What keeps them from beginning.
+pub fn command(test: &Test<'_>, script: &Script, program: &Program) -> Result<i32, Refusal> {
+    let drive = drive_of(test, script, program.clone());
+    let mut told = Failures;
+    let ended = drive::run(&drive, &mut told).map_err(|error| Refusal::fatal(error.to_string()))?;
+    Ok(if ended.how == Ending::Done { DONE } else { FAILED })
+}
+
+fn drive_of(test: &Test<'_>, script: &Script, program: Program) -> Drive {
+    let settings = &test.call.settings;
+    let shares_threads = test.shares_threads();
+    let threads = Drive::threads(settings.threads, shares_threads, &[]);
+    let rate = settings.rate_per_s.map(|per_s| Rate { per_s, seed: settings.random.seed });
+    let grace = GRACE_MIN.max(settings.time.unwrap_or_default());
+    Drive {
+        sessions: settings.threads,
+        shares_threads,
+        servers: test.servers(),
+        tallies: Arc::new(Tallies::new(settings.threads as usize, threads)),
+        pace: Arc::new(Pace::new(settings.events, rate, settings.warmup.as_secs_f64())),
+        make: script.workers(&program, threads),
+        program,
+        times: Times {
+            warmup: settings.warmup,
+            length: settings.time,
+            grace: settings.forced.unwrap_or(grace),
+            start_max: settings.start_max,
+        },
+        cpus: Vec::new(),
+    }
+}
+
+fn reports(settings: &Settings) -> Reports {
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Reports {
+        form: Form {
+            compat: settings.compat,
+            kind: Kind::Script,
+            percentiles: settings.percentiles.clone(),
+            histogram: settings.histogram,
+            rated: settings.rate_per_s.is_some(),
+        },
+        interval_ns: settings.interval.map_or(0, nanos),
+        checkpoints_ns: settings.checkpoints.iter().copied().map(nanos).collect(),
+        keeps: settings.json.is_some(),
+    }
+}
+
+fn not_started(ended: &Ended, settings: &Settings) -> i32 {
+    let text = match ended.how {
+        Ending::NotStarted { missing } => format!(
+            "Worker threads failed to initialize within {} seconds! ({missing} of {} did not)",
+            settings.start_max.as_secs(),
+            settings.threads
+        ),
+        _ => "Thread initialization failed!".to_owned(),
+    };
+    console::say(Level::Fatal, &text);
+    FAILED
+}
+
+/// Says how the run ended, before its report; its exit code.
+fn tell_end(ended: &Ended) -> i32 {
+    match ended.how {
+        Ending::Done => DONE,
+        Ending::Forced { unfinished } => {
+            console::say(Level::Fatal, "The --max-time limit has expired, forcing shutdown...\n");
+            let text =
+                format!("Number of unfinished transactions on forced shutdown: {unfinished}\n");
+            console::say(Level::Notice, &text);
+            FORCED
+        }
+        Ending::NotStarted { .. } | Ending::Failed => FAILED,
+    }
+}
+
+/// The reports, with what is said around them.
+struct Told<'a> {
+    watch: Watch<'a>,
+    warmup: Duration,
+    has_started: bool,
+    failure: Option<String>,
+}
+
+impl Observer for Told<'_> {
+    fn started(&mut self, at: &Progress) {
+        self.has_started = true;
+        console::say(Level::Notice, "Threads started!\n");
+        if !self.warmup.is_zero() {
+            let text = format!("Warming up for {} seconds...\n", self.warmup.as_secs());
+            console::say(Level::Notice, &text);
+        }
+        self.watch.started(at);
+    }
+
+    fn measuring(&mut self, at: &Progress) -> u64 {
+        self.watch.measuring(at)
+    }
+
+    fn tick(&mut self, at: &Progress) -> u64 {
+        self.watch.tick(at)
+    }
+
+    fn failed(&mut self, number: u32, message: &str) {
+        self.failure.get_or_insert_with(|| message.to_owned());
+        self.watch.failed(number, message);
+    }
+}
+
+/// Says only what fails.
+struct Failures;
+
+impl Observer for Failures {
+    fn failed(&mut self, _number: u32, message: &str) {
+        console::say(Level::Fatal, message);
+    }
+}

@@ -1,0 +1,162 @@
+//! A test that is a script: what its commands do.
+
+use super::database::{self, Databases};
+use super::resolve::{self, Unknown};
+use super::{Call, DONE, Refusal, header, help, running};
+use crate::console::{self, Level};
+use crate::drive::Server;
+use crate::lua::{Driver, Script, Setup, Source};
+use crate::options::{Declared, Options};
+use crate::rand::Uniques;
+use crate::report::Compat;
+use crate::session::Program;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A script on standard input: it is run once, whatever the command.
+///
+/// # Errors
+/// Its own.
+pub fn from_stdin(call: &Call, source: Source) -> Result<i32, Refusal> {
+    let reach = Reach::of(call, &call.options)?;
+    Script::load(source, reach.setup(call, &call.options)).map_err(Refusal::fatal)?;
+    Ok(DONE)
+}
+
+/// Does what the command says. Without one the script is run once, as sysbench does it.
+///
+/// # Errors
+/// The script's own; an option or a command that it does not know.
+pub fn carry_out(call: &Call, source: Source) -> Result<i32, Refusal> {
+    let reach = Reach::of(call, &call.options)?;
+    let mut script =
+        Script::load(source, reach.setup(call, &call.options)).map_err(Refusal::fatal)?;
+    let Some(command) = call.line.command.as_deref() else { return Ok(DONE) };
+    let own = script.options().map_err(Refusal::fatal)?;
+    let options = resolve(call, &own)?;
+    script.configure(reach.setup(call, &options)).map_err(Refusal::fatal)?;
+    let test = Test { call, name: name(call), own, options, reach };
+    test.obey(script, command)
+}
+
+/// The general options with the script's own. A script that declares none gets what is given as
+/// text, as scripts written for sysbench 0.5 expect it; 1.1 has done away with that.
+fn resolve(call: &Call, own: &[Declared]) -> Result<Options, Refusal> {
+    let unknown = match own.is_empty() && call.settings.compat == Compat::V1_0 {
+        true => Unknown::Kept,
+        false => Unknown::Refused,
+    };
+    let declared: Vec<Declared> = call.declared.iter().chain(own).cloned().collect();
+    let mut options = resolve::resolve(&declared, &call.line.options, unknown)?;
+    super::settings::take_over(&mut options);
+    Ok(options)
+}
+
+/// The test's name as messages have it: without its folder.
+fn name(call: &Call) -> &str {
+    let name = call.line.testname.as_deref().unwrap_or_default();
+    Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name)
+}
+
+/// A script whose options are known.
+pub struct Test<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// As messages have it.
+    pub name: &'a str,
+    own: Vec<Declared>,
+    /// All, with their values.
+    pub options: Options,
+    reach: Reach,
+}
+
+impl Test<'_> {
+    fn obey(&self, mut script: Script, command: &str) -> Result<i32, Refusal> {
+        let commands = script.commands().map_err(Refusal::fatal)?;
+        if let Some(own) = commands.iter().find(|own| own.name == command) {
+            return if own.is_parallel {
+                self.in_parallel(&script, command)
+            } else {
+                once(script, command)
+            };
+        }
+        match command {
+            "run" => match script.obstacle() {
+                Some(obstacle) => Err(Refusal::fatal(obstacle)),
+                None => running::run(self, script),
+            },
+            "help" if !script.has("help") && !self.own.is_empty() => {
+                console::print(&help::test(self.name, &self.own));
+                Ok(DONE)
+            }
+            "help" | "prepare" | "cleanup" if script.has(command) => once(script, command),
+            "help" | "prepare" | "cleanup" => Err(Refusal::plain(format!(
+                "'{}' test does not implement the '{command}' command.",
+                self.name
+            ))),
+            _ => Err(Refusal::plain(format!("Unknown command: {command}"))),
+        }
+    }
+
+    fn in_parallel(&self, script: &Script, command: &str) -> Result<i32, Refusal> {
+        console::say(Level::Notice, "Initializing worker threads...\n");
+        running::command(self, script, &Program::Command(command.to_owned()))
+    }
+
+    /// All servers.
+    pub fn servers(&self) -> Arc<[Server]> {
+        Arc::clone(&self.reach.servers)
+    }
+
+    /// Whether what it talks to leaves the thread to other sessions while it waits.
+    pub fn shares_threads(&self) -> bool {
+        self.options.text("db-driver") != "sqlite" && !self.options.bool("mysql-dry-run")
+    }
+}
+
+fn once(mut script: Script, command: &str) -> Result<i32, Refusal> {
+    script.command(command).map_err(Refusal::fatal)?;
+    Ok(DONE)
+}
+
+/// What a script may reach.
+struct Reach {
+    drivers: Vec<Driver>,
+    servers: Arc<[Server]>,
+    uniques: Arc<Uniques>,
+}
+
+impl Reach {
+    /// By the database options. Where nothing is to be done with databases, none is looked for.
+    fn of(call: &Call, options: &Options) -> Result<Self, Refusal> {
+        let found = match call.line.command.as_deref() {
+            None | Some("help") => Databases { drivers: Vec::new(), servers: Vec::new() },
+            Some(_) => database::databases(options, call.settings.compat, call.kinds)?,
+        };
+        Ok(Self {
+            drivers: found.drivers,
+            servers: found.servers.into(),
+            uniques: Arc::new(Uniques::new(call.settings.random.seed)),
+        })
+    }
+
+    fn setup(&self, call: &Call, options: &Options) -> Setup {
+        let compat = call.settings.compat;
+        let number = header::number(compat);
+        Setup {
+            options: options.clone(),
+            drivers: self.drivers.clone(),
+            servers: Arc::clone(&self.servers),
+            rand: call.settings.random,
+            uniques: Arc::clone(&self.uniques),
+            version: [number.to_owned(), header::version(compat)],
+            script_path: call.line.testname.clone().filter(|name| name != "-"),
+            command: call.line.command.clone(),
+            arguments: call.args.clone(),
+            compat: match compat {
+                Compat::V1_0 => "1.0",
+                Compat::V1_1 => "1.1",
+            },
+        }
+    }
+}
