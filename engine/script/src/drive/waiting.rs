@@ -162,7 +162,8 @@ impl<'a> Waiting<'a> {
         cancel::carry_out(&self.drive.servers, self.shared.take_cancels());
         self.tell_failures();
         let abandoned = self.shared.threads();
-        let end_ns = now_ns.max(frame.origin_ns);
+        // A session that hangs must not stretch the time in which the others did their work.
+        let end_ns = self.shared.ended_ns().max(frame.end_ns.min(now_ns)).max(frame.origin_ns);
         Ended { how, measured: (frame.origin_ns, end_ns), abandoned }
     }
 
