@@ -337,7 +337,7 @@ fn old_scripts_have_one_connection_without_a_name() {
             "disconnect 1",
             "sent change 2",
             "0 1 2 true",
-            "1-2 0-4294967295 11a 0-1073741823 3-4",
+            "1-2 0-4294967295 11a 0-4294967295 3-4",
         ],
     );
 }

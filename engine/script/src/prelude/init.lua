@@ -23,7 +23,7 @@ local function cmdline()
       argv = dyno.argv(),
       command = dyno.command(),
       script_path = dyno.script_path(),
-      print_test_options = function() dyno.print(dyno.options_help()) end,
+      print_test_options = function() dyno.print(dyno.options_help() .. "\n") end,
    }
 end
 

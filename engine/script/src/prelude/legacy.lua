@@ -8,8 +8,8 @@ local rand = dyno.rand
 local env, pcall, error, type = dyno.env, pcall, error, type
 
 local ERROR = { NONE = 0, RESTART_TRANSACTION = 1, FAILED = 2 }
--- `sb_rnd` gives less than this; `sb_rand_uniq` at most that.
-local RND_END, UINT32_MAX = 1073741824, 4294967295
+-- The most that `sb_rnd` and, unless told otherwise, `sb_rand_uniq` give.
+local UINT32_MAX = 4294967295
 
 -- The session's connection, by its globals; none before its first use.
 local connections = setmetatable({}, { __mode = "k" })
@@ -106,7 +106,7 @@ function legacy.add(globals, sysbench)
    globals.sb_rand_gaussian, globals.sb_rand_special = rand.gaussian, rand.special
    globals.sb_rand_str = rand.string
    globals.sb_rand_uniq = function(min, max) return rand.unique(min or 0, max or UINT32_MAX) end
-   globals.sb_rnd = function() return rand.uniform(0, RND_END - 1) end
+   globals.sb_rnd = function() return rand.uniform(0, UINT32_MAX) end
 end
 
 -- Options as globals, unless the script declares its own; what was there under the name stays.

@@ -76,8 +76,11 @@ function Statement:bind_param(...)
       end
    end
    if count ~= self.count then
-      dyno.log("fatal", self.record.driver == "mysql" and "Wrong number of parameters to mysql_stmt_bind_param"
-         or "wrong number of parameters in prepared statement")
+      if self.record.driver == "mysql" then
+         dyno.log("fatal", "Wrong number of parameters to mysql_stmt_bind_param")
+      else
+         dyno.log("alert", "wrong number of parameters in prepared statement")
+      end
       return 1
    end
    self.params = params
