@@ -24,7 +24,7 @@ pub fn version_line(compat: Compat) -> String {
     format!("{} (dbdyno {}, LuaJIT 2.1)", version(compat), env!("CARGO_PKG_VERSION"))
 }
 
-/// The lines before a run, up to the test's own.
+/// The lines before a run, up to the test's own; an empty one follows.
 pub fn options(settings: &Settings, options: &Options) -> String {
     let mut out = String::from("Running the test with following options:\n");
     let mut put = |line: String| {
@@ -59,7 +59,6 @@ pub fn options(settings: &Settings, options: &Options) -> String {
     if let Some(total) = forced_after(settings) {
         put(format!("Forcing shutdown in {} seconds", total.as_secs()));
     }
-    out.push('\n');
     out
 }
 

@@ -32,11 +32,19 @@ pub fn carry_out(call: &Call, source: Source) -> Result<i32, Refusal> {
     let mut script =
         Script::load(source, reach.setup(call, &call.options)).map_err(Refusal::fatal)?;
     let Some(command) = call.line.command.as_deref() else { return Ok(DONE) };
-    let own = script.options().map_err(Refusal::fatal)?;
+    let own = script.options().map_err(wrong_options)?;
     let options = resolve(call, &own)?;
     script.configure(reach.setup(call, &options)).map_err(Refusal::fatal)?;
     let test = Test { call, name: name(call), own, options, reach };
     test.obey(script, command)
+}
+
+/// In the words that sysbench has for it; what is wrong stands where it has a line's number.
+fn wrong_options(what: String) -> Refusal {
+    Refusal::fatal(format!(
+        "`sysbench.cmdline.read_cmdline_options' function failed: [string \"sysbench.cmdline.lua\"]:\
+         {what}: wrong table structure in sysbench.cmdline.options"
+    ))
 }
 
 /// The general options with the script's own. A script that declares none gets what is given as

@@ -99,6 +99,6 @@ fn the_lines_before_a_run_are_in_sysbenchs_order() {
          Debug mode enabled.\n\n\
          Validation checks: on.\n\n\
          Initializing random number generator from seed (7).\n\n\
-         Forcing shutdown in 11 seconds\n\n"
+         Forcing shutdown in 11 seconds\n"
     );
 }

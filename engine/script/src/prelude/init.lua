@@ -8,6 +8,7 @@ local dyno = ...
 local sql, rand, report = dyno.prelude("sql"), dyno.prelude("rand"), dyno.prelude("report")
 local legacy = dyno.prelude("legacy")
 local pairs, next, type = pairs, next, type
+local error, pcall, require, unpack = error, pcall, require, unpack
 
 local function copy(from)
    local to = {}
@@ -45,9 +46,29 @@ local function make()
    }
 end
 
+-- `--luajit-cmd`, as `luajit -j` understands it: NAME or NAME=ARGUMENTS, of the table `jit` or of a
+-- module jit.NAME with a function `start`. Once a state: it is about the compiler.
+local is_commanded = false
+
+local function command_compiler(text)
+   if is_commanded or not text or text == "" then return end
+   is_commanded = true
+   local name, rest = text:match("^([^=]*)=?(.*)$")
+   local arguments = {}
+   for argument in rest:gmatch("[^,]+") do arguments[#arguments + 1] = argument end
+   local run = require("jit")[name]
+   if type(run) ~= "function" then
+      local ok, module = pcall(require, "jit." .. name)
+      run = ok and module.start
+   end
+   if not run then error("unknown luajit command: " .. text, 0) end
+   run(unpack(arguments))
+end
+
 local function open(env)
    local sysbench = env.sysbench
    if not sysbench then
+      command_compiler(dyno.options().luajit_cmd)
       sysbench = make()
       env.sysbench, env.ffi = sysbench, dyno.ffi
       env.bit, env.jit = env.bit or require("bit"), env.jit or require("jit")

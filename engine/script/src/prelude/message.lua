@@ -5,7 +5,10 @@
 local dyno = ...
 local format, find = string.format, string.find
 
-local function first(list) return type(list) == "table" and list[1] or list end
+local function first(list)
+   if type(list) == "table" then return list[1] end
+   return list
+end
 
 local mysql = {}
 

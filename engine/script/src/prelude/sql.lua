@@ -15,7 +15,7 @@ local drivers = {}
 
 -- The driver of this name, or of --db-driver. The same one each time.
 local function driver(name)
-   local found, message = dyno.driver(name)
+   local found, message = dyno.driver(name or dyno.options().db_driver)
    if not found then
       dyno.log("fatal", message)
       raise.error("failed to initialize the DB driver")
