@@ -1,5 +1,6 @@
 //! A request and its reply allocate nothing once buffers have grown.
 
+use dyno_core::client::{Bind, Nature, Said};
 use dyno_core::driver::{Progress, Session};
 use dyno_core::plan::{Address, Protocol, Secret, Target};
 use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
@@ -43,20 +44,24 @@ fn framed(packets: &[&[u8]]) -> Vec<u8> {
 const GREETING: &[u8] = b"\x0a9.0\0\x01\0\0\x0001234567\0\xff\xf7\x2d\x02\0\xff\xdf\x15\
     \0\0\0\0\0\0\0\0\0\x00012345678901\0mysql_native_password\0";
 
+fn target(protocol: Protocol) -> Target {
+    Target {
+        driver: "mysql".into(),
+        address: Address::Unix("/nowhere".into()),
+        user: "u".into(),
+        password: Secret("p".into()),
+        database: String::new(),
+        protocol,
+        tls: Default::default(),
+        session_sql: vec![],
+        options: Default::default(),
+    }
+}
+
 #[test]
 fn requests_and_replies_allocate_nothing() {
     for protocol in [Protocol::Prepared, Protocol::Text] {
-        let target = Target {
-            driver: "mysql".into(),
-            address: Address::Unix("/nowhere".into()),
-            user: "u".into(),
-            password: Secret("p".into()),
-            database: String::new(),
-            protocol,
-            tls: Default::default(),
-            session_sql: vec![],
-            options: Default::default(),
-        };
+        let target = target(protocol);
         let statement = Statement::new(
             "c",
             Kind::Read,
@@ -98,4 +103,53 @@ fn requests_and_replies_allocate_nothing() {
         }
         assert_eq!(COUNT.with(Cell::get) - before, 0, "{protocol:?}");
     }
+}
+
+#[test]
+fn statements_of_scripts_and_fetched_rows_allocate_nothing() {
+    let clients = (dyno_drivers::mysql::client::CLIENT.build)(&target(Protocol::Prepared)).unwrap();
+    let Nature::Wire(mut client) = clients.client().unwrap() else { panic!("not a wire") };
+    let mut out = Vec::with_capacity(4096);
+    client.connected(true, &mut out);
+    let mut login = vec![];
+    packet::write(&mut login, 0, GREETING);
+    let greeting = login.len();
+    packet::write(&mut login, 2, &[0, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(client.receive(&login, &mut out).unwrap(), (greeting, Said::More));
+    assert_eq!(client.receive(&login[greeting..], &mut out).unwrap().1, Said::Ready);
+    client.prepare(b"SELECT a, b FROM t WHERE a=? AND c=?", &mut out);
+    // An integer and a floating-point number, which become text when they are fetched.
+    let names = b"\x03def\0\0\0\0\0\x0c\x3f\0\x14\0\0\0";
+    let int = [&names[..], &[8, 0, 0, 0, 0, 0]].concat();
+    let double = [&names[..], &[5, 0, 0, 31, 0, 0]].concat();
+    let head = [0, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0, 0];
+    let reply = framed(&[&head, &int, &int, &int, &double]);
+    assert_eq!(client.receive(&reply, &mut out).unwrap(), (reply.len(), Said::Answered));
+    let (statement, _) = client.prepared();
+
+    let end = &[0xfe, 0, 0, 2, 0, 0, 0];
+    let text = framed(&[&[2], b"def", b"def", b"\x011\x012", b"\xfb\x00", end]);
+    let row = [&[0, 0][..], &7u64.to_le_bytes(), &0.1f64.to_le_bytes()].concat();
+    let binary = framed(&[&[2], &int, &double, &row, &row, end]);
+    let mut before = 0;
+    for round in 0..1000 {
+        if round == 10 {
+            before = COUNT.with(Cell::get);
+        }
+        out.clear();
+        let reply = if round % 2 == 0 { &text } else { &binary };
+        match round % 2 {
+            0 => client.query(b"SELECT a, b FROM t", &mut out),
+            _ => client.execute(statement, &[Bind::Int(1), Bind::Text(b"x")], &mut out),
+        }
+        let cut = round % reply.len();
+        let (first, _) = client.receive(&reply[..cut], &mut out).unwrap();
+        let (second, said) = client.receive(&reply[first..], &mut out).unwrap();
+        assert_eq!((first + second, said), (reply.len(), Said::Answered));
+        assert_eq!(client.answers()[0].rows, 2);
+        let mut fields = 0;
+        (0..2).for_each(|row| client.fetch(0, row, &mut |_| fields += 1).unwrap());
+        assert_eq!(fields, 4);
+    }
+    assert_eq!(COUNT.with(Cell::get) - before, 0);
 }

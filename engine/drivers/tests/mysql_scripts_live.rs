@@ -2,13 +2,15 @@
 
 #[allow(dead_code, reason = "shared with the tests of the driver")]
 mod mysql_support;
+#[path = "mysql_support/script.rs"]
+mod script;
 
 use dyno_core::client::Bind;
 use dyno_core::driver::Cancel;
 use dyno_core::error::Kind;
 use dyno_core::plan::{Address, Target};
-use mysql_support::script::{Row, Script};
 use mysql_support::{Server, target};
+use script::{Row, Script};
 
 type Trial = fn(&Target);
 

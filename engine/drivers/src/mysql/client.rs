@@ -15,11 +15,11 @@
 //! `protocol` is not looked at: a script says itself what it prepares. LOAD DATA LOCAL is refused by
 //! the server, since this client offers no files.
 
-mod binary;
 mod reader;
 mod statement;
 
 use super::codes::Refusal;
+use super::column::Column;
 use super::control;
 use super::flags::{capability, command};
 use super::handshake::Agreed;
@@ -27,7 +27,6 @@ use super::login::{Found, LoginState};
 use super::statement::put_command;
 use super::{Config, cached_metadata};
 use crate::slots::Slots;
-use binary::Column;
 use dyno_core::client::{
     Answer, Answers, Bind, Client, ClientKind, Clients, Nature, Refused, Said,
 };

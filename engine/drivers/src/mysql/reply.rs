@@ -8,14 +8,12 @@
 
 use super::codes::Refusal;
 use super::column::{self, Column};
+use super::control;
 use super::flags::{capability, status};
 use super::handshake::Agreed;
 use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
 use dyno_core::error::Result;
 use dyno_core::rows::Rows;
-
-/// More columns than any server allows (4096).
-const COLUMNS_MAX: u64 = 65_535;
 
 /// Longest row that is kept, bytes.
 const ROW_BYTES_MAX: usize = 64 << 20;
@@ -99,6 +97,8 @@ pub struct Reader {
     /// What is being skipped is wanted.
     keep: Keep,
     row: Vec<u8>,
+    /// Where binary values become text.
+    scratch: Vec<u8>,
     columns: u64,
     /// Columns of each statement that keeps its rows, as this connection last heard of them: a
     /// server may leave them out where they are the same.
@@ -135,6 +135,7 @@ impl Reader {
             inside: false,
             keep: Keep::Nothing,
             row: vec![],
+            scratch: vec![],
             columns: 0,
             known: vec![],
             rows: 0,
@@ -371,9 +372,15 @@ impl Reader {
                 if known.len() as u64 != self.columns {
                     return Err(broken("rows whose columns it has not defined"));
                 }
-                column::binary_row(&self.row, known, &mut self.kept)?;
+                self.kept.row();
+                column::binary_row(&self.row, known, &mut self.scratch, &mut |value| {
+                    self.kept.value(value);
+                })?;
             }
-            (Keep::Row, _) => column::text_row(&self.row, self.columns, &mut self.kept)?,
+            (Keep::Row, _) => {
+                self.kept.row();
+                column::text_row(&self.row, self.columns, &mut |value| self.kept.value(value))?;
+            }
             (Keep::Nothing | Keep::Column, _) => {}
         }
         if self.kept.is_too_long() {
@@ -426,8 +433,10 @@ impl Reader {
                 Err(broken("rows where a prepared statement was due"))
             }
             (Step::First, _) => self.column_count(payload),
-            (Step::Rows, _) if self.deprecate_eof => self.rows_end_ok(payload),
-            (Step::Rows, _) => self.rows_end_eof(payload),
+            (Step::Rows, _) => {
+                let status = control::rows_end(payload, self.deprecate_eof)?;
+                Ok(self.result_end(status))
+            }
             (_, 0xfe) if payload.len() < 9 => match self.definitions_end() {
                 true => Ok(Found::Done),
                 false => Ok(Found::More),
@@ -437,31 +446,9 @@ impl Reader {
     }
 
     fn ok(&mut self, payload: &[u8]) -> Result<Found> {
-        let mut fields = Fields(&payload[1..]);
-        let (Some(affected), Some(_insert_id), Some(status)) =
-            (fields.lenenc(), fields.lenenc(), fields.u16())
-        else {
-            return Err(broken("an OK packet cut short"));
-        };
-        self.affected = self.affected.saturating_add(affected);
-        Ok(self.result_end(status))
-    }
-
-    fn rows_end_ok(&mut self, payload: &[u8]) -> Result<Found> {
-        let mut fields = Fields(&payload[1..]);
-        let (Some(_), Some(_), Some(status)) = (fields.lenenc(), fields.lenenc(), fields.u16())
-        else {
-            return Err(broken("the end of rows cut short"));
-        };
-        Ok(self.result_end(status))
-    }
-
-    fn rows_end_eof(&mut self, payload: &[u8]) -> Result<Found> {
-        let mut fields = Fields(&payload[1..]);
-        let (Some(_warnings), Some(status)) = (fields.u16(), fields.u16()) else {
-            return Err(broken("an EOF packet cut short"));
-        };
-        Ok(self.result_end(status))
+        let done = control::ok(payload)?;
+        self.affected = self.affected.saturating_add(done.affected);
+        Ok(self.result_end(done.status))
     }
 
     /// One result is over; perhaps another follows.
@@ -473,14 +460,7 @@ impl Reader {
     }
 
     fn column_count(&mut self, payload: &[u8]) -> Result<Found> {
-        let mut fields = Fields(payload);
-        let columns = fields.lenenc().filter(|columns| (1..=COLUMNS_MAX).contains(columns));
-        let Some(columns) = columns else { return Err(broken("an impossible column count")) };
-        let definitions = if self.caches_metadata {
-            fields.u8().ok_or_else(|| broken("a column count without its metadata flag"))? != 0
-        } else {
-            true
-        };
+        let (columns, definitions) = control::column_count(payload, self.caches_metadata)?;
         self.columns = columns;
         if let (Expect::Rows(kept), true) = (self.expect, definitions) {
             self.known_of(kept).clear();
@@ -490,14 +470,10 @@ impl Reader {
     }
 
     fn prepared(&mut self, payload: &[u8]) -> Result<Found> {
-        let mut fields = Fields(&payload[1..]);
-        let (Some(id), Some(columns), Some(params)) = (fields.u32(), fields.u16(), fields.u16())
-        else {
-            return Err(broken("the reply to a preparation cut short"));
-        };
-        self.statement_id = id;
-        self.params = params;
-        let columns = u64::from(columns);
+        let prepared = control::prepared(payload)?;
+        self.statement_id = prepared.id;
+        self.params = prepared.params;
+        let (params, columns) = (self.params, u64::from(prepared.columns));
         if let Expect::PreparedColumns(kept) = self.expect {
             self.known_of(kept).clear();
         }

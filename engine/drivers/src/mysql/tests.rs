@@ -1,5 +1,6 @@
 //! The whole driver against scripted servers, byte by byte.
 
+mod client;
 mod login;
 mod replies;
 mod script;

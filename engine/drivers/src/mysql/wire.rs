@@ -3,10 +3,11 @@
 use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
 use super::codes::Refusal;
+use super::control;
 use super::flags::command;
 use super::handshake::Agreed;
 use super::login::{Found as LoginFound, LoginState};
-use super::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
+use super::packet::{self, broken};
 use super::reply::{Expect, Found, Kept, Reader};
 use super::statement::{Template, put_command};
 use dyno_core::driver::{Cancel, Progress, Reply, Wire};
@@ -216,16 +217,9 @@ impl MysqlWire {
 
     /// Bytes that nobody asked for: a farewell, or rubbish.
     fn unsolicited(&self, input: &[u8]) -> Result<(usize, Progress)> {
-        let Some((length, _)) = header(input) else { return Ok((0, Progress::More)) };
-        if length == 0 || length > CONTROL_BYTES_MAX {
-            return Err(broken("bytes that nobody asked for"));
-        }
-        let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + length) else {
-            return Ok((0, Progress::More));
-        };
-        match payload[0] {
-            0xff => Err(Refusal::parse(payload)?.into_lost(&self.config.place)),
-            _ => Err(broken("a packet that nobody asked for")),
+        match control::farewell(input)? {
+            None => Ok((0, Progress::More)),
+            Some(refusal) => Err(refusal.into_lost(&self.config.place)),
         }
     }
 
@@ -482,10 +476,7 @@ impl Wire for MysqlWire {
     }
 
     fn cancel(&self) -> Cancel {
-        match self.connection_id {
-            0 => Cancel::Close,
-            id => Cancel::Statement(format!("KILL {id}")),
-        }
+        super::kill(self.connection_id)
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {

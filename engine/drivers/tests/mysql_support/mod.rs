@@ -1,7 +1,5 @@
 //! A blocking loop around a [`Wire`], and a private MariaDB or MySQL.
 
-pub mod script;
-
 use dyno_core::driver::{Progress, Reply, Session, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Target};

@@ -4,17 +4,15 @@
 //! Sources: MySQL protocol, "Text Resultset", "Binary Protocol Resultset", "COM_STMT_PREPARE
 //! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
 
-use super::binary::{self, Column};
 use crate::mysql::codes::Refusal;
+use crate::mysql::column::{Column, binary_row, text_row};
 use crate::mysql::control::{self, Prepared};
 use crate::mysql::flags::{capability, status};
 use crate::mysql::handshake::Agreed;
-use crate::mysql::packet::{
-    CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header,
-};
+use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
 use crate::results::Results;
 use dyno_core::client::{Answer, Refused};
-use dyno_core::error::{Error, Result};
+use dyno_core::error::Result;
 use std::cell::Cell;
 
 /// What the request in flight may be answered with.
@@ -288,26 +286,16 @@ impl Reader {
         let payload = self.results.bytes_of(answer, row)?;
         let fields = self.answers()[answer].fields;
         if self.expect == Expect::Text {
-            return text_row(payload, fields, put);
+            return text_row(payload, fields.into(), put);
         }
         let (from, to) = self.defined[answer];
         let columns = if from < to { &self.columns[from..to] } else { known };
+        if columns.len() != fields as usize {
+            return Err(broken("rows whose columns it has not defined"));
+        }
         let mut scratch = self.scratch.take();
-        let whole =
-            columns.len() == fields as usize && binary::row(payload, columns, &mut scratch, put);
+        let taken = binary_row(payload, columns, &mut scratch, put);
         self.scratch.set(scratch);
-        if whole { Ok(()) } else { Err(cut_short()) }
+        taken
     }
-}
-
-fn text_row(payload: &[u8], columns: u32, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
-    let mut fields = Fields(payload);
-    for _ in 0..columns {
-        put(fields.lenenc_bytes().ok_or_else(cut_short)?);
-    }
-    Ok(())
-}
-
-fn cut_short() -> Error {
-    broken("a row that does not fit its columns")
 }

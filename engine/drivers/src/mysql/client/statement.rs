@@ -2,7 +2,7 @@
 //!
 //! Source: MySQL protocol, "COM_STMT_EXECUTE".
 
-use super::binary::Column;
+use crate::mysql::column::Column;
 use crate::mysql::control::Prepared;
 use crate::mysql::flags::{command, field_type};
 use crate::mysql::packet;

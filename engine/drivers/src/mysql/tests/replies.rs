@@ -16,14 +16,14 @@ const MORE: u16 = 8;
 
 /// One result of a reply.
 #[derive(Debug, Clone)]
-enum Part {
+pub enum Part {
     Ok(u8),
     /// Columns, whether their definitions are left out, rows.
     Rows(u8, bool, Vec<Vec<u8>>),
     Refused(u16),
 }
 
-fn part() -> impl Strategy<Value = Part> {
+pub fn part() -> impl Strategy<Value = Part> {
     let row = prop::collection::vec(any::<u8>(), 0..20).prop_map(|tail| [vec![0], tail].concat());
     prop_oneof![
         (0..=250u8).prop_map(Part::Ok),
@@ -34,7 +34,11 @@ fn part() -> impl Strategy<Value = Part> {
 }
 
 /// The bytes of a reply, and what is to be made of them.
-fn encode(parts: &[Part], deprecated: bool, caches: bool) -> (Vec<u8>, (u64, u64, Option<u16>)) {
+pub fn encode(
+    parts: &[Part],
+    deprecated: bool,
+    caches: bool,
+) -> (Vec<u8>, (u64, u64, Option<u16>)) {
     let (mut out, mut seq) = (vec![], 1u8);
     let (mut rows_seen, mut affected_seen) = (0, 0);
     let mut put = |payload: &[u8]| {
