@@ -6,13 +6,9 @@
 //! unless the target has `create: false`. Integers and floating-point numbers come as text, the
 //! latter with the fewest digits that mean the same number; blobs come as they are.
 //!
-//! `sysbench` has no driver for SQLite: these options are ours.
-//!
-//! | option | field of the target |
-//! |---|---|
-//! | `sqlite-db` | `Address::File` |
-//! | `sqlite-busy-timeout` (ms) | option `busy_timeout_ms` |
-//! | `sqlite-pragmas`, a list of `NAME=VALUE` | `session_sql`: `PRAGMA NAME=VALUE` each |
+//! `sysbench` has no driver for SQLite, hence its options are ours: `sqlite-db` is the target's
+//! `Address::File`. What else a target can say: `busy_timeout_ms` and `create` in its options, pragmas
+//! as statements of `session_sql`.
 
 #[cfg(test)]
 mod tests;

@@ -57,9 +57,10 @@ fn primes(max: u64) -> u64 {
 
 #[inline]
 fn is_prime(candidate: u64) -> bool {
-    let root = (candidate as f64).sqrt();
-    let mut divisor = 2;
-    while divisor as f64 <= root {
+    let root = (candidate.cast_signed() as f64).sqrt();
+    let mut divisor = 2_u64;
+    // Signed, which is one instruction.
+    while divisor.cast_signed() as f64 <= root {
         if remainder(candidate, divisor) == 0 {
             return false;
         }
