@@ -6,10 +6,15 @@ Importing the rest takes half a second; a Ctrl-C in it must end dyno quietly, no
 from __future__ import annotations
 
 import signal
+import sys
 
 
 def main() -> None:
     """Entry point of the `dyno` script."""
+    if sys.argv[1:2] == ["sysbench"]:  # before anything is parsed or any signal is ours
+        from dbdyno.cli import sysbench
+
+        sysbench.main(sys.argv[2:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a lost terminal stops nothing
     from dbdyno.cli import main as commands

@@ -18,6 +18,7 @@ from dbdyno.cli.init import init
 from dbdyno.cli.report import report
 from dbdyno.cli.run import run
 from dbdyno.cli.status import status
+from dbdyno.cli.sysbench import sysbench
 from dbdyno.errors import DynoError
 
 
@@ -41,7 +42,7 @@ def dyno() -> None:
     """
 
 
-for command in (init, run, status, report, compare, history, export, import_):
+for command in (init, run, status, report, compare, history, export, import_, sysbench):
     dyno.add_command(command)
 
 
