@@ -174,7 +174,11 @@ PRESETS = [(name, each) for name, of in workloads.WORKLOADS.items() for each in 
 def test_the_engine_takes_what_the_table_allows(
     workload: str, option: Option, tmp_path: Path
 ) -> None:
-    size = {"oltp": {"rows": 1000}, "kv": {"records": 1000}}[workload]
+    size = {
+        "oltp": {"rows": 1000},
+        "kv": {"records": 1000},
+        "tpcc": {"customers": 30, "items": 100},
+    }[workload]
     given: dict[str, Any] = {**size, option.name: example(option)}
     if option.of_distribution:
         given["distribution"] = option.of_distribution

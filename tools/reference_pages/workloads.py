@@ -44,12 +44,15 @@ def _workload(workload: Workload, about: str) -> str:
     head = sections(f"## {workload.name}", f"{about[0].upper()}{about[1:]}.")
     if not workload.options:
         return sections(head, MIX, *_nested())
+    options = table(
+        ("option", "values", "default", "meaning", "changes the data"),
+        (_row(option) for option in workload.options),
+    )
+    if not workload.presets:
+        return sections(head, options, _ABOUT[workload.name])
     return sections(
         head,
-        table(
-            ("option", "values", "default", "meaning", "changes the data"),
-            (_row(option) for option in workload.options),
-        ),
+        options,
         "### Presets",
         _PRESETS[workload.name],
         table(
@@ -62,6 +65,15 @@ def _workload(workload: Workload, about: str) -> str:
 _PRESETS = {
     "oltp": "A preset gives counts to start from; what it does not name is 0. `skip_trx` leaves out begin and commit.",
     "kv": "A preset gives proportions and the distribution to start from; what it does not name is 0.",
+}
+_ABOUT = {
+    "tpcc": """`mode: faithful` is TPC Benchmark C 5.11 in its inputs and data: non-uniform numbers whose constants hold for a run (and keep the prescribed distance from the load's), 1 % of order lines
+and 15 % of payments from other warehouses, 60 % of customers by last name, full text, 1 % of new orders rolled back; mix 45:43:4:4:4. `mode: sysbench` is what the published scripts for sysbench do instead:
+everything at home, constants drawn anew, text of one repeated character, mix 10:10:1:1:1, some statements more and some columns not kept up, tables named `warehouse1` and so on; their foreign keys are left out, the indexes of these are not.
+Neither yields a tpmC: there are no terminals, deliveries are not queued, and sessions send as fast as answers come unless `paced`.
+
+Each kind of transaction has metrics of its own: `kind.new_order.per_min`, `kind.payment.service_ms_p95`. A new order that rolls back as it should is counted, under the class `rollback`, and is no error.
+After each trial the consistency conditions 1 to 5, 8 and 9 of clause 3.3.2 are checked; a trial whose data break one is void.""",
 }
 _PARTS = {
     "groups.NAME": ("MixGroup", ("params", "statements", "transactions")),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.execute import integrity
 from dbdyno.execute.control import Control
 from dbdyno.execute.engine import Event, Job, Outcome, error_of
 from dbdyno.execute.fleet import Fleet
@@ -90,6 +91,8 @@ class Trial:
         )
         self._control.check()
         record = self._record(cell, trial, started_unix_s, outcome, steadiness)
+        if record.status == "complete":
+            record = integrity.checked(record, cell, self._fleet.members)
         return record.replace(statements=statements)
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:

@@ -200,14 +200,16 @@ METRICS += tuple(
 )
 
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
+KIND_FAMILY = "kind"  # of a group, by kind of transaction: `kind.new_order.per_min`
 MACHINE_FAMILIES = (
     *("cpu", "memory", "disk", "paging", "load", "pressure"),
-    *("generator", TOOL_FAMILY),
+    *("generator", TOOL_FAMILY, KIND_FAMILY),
 )
 TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
+_KIND = re.compile(rf"(?:^|\.){KIND_FAMILY}\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
 _BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
@@ -317,6 +319,10 @@ def info(name: str) -> Metric:
     _, dot, rest = name.partition(".")
     if dot and rest in _BY_NAME:
         return _BY_NAME[rest]
+    kind = _KIND.search(name)
+    if kind is not None:
+        unit, better = ("1/min", HIGHER) if kind[1] == "per_min" else ("ms", LOWER)
+        return Metric(name, name, unit, better, "of one kind of transactions")
     return Metric(name, name, "", NEITHER, "sampled beside the load", per_group=False)
 
 
@@ -331,7 +337,7 @@ def short(name: str) -> str:
 
 def _of_group(group: str, rest: str, name: str, scope: Scope, where: Where | None) -> str:
     metric = _BY_NAME.get(rest)
-    if metric is None and _is_family(rest, (TOOL_FAMILY,)):
+    if metric is None and _is_family(rest, (TOOL_FAMILY, KIND_FAMILY)):
         return name if len(scope.groups) > 1 else rest
     if metric is None:
         raise _unknown(name, scope, where)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dbdyno.plan.types import GroupPlan
+from dbdyno.spec.metrics import KIND_FAMILY
 from dbdyno.store import open_loop
 from dbdyno.store.sampled import sampled_metrics
 from dbdyno.store.steady import Part
@@ -114,14 +115,24 @@ def _group(total: Mapping[str, Any], measured_s: float) -> dict[str, float]:
         "retries_per_s": total["retries"] / measured_s,
         "failed_per_s": total["failed"] / measured_s,
     }
-    latency = total.get("latency")
-    if latency and latency["count"]:
-        metrics["service_ms_mean"] = latency["mean_ns"] / 1e6
-        for short, q in QUANTILES:
-            value = latency.get(f"{short}_ns")
-            # The rounding keeps 10 / (1 - 0.95) from asking for 200.00000000000017 values.
-            if value is not None and latency["count"] >= round(10 / (1 - q), 6):
-                metrics[f"service_ms_{short}"] = value / 1e6
+    metrics.update(_service(total.get("latency")))
+    for kind, latency in total.get("kinds", {}).items():
+        count = latency["count"] if latency else 0
+        found = {"per_min": 60 * count / measured_s, **_service(latency)}
+        metrics.update({f"{KIND_FAMILY}.{kind}.{name}": value for name, value in found.items()})
+    return metrics
+
+
+def _service(latency: Mapping[str, Any] | None) -> dict[str, float]:
+    """Service times from the engine's summary of their histogram."""
+    if not latency or not latency["count"]:
+        return {}
+    metrics = {"service_ms_mean": latency["mean_ns"] / 1e6}
+    for short, q in QUANTILES:
+        value = latency.get(f"{short}_ns")
+        # The rounding keeps 10 / (1 - 0.95) from asking for 200.00000000000017 values.
+        if value is not None and latency["count"] >= round(10 / (1 - q), 6):
+            metrics[f"service_ms_{short}"] = value / 1e6
     return metrics
 
 

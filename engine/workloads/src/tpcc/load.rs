@@ -5,7 +5,8 @@
 //! hold for any size.
 
 use super::random::{
-    C_LAST_LOADED, nurand, put_a_string, put_data, put_last_name, put_n_string, put_zip,
+    C_LAST_LOADED, nurand, put_a_string, put_data, put_last_name, put_letters, put_n_string,
+    put_padding, put_zip,
 };
 use super::schema::{RELATIONS, Relation};
 use super::settings::{DISTRICTS, Settings};
@@ -67,7 +68,8 @@ impl Loader {
     /// Rows `rows` of table number `table`.
     pub fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink) {
         let relation = RELATIONS[table];
-        let mut writer = Writer { sink, text: Vec::new() };
+        let is_padded = self.settings.is_sysbench();
+        let mut writer = Writer { sink, text: Vec::new(), is_padded };
         if relation == Relation::OrderLine {
             return self.order_lines(table as u64, rows, &mut writer);
         }
@@ -90,9 +92,9 @@ impl Loader {
 
     fn warehouse(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
         to.int(row + 1);
-        to.a_string(6, 10, rng);
+        to.name(rng);
         to.address(rng);
-        to.sink.decimal(rng.between(0, 2_000) as i64, 4);
+        to.share(2_000, rng);
         let customers = (DISTRICTS * self.settings.customers) as i64;
         to.sink.decimal(customers * PAID, 2);
     }
@@ -100,9 +102,9 @@ impl Loader {
     fn district(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
         to.int(row % DISTRICTS + 1);
         to.int(row / DISTRICTS + 1);
-        to.a_string(6, 10, rng);
+        to.name(rng);
         to.address(rng);
-        to.sink.decimal(rng.between(0, 2_000) as i64, 4);
+        to.share(2_000, rng);
         to.sink.decimal(self.settings.customers as i64 * PAID, 2);
         to.int(self.settings.customers + 1);
     }
@@ -112,10 +114,13 @@ impl Loader {
         to.int(row / self.settings.items + 1);
         to.int(rng.between(10, 100));
         for _ in 0..DISTRICTS {
-            to.a_string(24, 24, rng);
+            to.filling(24, 24, rng);
         }
         (0..3).for_each(|_| to.int(0));
-        to.text(|out| put_data(rng, out));
+        match to.is_padded {
+            true => to.filling(26, 50, rng),
+            false => to.text(|out| put_data(rng, out)),
+        }
     }
 
     fn customer(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
@@ -123,7 +128,10 @@ impl Loader {
         to.int(number + 1);
         to.int(district % DISTRICTS + 1);
         to.int(district / DISTRICTS + 1);
-        to.a_string(8, 16, rng);
+        match to.is_padded {
+            true => to.lettered("first-", 2, 10, rng),
+            false => to.a_string(8, 16, rng),
+        }
         to.sink.text(b"OE");
         let names = self.settings.names();
         let name = match number < names {
@@ -136,12 +144,12 @@ impl Loader {
         to.sink.text(LOADED_AT);
         to.sink.text(if rng.below(10) == 0 { b"BC" } else { b"GC" });
         to.sink.decimal(5_000_000, 2);
-        to.sink.decimal(rng.between(0, 5_000) as i64, 4);
+        to.share(5_000, rng);
         to.sink.decimal(-PAID, 2);
         to.sink.decimal(PAID, 2);
         to.int(1);
         to.int(0);
-        to.a_string(300, 500, rng);
+        to.filling(300, 500, rng);
     }
 
     fn history(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
@@ -152,7 +160,7 @@ impl Loader {
         }
         to.sink.text(LOADED_AT);
         to.sink.decimal(PAID, 2);
-        to.a_string(12, 24, rng);
+        to.filling(12, 24, rng);
     }
 
     fn order(&self, row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
@@ -235,22 +243,45 @@ impl Loader {
         to.int(5);
         let amount = if is_delivered { 0 } else { rng.between(1, 999_999) };
         to.sink.decimal(amount as i64, 2);
-        to.a_string(24, 24, rng);
+        to.filling(24, 24, rng);
     }
 }
 
 fn item(row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
     to.int(row + 1);
+    if to.is_padded {
+        return item_of_scripts(rng, to);
+    }
     to.int(rng.between(1, 10_000));
     to.a_string(14, 24, rng);
     to.sink.decimal(rng.between(100, 10_000) as i64, 2);
     to.text(|out| put_data(rng, out));
 }
 
+/// An item as the scripts for sysbench call it: by its numbers.
+fn item_of_scripts(rng: &mut Rng, to: &mut Writer<'_>) {
+    let (image, price) = (rng.between(1, 10_000), rng.between(1_000_000, 100_999_999));
+    let (whole, fraction) = (price / 1_000_000, price % 1_000_000);
+    let mut name = format!("item-{image}-{whole}.{fraction:06}-").into_bytes();
+    put_letters(5, rng, &mut name);
+    to.int(image);
+    to.sink.text(&name[..name.len().min(24)]);
+    to.sink.decimal((price / 10_000) as i64, 2);
+    to.text(|out| {
+        out.extend_from_slice(b"data-");
+        out.extend_from_slice(&name);
+        out.push(b'-');
+        put_letters(5, rng, out);
+        out.truncate(50);
+    });
+}
+
 /// A sink with a place to write text.
 struct Writer<'a> {
     sink: &'a mut dyn RowSink,
     text: Vec<u8>,
+    /// Text as the scripts for sysbench write it: fillings of one character, and few letters.
+    is_padded: bool,
 }
 
 impl Writer<'_> {
@@ -268,8 +299,47 @@ impl Writer<'_> {
         self.text(|out| put_a_string(low, high, rng, out));
     }
 
+    /// A word before letters.
+    fn lettered(&mut self, word: &str, low: u64, high: u64, rng: &mut Rng) {
+        self.text(|out| {
+            out.extend_from_slice(word.as_bytes());
+            put_letters(rng.between(low, high), rng, out);
+        });
+    }
+
+    /// Text that nobody reads.
+    fn filling(&mut self, low: u64, high: u64, rng: &mut Rng) {
+        match self.is_padded {
+            true => self.text(|out| put_padding(low, high, rng, out)),
+            false => self.a_string(low, high, rng),
+        }
+    }
+
+    fn name(&mut self, rng: &mut Rng) {
+        match self.is_padded {
+            true => self.lettered("name-", 5, 5, rng),
+            false => self.a_string(6, 10, rng),
+        }
+    }
+
+    /// A tax or discount: up to `most` ten-thousandths; whole hundredths in the scripts.
+    fn share(&mut self, most: u64, rng: &mut Rng) {
+        let grain = if self.is_padded { 100 } else { 1 };
+        self.sink.decimal((rng.between(0, most / grain) * grain) as i64, 4);
+    }
+
     /// Two streets, a city, a state and a ZIP code.
     fn address(&mut self, rng: &mut Rng) {
+        if self.is_padded {
+            for word in ["street1-", "street2-", "city-"] {
+                self.lettered(word, 10, 10, rng);
+            }
+            self.lettered("", 2, 2, rng);
+            return self.text(|out| {
+                out.extend_from_slice(b"zip-");
+                put_n_string(5, rng, out);
+            });
+        }
         for _ in 0..3 {
             self.a_string(10, 20, rng);
         }

@@ -61,7 +61,9 @@ pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     let own = &of.catalogue.new_order;
     let (w_id, d_id) = (input.w_id, input.d_id);
     tx.op(of.catalogue.begin);
-    of.op(tx, own.warehouse, &[w_id]);
+    if of.is_faithful() {
+        of.op(tx, own.warehouse, &[w_id]);
+    }
     of.op(tx, own.customer, &[w_id, d_id, input.c_id]);
     of.op(tx, own.district, &[w_id, d_id]);
     of.op(tx, own.next_order, &[w_id, d_id]);

@@ -12,7 +12,9 @@ pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     tx.op(of.catalogue.begin_read);
     let (w_id, d_id) = (draws.w_id, draws.d_id);
     match of.customer(draws) {
-        Customer::Named(name) => of.by_name(tx, own.by_name, (w_id, d_id), name),
+        Customer::Named(name) => {
+            of.by_name(tx, (own.name_count, own.by_name), (w_id, d_id), name);
+        }
         Customer::Numbered(c_id) => ask(of, (w_id, d_id), c_id, tx),
     }
 }

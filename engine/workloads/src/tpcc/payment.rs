@@ -31,7 +31,11 @@ impl Input {
             false => (w_id, d_id),
         };
         let customer = of.customer(draws);
-        let amount = draws.rng.between(100, 500_000) as i64;
+        // The scripts for sysbench know whole amounts only.
+        let amount = match of.is_faithful() {
+            true => draws.rng.between(100, 500_000) as i64,
+            false => draws.rng.between(1, 5_000) as i64 * 100,
+        };
         Self { w_id, d_id, c_w_id, c_d_id, customer, amount }
     }
 
@@ -53,7 +57,10 @@ pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     of.op(tx, own.district_update, &[w_id, d_id]);
     of.op(tx, own.district, &[w_id, d_id]);
     match input.customer {
-        Customer::Named(name) => of.by_name(tx, own.by_name, (input.c_w_id, input.c_d_id), name),
+        Customer::Named(name) => {
+            let place = (input.c_w_id, input.c_d_id);
+            of.by_name(tx, (own.name_count, own.by_name), place, name);
+        }
         Customer::Numbered(c_id) => {
             of.op(tx, own.customer, &[input.c_w_id, input.c_d_id, c_id]);
         }

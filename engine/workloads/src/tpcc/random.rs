@@ -89,6 +89,17 @@ pub fn put_a_string(low: u64, high: u64, rng: &mut Rng, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends small letters.
+pub fn put_letters(length: u64, rng: &mut Rng, out: &mut Vec<u8>) {
+    out.extend((0..length).map(|_| b'a' + rng.below(26) as u8));
+}
+
+/// Appends one letter again and again, `low` to `high` times.
+pub fn put_padding(low: u64, high: u64, rng: &mut Rng, out: &mut Vec<u8>) {
+    let letter = b'a' + rng.below(26) as u8;
+    out.resize(out.len() + rng.between(low, high) as usize, letter);
+}
+
 /// Appends `length` digits.
 pub fn put_n_string(length: usize, rng: &mut Rng, out: &mut Vec<u8>) {
     out.extend((0..length).map(|_| b'0' + rng.below(10) as u8));

@@ -31,6 +31,11 @@ pub const RELATIONS: [Relation; 9] = [
     Relation::OrderLine,
 ];
 
+/// Words of our SQL that name tables.
+pub fn named(word: &str) -> Option<Relation> {
+    RELATIONS.into_iter().find(|relation| relation.name(false) == word)
+}
+
 const ITEM: &str = "i_id INTEGER NOT NULL, i_im_id INTEGER, i_name VARCHAR(24), \
                     i_price DECIMAL(5,2), i_data VARCHAR(50)";
 const WAREHOUSE: &str = "w_id INTEGER NOT NULL, w_name VARCHAR(10), w_street_1 VARCHAR(20), \
@@ -66,7 +71,21 @@ const ORDER_LINE: &str = "ol_o_id INTEGER NOT NULL, ol_d_id INTEGER NOT NULL, \
                           ol_amount DECIMAL(6,2), ol_dist_info CHAR(24)";
 
 impl Relation {
-    fn name(self) -> &'static str {
+    /// Its name by the specification, and in the scripts for sysbench, which number sets of tables.
+    pub fn name(self, is_sysbench: bool) -> &'static str {
+        if is_sysbench {
+            return match self {
+                Self::Item => "item1",
+                Self::Warehouse => "warehouse1",
+                Self::District => "district1",
+                Self::Stock => "stock1",
+                Self::Customer => "customer1",
+                Self::History => "history1",
+                Self::Orders => "orders1",
+                Self::NewOrder => "new_orders1",
+                Self::OrderLine => "order_line1",
+            };
+        }
         match self {
             Self::Item => "item",
             Self::Warehouse => "warehouse",
@@ -110,12 +129,19 @@ impl Relation {
         }
     }
 
-    /// Name and columns of its secondary index.
-    fn index(self) -> Option<(&'static str, &'static str)> {
+    /// Names and columns of its secondary indexes. The scripts for sysbench declare foreign keys,
+    /// which their sessions do not check but whose indexes MySQL and MariaDB keep up: these are here.
+    fn indexes(self, has_foreign: bool) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Customer => Some(("idx_customer", "c_w_id, c_d_id, c_last, c_first")),
-            Self::Orders => Some(("idx_orders", "o_w_id, o_d_id, o_c_id, o_id")),
-            _ => None,
+            Self::Customer => &[("idx_customer", "c_w_id, c_d_id, c_last, c_first")],
+            Self::Orders => &[("idx_orders", "o_w_id, o_d_id, o_c_id, o_id")],
+            Self::History if has_foreign => &[
+                ("idx_history_c", "h_c_w_id, h_c_d_id, h_c_id"),
+                ("idx_history_d", "h_w_id, h_d_id"),
+            ],
+            Self::OrderLine if has_foreign => &[("idx_order_line", "ol_supply_w_id, ol_i_id")],
+            Self::Stock if has_foreign => &[("idx_stock", "s_i_id")],
+            _ => &[],
         }
     }
 
@@ -140,7 +166,7 @@ pub fn tables(settings: &Settings, dialect: Dialect, lines: u64) -> Vec<Table> {
 }
 
 fn table(relation: Relation, settings: &Settings, dialect: Dialect, lines: u64) -> Table {
-    let (name, key) = (relation.name(), relation.key());
+    let (name, key) = (relation.name(settings.is_sysbench()), relation.key());
     // A key sorted once over the loaded rows is cheaper than one kept up row by row.
     let key_later = dialect == Dialect::Postgres;
     let moment = if dialect == Dialect::Postgres { "TIMESTAMP" } else { "DATETIME" };
@@ -157,11 +183,9 @@ fn table(relation: Relation, settings: &Settings, dialect: Dialect, lines: u64) 
     if !key.is_empty() && key_later {
         finish.push(format!("ALTER TABLE {name} ADD PRIMARY KEY ({key})"));
     }
-    finish.extend(
-        relation
-            .index()
-            .map(|(index, columns)| format!("CREATE INDEX {index} ON {name} ({columns})")),
-    );
+    let has_foreign = settings.is_sysbench() && dialect == Dialect::Mysql;
+    let index = |(index, columns): &(_, _)| format!("CREATE INDEX {index} ON {name} ({columns})");
+    finish.extend(relation.indexes(has_foreign).iter().map(index));
     Table {
         name: name.to_owned(),
         columns: column_names(relation.columns()),

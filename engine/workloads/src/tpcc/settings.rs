@@ -68,6 +68,11 @@ impl Settings {
         self.customers.min(NAMES)
     }
 
+    /// Whether the rules are those of the scripts for sysbench.
+    pub fn is_sysbench(&self) -> bool {
+        self.mode == Mode::Sysbench
+    }
+
     /// Districts of all warehouses.
     pub fn districts(&self) -> u64 {
         self.warehouses * DISTRICTS

@@ -2,6 +2,7 @@
 //!
 //! A statement belongs to one kind of transaction, and its class begins with that kind's name.
 
+use super::schema;
 use super::settings::{DISTRICTS, Mode, Settings};
 use dyno_core::workload::{Dialect, Expect, Form, Kind, ParamType, Statement};
 
@@ -46,6 +47,8 @@ pub struct Payment {
     pub warehouse: u16,
     pub district_update: u16,
     pub district: u16,
+    /// How many have the name; the scripts for sysbench only.
+    pub name_count: u16,
     pub by_name: u16,
     pub customer: u16,
     pub customer_data: u16,
@@ -56,6 +59,8 @@ pub struct Payment {
 
 #[derive(Debug, Default)]
 pub struct OrderStatus {
+    /// As that of payments.
+    pub name_count: u16,
     pub by_name: u16,
     pub customer: u16,
     pub order: u16,
@@ -81,7 +86,8 @@ pub struct StockLevel {
 
 impl Catalogue {
     pub fn new(settings: &Settings, dialect: Dialect) -> Self {
-        let mut list = List { dialect, statements: vec![] };
+        let is_sysbench = settings.is_sysbench();
+        let mut list = List { dialect, is_sysbench, statements: vec![] };
         let frame = |list: &mut List, class: &str, kind| list.add(class, kind, "", &[]);
         Self {
             begin: frame(&mut list, "begin", Kind::BeginWrite),
@@ -101,6 +107,7 @@ impl Catalogue {
 /// The statements in the making.
 struct List {
     dialect: Dialect,
+    is_sysbench: bool,
     statements: Vec<Statement>,
 }
 
@@ -109,6 +116,9 @@ impl List {
         // A database with one writer at a time has no locks of rows.
         let lock = if self.dialect == Dialect::Sqlite { "" } else { " FOR UPDATE" };
         let sql = sql.replace(" FOR_UPDATE", lock).replace("NOW", "CURRENT_TIMESTAMP");
+        // The scripts for sysbench read all orders of a customer to use the last one.
+        let sql = sql.replace(" LIMIT_1", if self.is_sysbench { "" } else { " LIMIT 1" });
+        let sql = if self.is_sysbench { renamed(&sql) } else { sql };
         self.statements.push(Statement::new(class, kind, sql, params.to_vec()));
         (self.statements.len() - 1) as u16
     }
@@ -144,15 +154,52 @@ impl List {
     }
 }
 
+/// The tables as the scripts for sysbench call them. No column has a table's name.
+fn renamed(sql: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(sql.len() + 8);
+    let mut rest = sql;
+    while !rest.is_empty() {
+        let (word, behind) = rest.split_at(rest.find(|c| !is_word(c)).unwrap_or(rest.len()));
+        let (gap, further) = behind.split_at(behind.find(is_word).unwrap_or(behind.len()));
+        out.push_str(schema::named(word).map_or(word, |relation| relation.name(true)));
+        out.push_str(gap);
+        rest = further;
+    }
+    out
+}
+
+/// Tax and customer: two statements, or the join of the scripts for sysbench.
+fn who_orders(list: &mut List) -> (u16, u16) {
+    if list.is_sysbench {
+        let both = list.read(
+            "new_order_customer",
+            "SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse \
+             WHERE w_id = ? AND c_w_id = w_id AND c_d_id = ? AND c_id = ?",
+            &[ID; 3],
+        );
+        return (both, both);
+    }
+    let tax = "SELECT w_tax FROM warehouse WHERE w_id = ?";
+    let customer = "SELECT c_discount, c_last, c_credit FROM customer \
+                    WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+    (
+        list.read("new_order_warehouse", tax, &[ID]),
+        list.read("new_order_customer", customer, &[ID; 3]),
+    )
+}
+
+/// How many customers have a name. Only the scripts for sysbench ask.
+fn count_names(list: &mut List, class: &str) -> u16 {
+    if !list.is_sysbench {
+        return 0;
+    }
+    let sql = "SELECT COUNT(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
+    list.read(class, sql, &[ID, ID, TEXT])
+}
+
 fn new_order(list: &mut List, mode: Mode) -> NewOrder {
-    let warehouse =
-        list.read("new_order_warehouse", "SELECT w_tax FROM warehouse WHERE w_id = ?", &[ID]);
-    let customer = list.read(
-        "new_order_customer",
-        "SELECT c_discount, c_last, c_credit FROM customer \
-         WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
-        &[ID; 3],
-    );
+    let (warehouse, customer) = who_orders(list);
     let district = list.ask(
         "new_order_district",
         "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ? FOR_UPDATE",
@@ -221,6 +268,7 @@ fn new_order(list: &mut List, mode: Mode) -> NewOrder {
 }
 
 fn payment(list: &mut List) -> Payment {
+    let name_count = count_names(list, "payment_name_count");
     let warehouse_update = list.write(
         "payment_warehouse_update",
         "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?",
@@ -265,10 +313,12 @@ fn payment(list: &mut List) -> Payment {
         list.one(number);
     }
     list.expecting(by_name, 1..=u64::MAX);
-    let paid = "c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, \
-                c_payment_cnt = c_payment_cnt + 1";
+    // The scripts for sysbench do not count payments.
+    let counted = if list.is_sysbench { "" } else { ", c_payment_cnt = c_payment_cnt + 1" };
+    let paid = format!("c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?{counted}");
     let who = "WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
     Payment {
+        name_count,
         warehouse_update,
         warehouse,
         district_update,
@@ -297,6 +347,7 @@ fn payment(list: &mut List) -> Payment {
 }
 
 fn order_status(list: &mut List) -> OrderStatus {
+    let name_count = count_names(list, "order_status_name_count");
     let by_name = list.ask(
         "order_status_by_name",
         "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? \
@@ -312,7 +363,7 @@ fn order_status(list: &mut List) -> OrderStatus {
     let order = list.ask(
         "order_status_order",
         "SELECT o_id, o_carrier_id, o_entry_d FROM orders \
-         WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1",
+         WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT_1",
         &[ID; 3],
     );
     let lines = list.read(
@@ -323,9 +374,9 @@ fn order_status(list: &mut List) -> OrderStatus {
     );
     list.expecting(by_name, 1..=u64::MAX);
     list.one(customer);
-    list.one(order);
+    list.expecting(order, 1..=u64::MAX);
     list.expecting(lines, 1..=15);
-    OrderStatus { by_name, customer, order, lines }
+    OrderStatus { name_count, by_name, customer, order, lines }
 }
 
 fn delivery(list: &mut List) -> Delivery {

@@ -353,3 +353,33 @@ fn wrong_options_are_named() {
         assert!(error.what.contains(word), "{error}");
     }
 }
+
+#[test]
+fn sysbenchs_rules_stay_at_home_and_fill_text_with_one_character() {
+    let of = tpcc(json!({"mode": "sysbench", "warehouses": 3, "customers": 50, "items": 100}));
+    let sql: Vec<String> = of.catalogue.statements.iter().map(|s| s.sql.to_string()).collect();
+    assert!(sql.iter().any(|sql| sql.starts_with("DELETE FROM new_orders1 WHERE no_w_id = ?")));
+    assert!(
+        sql.contains(&"UPDATE stock1 SET s_quantity = ? WHERE s_w_id = ? AND s_i_id = ?".into())
+    );
+    let names: Vec<String> = of.tables().into_iter().map(|table| table.name).collect();
+    assert!(names.iter().all(|name| name.ends_with('1')), "{names:?}");
+    let is_one_letter = |text: &str| text.bytes().all(|byte| byte == text.as_bytes()[0]);
+    for row in &population(&of)["customer1"] {
+        assert!(is_one_letter(&row["c_data"]) && row["c_zip"].starts_with("zip-"), "{row:?}");
+    }
+    let mut kinds = [0u32; 5];
+    for index in 0..20_000 {
+        kinds[of.draw(0, index).0] += 1;
+        for (class, values) in play(&of, index, |_| Rows::unknown()) {
+            match class.as_str() {
+                "new_order_line" => assert_eq!(values[5], values[2], "from its own warehouse"),
+                "payment_history" => assert_eq!(values[2], values[4]),
+                _ => {}
+            }
+        }
+    }
+    for (kind, expected) in kinds.iter().zip([10.0, 10.0, 1.0, 1.0, 1.0]) {
+        assert!((f64::from(*kind) / 20_000.0 - expected / 23.0).abs() < 0.01, "{kinds:?}");
+    }
+}

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.spec.workloads import kv, mix, oltp
+from dbdyno.spec.workloads import kv, mix, oltp, tpcc
 from dbdyno.spec.workloads.base import Contradiction, Options, Workload
 
 WORKLOADS: Mapping[str, Workload] = {
-    each.name: each for each in (oltp.WORKLOAD, mix.WORKLOAD, kv.WORKLOAD)
+    each.name: each for each in (oltp.WORKLOAD, mix.WORKLOAD, kv.WORKLOAD, tpcc.WORKLOAD)
 }
 
 TABLES = "tables"  # declared under `setup:` of a target

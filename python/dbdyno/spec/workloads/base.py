@@ -33,6 +33,15 @@ class Contradiction:
     fix: str
 
 
+@dataclass(frozen=True)
+class Check:
+    """What must hold of the data between transactions. `sql` returns what breaks it: no row if it
+    holds."""
+
+    name: str
+    sql: str
+
+
 class Workload(Protocol):
     """One workload. `options` are those written in a group, as plain data."""
 
@@ -76,6 +85,9 @@ class Workload(Protocol):
 
     def sent(self, options: Options) -> dict[str, Any]:
         """What the engine is given: the options without what only dyno reads."""
+
+    def checks(self, options: Options) -> tuple[Check, ...]:
+        """What is looked at once the load has ended, on each of the group's servers."""
 
 
 @dataclass(frozen=True)

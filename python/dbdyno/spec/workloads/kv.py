@@ -14,6 +14,7 @@ from dbdyno.spec.workloads.base import (
     NUMBER,
     TEXT,
     WORD,
+    Check,
     Contradiction,
     Option,
     Options,
@@ -130,6 +131,9 @@ class Kv:
 
     def sent(self, options: Options) -> dict[str, Any]:
         return dict(options)
+
+    def checks(self, options: Options) -> tuple[Check, ...]:
+        return ()
 
 
 WORKLOAD = Kv()

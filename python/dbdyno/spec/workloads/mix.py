@@ -16,7 +16,7 @@ from dbdyno.spec.generators import generator
 from dbdyno.spec.names import did_you_mean
 from dbdyno.spec.scalars import Strict, Whole
 from dbdyno.spec.unions import Short
-from dbdyno.spec.workloads.base import Contradiction, Keys, Option, Options
+from dbdyno.spec.workloads.base import Check, Contradiction, Keys, Option, Options
 
 CLASSES_MAX = 64  # the engine's histograms
 STEPS_MAX = 1000
@@ -171,6 +171,9 @@ class Mix:
 
     def sent(self, options: Options) -> dict[str, Any]:
         return self.effective(options)
+
+    def checks(self, options: Options) -> tuple[Check, ...]:
+        return ()
 
 
 WORKLOAD = Mix()

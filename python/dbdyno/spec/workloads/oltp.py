@@ -14,6 +14,7 @@ from dbdyno.spec.workloads.base import (
     NUMBER,
     TEXT,
     WORD,
+    Check,
     Contradiction,
     Option,
     Options,
@@ -164,6 +165,9 @@ class Oltp:
 
     def sent(self, options: Options) -> dict[str, Any]:
         return dict(options)
+
+    def checks(self, options: Options) -> tuple[Check, ...]:
+        return ()
 
 
 WORKLOAD = Oltp()

@@ -1,0 +1,43 @@
+"""Whether the data are still whole after a trial: the workload's own conditions, checked by SQL.
+
+A condition that does not hold voids the trial: what was measured is not the workload. The
+conditions hold between transactions: they are asked when the load has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbdyno.errors import DynoError
+from dbdyno.execute.member import Member
+from dbdyno.plan.types import Cell
+from dbdyno.spec import workloads
+from dbdyno.store.record import VOID, TrialRecord
+
+ROWS_SHOWN = 3
+NULL = "null"  # a system that keeps nothing
+
+
+def checked(record: TrialRecord, cell: Cell, members: Mapping[str, Member]) -> TrialRecord:
+    """The record, void if a condition of a group's workload does not hold, or cannot be asked."""
+    broken: list[str] = []
+    for group in cell.groups:
+        member = members[group.target]
+        if member.kind == NULL:
+            continue
+        for check in workloads.of(group.workload).checks(group.options):
+            for name, server in zip(member.names(), member.servers, strict=True):
+                try:
+                    rows = server.run(member.database, [check.sql])
+                except DynoError as error:
+                    broken.append(f"{name}: {check.name}: cannot be asked: {error.what}")
+                    continue
+                if rows:
+                    shown = ", ".join(str(tuple(row)) for row in rows[:ROWS_SHOWN])
+                    broken.append(
+                        f"{name}: {check.name} does not hold in {len(rows)} places: {shown}"
+                    )
+    if not broken:
+        return record
+    reasons = "; ".join(dict.fromkeys(broken))
+    return record.replace(status=VOID, void_reason=f"the data are not whole: {reasons}")

@@ -1,0 +1,184 @@
+"""`tpcc`: the order entry of TPC Benchmark C: nine tables, five transactions.
+
+Source: `engine/workloads/src/tpcc/settings.rs`; a contract test tries each option on the engine.
+The consistency conditions are those of clause 3.3.2 of the specification, revision 5.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from dbdyno.spec.workloads.base import (
+    FLAG,
+    INTEGER,
+    TEXT,
+    WORD,
+    Check,
+    Contradiction,
+    Option,
+    Options,
+    model_of,
+)
+
+FAITHFUL, SYSBENCH = "faithful", "sysbench"
+# Bytes on disk, about: of an item, of its stock in a warehouse, of what belongs to a customer (the
+# row itself, an order, ten order lines, a payment, indexes), and of a district and a warehouse.
+ITEM_BYTES = 100
+STOCK_BYTES = 380
+CUSTOMER_BYTES = 1_900
+DISTRICTS = 10
+
+TPCC: tuple[Option, ...] = (
+    Option(
+        "mode",
+        WORD,
+        "whose rules: the specification's, or those of the published scripts for sysbench",
+        FAITHFUL,
+        words=(FAITHFUL, SYSBENCH),
+        data=True,
+    ),
+    Option("warehouses", INTEGER, "warehouses, of about 80 MB each", 1, 1, 100_000, data=True),
+    Option(
+        "customers",
+        INTEGER,
+        "customers of a district, and orders loaded; fewer than 3000 are not TPC-C's scale",
+        3_000,
+        30,
+        3_000,
+        data=True,
+    ),
+    Option(
+        "items",
+        INTEGER,
+        "items, and stocks of a warehouse; fewer than 100000 are not TPC-C's scale",
+        100_000,
+        100,
+        100_000,
+        data=True,
+    ),
+    Option(
+        "home",
+        WORD,
+        "a transaction's warehouse: drawn each time, or the session's own",
+        "drawn",
+        words=("drawn", "session"),
+    ),
+    Option("paced", FLAG, "keying and think times of the specification, about 21 s", False),
+    Option("table_options", TEXT, "appended to CREATE TABLE", "", data=True),
+)
+
+
+class Tpcc:
+    """See the module."""
+
+    name = "tpcc"
+    model = model_of("TpccOptions", "TPC-C's order entry.", TPCC)
+    options = TPCC
+    presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+    def effective(self, options: Options) -> dict[str, Any]:
+        full = {o.name: o.default for o in TPCC}
+        return full | {name: value for name, value in options.items() if value is not None}
+
+    def meaning(self, options: Options) -> dict[str, Any]:
+        return self.effective(options)
+
+    def data_options(self, options: Options) -> dict[str, Any]:
+        full = self.effective(options)
+        return {o.name: full[o.name] for o in TPCC if o.data}
+
+    def changes_data(self, options: Options) -> bool:
+        return True
+
+    def data_bytes(self, data: Options) -> int:
+        warehouse = data["items"] * STOCK_BYTES + DISTRICTS * data["customers"] * CUSTOMER_BYTES
+        return int(data["items"] * ITEM_BYTES + data["warehouses"] * warehouse)
+
+    def contradictions(self, options: Options) -> Iterator[Contradiction]:
+        full = self.effective(options)
+        if full["mode"] == SYSBENCH and full["paced"]:
+            yield Contradiction(
+                ("paced",),
+                "the scripts for sysbench know no keying and think times",
+                f"leave `paced` out, or use `mode: {FAITHFUL}`",
+            )
+
+    def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:
+        full = self.effective(options)
+        cut = {
+            "warehouses": min(full["warehouses"], tables_max),
+            "customers": min(full["customers"], max(30, rows_max // 20)),
+            "items": min(full["items"], max(100, rows_max)),
+        }
+        return {**options, **cut}
+
+    def sent(self, options: Options) -> dict[str, Any]:
+        return dict(options)
+
+    def checks(self, options: Options) -> tuple[Check, ...]:
+        """The conditions that hold between transactions whatever was run."""
+        suffix = "1" if self.effective(options)["mode"] == SYSBENCH else ""
+        names = {"new_order": "new_orders"} if suffix else {}
+        tables = {
+            name: names.get(name, name) + suffix
+            for name in ("warehouse", "district", "orders", "new_order", "order_line", "history")
+        }
+        return tuple(Check(name, sql.format(**tables)) for name, sql in CONDITIONS)
+
+
+# SQL that returns what breaks a condition. Amounts are compared within half a cent: SQLite adds
+# them up in floating point.
+CONDITIONS: tuple[tuple[str, str], ...] = (
+    (
+        "consistency condition 1: w_ytd = sum(d_ytd)",
+        "SELECT w_id FROM {warehouse} JOIN"
+        " (SELECT d_w_id, SUM(d_ytd) AS total FROM {district} GROUP BY d_w_id) d ON d_w_id = w_id"
+        " WHERE ABS(w_ytd - total) > 0.005",
+    ),
+    (
+        "consistency condition 2: d_next_o_id - 1 = max(o_id) = max(no_o_id)",
+        "SELECT d_w_id, d_id FROM {district} LEFT JOIN"
+        " (SELECT o_w_id, o_d_id, MAX(o_id) AS newest FROM {orders} GROUP BY o_w_id, o_d_id) o"
+        " ON o_w_id = d_w_id AND o_d_id = d_id LEFT JOIN"
+        " (SELECT no_w_id, no_d_id, MAX(no_o_id) AS waiting FROM {new_order}"
+        " GROUP BY no_w_id, no_d_id) n ON no_w_id = d_w_id AND no_d_id = d_id"
+        " WHERE newest IS NULL OR newest <> d_next_o_id - 1 OR waiting <> d_next_o_id - 1",
+    ),
+    (
+        "consistency condition 3: max(no_o_id) - min(no_o_id) + 1 = rows of new_order",
+        "SELECT no_w_id, no_d_id FROM {new_order} GROUP BY no_w_id, no_d_id"
+        " HAVING MAX(no_o_id) - MIN(no_o_id) + 1 <> COUNT(*)",
+    ),
+    (
+        "consistency condition 4: sum(o_ol_cnt) = rows of order_line",
+        "SELECT o_w_id, o_d_id FROM"
+        " (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS wanted FROM {orders}"
+        " GROUP BY o_w_id, o_d_id) o LEFT JOIN"
+        " (SELECT ol_w_id, ol_d_id, COUNT(*) AS found FROM {order_line}"
+        " GROUP BY ol_w_id, ol_d_id) l ON ol_w_id = o_w_id AND ol_d_id = o_d_id"
+        " WHERE found IS NULL OR wanted <> found",
+    ),
+    (
+        "consistency condition 5: o_carrier_id is NULL where a row of new_order is",
+        "SELECT o_w_id, o_d_id, o_id FROM {orders} LEFT JOIN {new_order}"
+        " ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id"
+        " WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL) LIMIT 10",
+    ),
+    (
+        "consistency condition 8: w_ytd = sum(h_amount)",
+        "SELECT w_id FROM {warehouse} LEFT JOIN"
+        " (SELECT h_w_id, SUM(h_amount) AS paid FROM {history} GROUP BY h_w_id) h ON h_w_id = w_id"
+        " WHERE paid IS NULL OR ABS(w_ytd - paid) > 0.005",
+    ),
+    (
+        "consistency condition 9: d_ytd = sum(h_amount)",
+        "SELECT d_w_id, d_id FROM {district} LEFT JOIN"
+        " (SELECT h_w_id, h_d_id, SUM(h_amount) AS paid FROM {history}"
+        " GROUP BY h_w_id, h_d_id) h ON h_w_id = d_w_id AND h_d_id = d_id"
+        " WHERE paid IS NULL OR ABS(d_ytd - paid) > 0.005",
+    ),
+)
+
+WORKLOAD = Tpcc()

@@ -1,0 +1,62 @@
+"""Conditions of a workload after a trial: held, broken, or not to be asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dbdyno.errors import DynoError
+from dbdyno.execute.integrity import checked
+from dbdyno.spec.workloads.tpcc import CONDITIONS
+from dbdyno.store.record import TrialRecord
+
+RECORD = TrialRecord(
+    id="b01-t001", block=1, cell=0, status="complete", started_unix_s=0.0, metrics={"x": 1.0}
+)
+
+
+@dataclass
+class Server:
+    """Answers the condition that names a table with rows, all others with none."""
+
+    table: str = ""
+    refuses: bool = False
+
+    def run(self, database: str, statements: list[str]) -> list[tuple[Any, ...]]:
+        if self.refuses:
+            raise DynoError("no such table")
+        return [(1, 2)] * 5 if self.table and self.table in statements[0] else []
+
+
+def after(server: Server, workload: str = "tpcc", kind: str = "mariadb") -> TrialRecord:
+    member = SimpleNamespace(kind=kind, database="dyno", servers=[server], names=lambda: ("db",))
+    group = SimpleNamespace(target="db", workload=workload, options={})
+    return checked(RECORD, SimpleNamespace(groups=[group]), {"db": member})  # type: ignore[arg-type, dict-item]
+
+
+def test_data_that_are_whole_leave_the_record_as_it_is() -> None:
+    assert after(Server()) is RECORD
+    assert after(Server(refuses=True), workload="oltp") is RECORD, "it has no conditions"
+    assert after(Server(refuses=True), kind="null") is RECORD
+
+
+def test_a_broken_condition_voids_the_trial_and_says_which_and_where() -> None:
+    record = after(Server(table="new_order"))
+    assert record.status == "void"
+    assert "db: consistency condition 3" in record.void_reason
+    assert "does not hold in 5 places: (1, 2), (1, 2), (1, 2)" in record.void_reason
+    assert "condition 1" not in record.void_reason
+
+
+def test_a_condition_that_cannot_be_asked_is_not_taken_for_held() -> None:
+    record = after(Server(refuses=True))
+    assert record.status == "void"
+    assert record.void_reason.count("cannot be asked: no such table") == len(CONDITIONS)
+
+
+@pytest.mark.parametrize(("name", "sql"), CONDITIONS)
+def test_conditions_name_their_tables_by_place(name: str, sql: str) -> None:
+    assert name.startswith("consistency condition ") and "{" in sql
