@@ -39,8 +39,8 @@ def listed() -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-# Of `engine/workloads/src`: what workloads share, and is none itself.
-PARTS = {"choice", "digits", "generator", "node", "options"}
+# Of `engine/workloads/src` and `engine/drivers/src`: what the members share, and is none itself.
+PARTS = {"choice", "digits", "generator", "node", "options"} | {"results", "slots"}
 
 
 def members(folder: Path) -> set[str]:
