@@ -45,7 +45,7 @@ pub fn connect(running: &mut Running, name: &[u8]) -> Reply {
         }
         Err(error) => {
             slot.places[place].is_open = false;
-            failed(slot.lost(place, During::Connect, &error, setup))
+            failed(slot.lost(session, place, During::Connect, &error, setup))
         }
     }
 }
@@ -94,7 +94,7 @@ pub fn reconnect(running: &mut Running, handle: f64) -> Reply {
             slot.pending = Pending::Reconnect(place);
             Reply::Yield
         }
-        Err(error) => failed(slot.lost(place, During::Connect, &error, setup)),
+        Err(error) => failed(slot.lost(session, place, During::Connect, &error, setup)),
     }
 }
 
@@ -312,7 +312,7 @@ pub fn loss(
     place: usize,
     error: &Error,
 ) -> Reply {
-    let refused = slot.lost(place, During::Request, error, setup);
+    let refused = slot.lost(session, place, During::Request, error, setup);
     recover(session, slot, setup, place, refused)
 }
 
@@ -341,7 +341,7 @@ fn recover(
             slot.pending = Pending::Recover(place, Box::new(refused));
             Reply::Yield
         }
-        Err(error) => failed(slot.lost(place, During::Connect, &error, setup)),
+        Err(error) => failed(slot.lost(session, place, During::Connect, &error, setup)),
     }
 }
 
@@ -354,17 +354,18 @@ pub fn retry(
     refused: Box<Refused>,
     error: &Error,
 ) -> Reply {
-    session.connections[place] = None;
     let is_hopeless = error.kind == Kind::Authentication || session.is_over(events::now_ns());
+    let said = slot.lost(session, place, During::Connect, error, setup);
+    session.connections[place] = None;
     if is_hopeless || slot.tid.is_none() {
-        return failed(slot.lost(place, During::Connect, error, setup));
+        return failed(said);
     }
     match open(session, slot, setup, place) {
         Ok(_) => {
             slot.pending = Pending::Retry(place, refused);
             Reply::Yield
         }
-        Err(error) => failed(slot.lost(place, During::Connect, &error, setup)),
+        Err(error) => failed(slot.lost(session, place, During::Connect, &error, setup)),
     }
 }
 

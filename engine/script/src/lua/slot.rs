@@ -157,14 +157,21 @@ impl Slot {
         setup.drivers[self.places[place].driver].ignore.has(refused)
     }
 
-    /// How the loss of a connection is called.
+    /// How the loss of a connection is called: by what the server said at the end, if it said
+    /// anything.
     pub fn lost(
         &self,
+        session: &Session<'_>,
         place: usize,
         during: During,
         error: &dyno_core::error::Error,
         setup: &Setup,
     ) -> Refused {
+        if let Some(Connection::Wire(wired)) = &session.connections[place]
+            && let Some(said) = wired.client.parting()
+        {
+            return said.clone();
+        }
         setup.drivers[self.places[place].driver].lost(during, error)
     }
 }
