@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// How much a message matters; the number is the verbosity that admits it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,11 +52,29 @@ pub fn admits(level: Level) -> bool {
     level as u8 <= VERBOSITY.load(Relaxed)
 }
 
-/// Prints a message, as a line with its level's prefix, if the verbosity admits it.
+/// The last message of trouble, and how often it came again since it was printed.
+static LAST: Mutex<(String, u64)> = Mutex::new((String::new(), 0));
+
+/// Prints a message, as a line with its level's prefix, if the verbosity admits it. One of trouble
+/// that comes again is counted instead, until there is another.
 pub fn say(level: Level, text: &str) {
-    if admits(level) {
-        print(&format!("{}{text}\n", level.prefix()));
+    if !admits(level) {
+        return;
     }
+    let line = format!("{}{text}\n", level.prefix());
+    if level > Level::Warning {
+        return print(&line);
+    }
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.0 == line {
+        last.1 += 1;
+        return;
+    }
+    if last.1 > 0 {
+        print(&format!("(last message repeated {} times)\n", last.1));
+    }
+    print(&line);
+    *last = (line, 0);
 }
 
 /// Prints text, whatever the verbosity. A reader that has gone away is no error to shout about.

@@ -220,6 +220,20 @@ fn a_closed_connection_says_so() {
 }
 
 #[test]
+fn what_1_0_cannot_do_with_postgresql_it_says() {
+    let script = "con = sysbench.sql.driver():connect() con:reconnect()
+         pcall(con.query, con, 'lose') con:reconnect() con:reconnect()";
+    let fatal = ["fatal: PQexec() failed: 7 lost", "fatal: failed query was: lose", "reconnect 1"];
+    let alert = "alert: reconnect is not supported by the current driver";
+    let said = lines("{driver = 'pgsql'}", script);
+    let expected = [&[alert, "sent lose"], &fatal[..], &[alert]].concat();
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+    let said = lines("{driver = 'pgsql', compat = '1.1'}", script);
+    let expected = [&["reconnect 1", "sent lose"], &fatal[..], &["reconnect 1"]].concat();
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn what_cannot_be_reached_is_named() {
     let script = "print(pcall(sysbench.sql.driver, 'none'))
          drv = sysbench.sql.driver() print(pcall(drv.connect, drv))";

@@ -6,7 +6,7 @@ use crate::drive::Server;
 use crate::lua::{Driver, Ignore};
 use crate::options::Options;
 use crate::report::Compat;
-use dyno_core::client::Clients;
+use dyno_core::client::{Clients, Nature};
 use dyno_core::error::Error;
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
 use dyno_load::endpoint::Endpoint;
@@ -36,11 +36,11 @@ pub struct Databases {
     pub servers: Vec<Server>,
 }
 
-/// What the options say of all drivers. A driver that is not `--db-driver`'s and cannot be had, as
-/// its host is unknown, is left out: a script that asks for it is told that there is none.
+/// What the options say of all drivers. A driver that is not `--db-driver`'s and cannot be had is left
+/// out: a script that asks for it is told that there is none.
 ///
 /// # Errors
-/// A value that makes no sense, an unknown host: of the driver that is asked for.
+/// A value that makes no sense, of the driver that is asked for.
 pub fn databases(options: &Options, compat: Compat, kinds: Kinds) -> Result<Databases, Refusal> {
     check(options)?;
     let wanted = options.text("db-driver");
@@ -124,9 +124,23 @@ fn server(
     let fatal = |error: Error| Refusal::fatal(error.to_string());
     let endpoint = match target.address {
         Address::File(_) | Address::None => None,
-        _ => Some(Endpoint::resolve(target).map_err(fatal)?),
+        _ => match Endpoint::resolve(target) {
+            Ok(endpoint) => Some(endpoint),
+            Err(unknown) => {
+                return Ok(Server { clients: Box::new(Unknown(unknown)), endpoint: None });
+            }
+        },
     };
     Ok(Server { clients: build(target).map_err(fatal)?, endpoint })
+}
+
+/// A server whose host is unknown: scripts are told when they connect.
+struct Unknown(Error);
+
+impl Clients for Unknown {
+    fn client(&self) -> Result<Nature, Error> {
+        Err(self.0.clone())
+    }
 }
 
 fn target(driver: &str, address: Address) -> Target {

@@ -95,9 +95,7 @@ impl Driver {
     pub fn lost(&self, during: During, error: &Error) -> Refused {
         let (number, state) = match (self.name, during, error.kind) {
             ("mysql", During::Connect, Kind::Authentication) => (1045, "28000"),
-            ("mysql", During::Connect, _) if error.what.contains("cannot resolve") => {
-                (2005, "HY000")
-            }
+            ("mysql", During::Connect, _) if error.what.contains("is unknown") => (2005, "HY000"),
             ("mysql", During::Connect, _) => (2003, "HY000"),
             ("mysql", During::Request, Kind::Protocol) => (2027, "HY000"),
             ("mysql", During::Request, _) => (2013, "HY000"),

@@ -14,6 +14,8 @@ local function failed(con, record, err, what, sql)
       raise.error_beyond("SQL API error")
    end
    local is_ignorable = err.kind == "ignorable"
+   -- An ignorable loss has been made good already.
+   record.is_lost = err.lost and not is_ignorable
    if not is_ignorable then say(record.driver, what, err, sql) end
    -- The record keeps the texts that the connection's fields point to.
    record.state, record.message = err.state, err.message

@@ -48,7 +48,7 @@ local pgsql = {}
 
 function pgsql.connect(err)
    local message = err.message
-   if find(message, "cannot resolve", 1, true) then
+   if find(message, " is unknown", 1, true) then
       local host = err.host or dyno.options().pgsql_host
       message = format('could not translate host name "%s" to address: %s', host, message)
    end

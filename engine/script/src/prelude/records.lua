@@ -4,5 +4,6 @@
 --   result   its result object
 --   bulk     what bulk_insert_next has collected; nil: not begun
 --   emulates whether its statements are never prepared
+--   is_lost  whether it broke down and has not been made anew
 --   state, message   texts of the last error
 return setmetatable({}, { __mode = "k" })

@@ -1,6 +1,7 @@
 -- The primitives (src/lua/primitives.rs) over a database that answers by the text of a statement:
 --   rows N      N rows of two columns: N.row, nil      change N   changes N rows
 --   refuse N    refused with number N                  ignore N   the same, ignorable
+--   lose        the connection is lost
 --   call        two results with rows, then one without
 -- What is printed, logged and sent goes into a list of lines.
 
@@ -31,6 +32,9 @@ local function make(options)
       if word == "rows" then return 2, number, 0 end
       if word == "change" then return 0, 0, number end
       if word == "call" then return 2, 1, 0 end
+      if word == "lose" then
+         return nil, { number = 0, state = "08006", message = "lost", kind = "fatal", lost = true }
+      end
       if word == "refuse" or word == "ignore" then
          local kind = word == "ignore" and "ignorable" or "fatal"
          return nil, { number = number, state = "40001", message = "no", kind = kind, lost = false }
@@ -56,7 +60,7 @@ local function make(options)
    end
    function dyno.connect(driver)
       if options.unreachable then
-         return nil, { number = 2005, state = "HY000", message = "cannot resolve", kind = "fatal", lost = true }
+         return nil, { number = 2005, state = "HY000", message = "host far is unknown", kind = "fatal", lost = true }
       end
       opened[#opened + 1] = driver
       return #opened
