@@ -14,7 +14,7 @@ use std::io;
 pub const SLOT: usize = 64 * 1024;
 /// Bytes received in one turn before they are looked at. Packed, so that small answers stay in
 /// cache.
-pub const ARENA: usize = 1024 * 1024;
+pub(crate) const ARENA: usize = 1024 * 1024;
 /// Buffers above this size are given back once empty.
 pub const KEEP_BYTES: usize = 4096;
 

@@ -122,14 +122,18 @@ impl Pace {
     }
 
     /// When the event is due that a session gets which asks at `now_ns`; `None`: there is none. With
-    /// a rate it may lie ahead, and belongs to that session all the same.
+    /// a rate it may lie ahead, and belongs to that session all the same. When no other is due before
+    /// the end, it is the end itself, where none begins: sessions stay until the time is over.
     #[inline]
     pub fn claim(&self, now_ns: u64) -> Option<u64> {
         if self.is_over(now_ns) {
             return None;
         }
         let due_ns = match &self.rate {
-            Some(rate) => rate.intake.claim()?.due_ns,
+            Some(rate) => match rate.intake.claim() {
+                Some(arrival) => arrival.due_ns,
+                None => return Some(self.end_ns.load(Relaxed)),
+            },
             None => now_ns,
         };
         let is_limited = self.events != u64::MAX && self.is_measured(due_ns);
@@ -252,7 +256,8 @@ mod tests {
         let times = |seed| {
             let pace = Pace::new(0, Some(Rate { per_s: 0.25, seed }), 0.0);
             pace.starts(S, 40_001 * S);
-            std::iter::from_fn(|| pace.claim(S)).collect::<Vec<_>>()
+            std::iter::from_fn(|| pace.claim(S).filter(|&due_ns| !pace.is_over(due_ns)))
+                .collect::<Vec<_>>()
         };
         let once = times(7);
         assert!((once.len() as f64 - 10_000.0).abs() < 500.0, "{}", once.len());

@@ -158,8 +158,6 @@ pub struct Session<'a> {
     pub began_ns: u64,
     /// When that event was due.
     pub due_ns: u64,
-    /// How long the last answer waited for the session's turn on its load thread.
-    pub(crate) lag_ns: u64,
     pace: &'a Pace,
     /// An event that is its own and not due yet.
     held_ns: Option<u64>,
@@ -177,7 +175,6 @@ impl<'a> Session<'a> {
             latencies: &tallies.threads[thread],
             began_ns: 0,
             due_ns: 0,
-            lag_ns: 0,
             pace,
             held_ns: None,
             measured: None,
@@ -198,12 +195,12 @@ impl<'a> Session<'a> {
     pub fn next_event(&mut self, now_ns: u64) -> Next {
         let held_ns = self.held_ns.take();
         let Some(due_ns) = held_ns.or_else(|| self.pace.claim(now_ns)) else { return Next::Stop };
-        if due_ns > now_ns {
-            if self.pace.is_over(due_ns) {
-                return Next::Stop;
-            }
+        if due_ns > now_ns && !self.pace.is_stopped() {
             self.held_ns = Some(due_ns);
             return Next::Wait { until_ns: due_ns };
+        }
+        if self.pace.is_over(due_ns) {
+            return Next::Stop;
         }
         self.due_ns = due_ns;
         Next::Go { due_ns }
@@ -236,22 +233,19 @@ impl<'a> Session<'a> {
             (self.tally, self.latencies) = measured;
         }
         self.began_ns = now_ns.max(1);
-        self.lag_ns = 0;
         self.pace.begun();
     }
 
-    /// The event is done, and counts: up to when its last answer came, and what the script did then;
-    /// not the answer's wait for its turn.
+    /// The event is done, and counts.
     #[inline]
     pub fn end_event(&mut self, now_ns: u64) {
         if self.began_ns == 0 {
             return;
         }
-        let end_ns = now_ns.saturating_sub(self.lag_ns);
-        let latency_ns = end_ns.saturating_sub(self.began_ns);
+        let latency_ns = now_ns.saturating_sub(self.began_ns);
         self.latencies.events.record(latency_ns);
         if self.pace.has_rate() {
-            self.latencies.responses.record(end_ns.saturating_sub(self.due_ns));
+            self.latencies.responses.record(now_ns.saturating_sub(self.due_ns));
         }
         self.tally.busy_ns.add(latency_ns);
         self.tally.events.add(1);

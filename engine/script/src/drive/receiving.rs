@@ -1,25 +1,14 @@
-//! The receiving half of a turn: bytes from sockets, stamped, decrypted, put together and
-//! understood.
+//! The receiving half of a turn: bytes from sockets, decrypted, put together and understood.
 
 use super::seat::{Token, Waits};
 use super::worker::Worker;
-use crate::session::{Stage, Wired};
+use crate::session::{Outcome, Stage, Wired};
 use dyno_core::client::Said;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind};
 use dyno_load::poller::{Poller, Ready};
-use dyno_load::receiving::{KEEP_BYTES, SLOT};
+use dyno_load::receiving::KEEP_BYTES;
 use std::io;
-
-/// Bytes received from one socket.
-pub(crate) struct Received {
-    token: Token,
-    start: u32,
-    outcome: io::Result<u32>,
-    /// The peer has closed its side: the end of the stream stands behind the bytes.
-    is_closing: bool,
-    stamp_ns: u64,
-}
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The connection in this life; none when it is over.
@@ -29,70 +18,39 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         (wired.era == token.era()).then_some(wired)
     }
 
-    /// Reads from one ready socket, and stamps. Returns the bytes used.
-    pub fn receive(&mut self, event: Ready, slot: &mut [u8], start: usize) -> usize {
+    /// Serves one ready socket: what came is understood, and the session that it answers goes on.
+    pub fn serve(&mut self, event: Ready, buffer: &mut [u8]) {
         let token = Token(event.token);
-        let Some(wired) = self.wired_of(token) else { return 0 };
+        let Some(wired) = self.wired_of(token) else { return };
         if wired.stage == Stage::Connecting {
-            self.transport_connected(token.seat(), token.place());
-            return 0;
+            return self.transport_connected(token.seat(), token.place());
         }
-        let Some(link) = &mut wired.link else { return 0 };
-        let flushed = (event.writable && link.has_unsent()).then(|| link.flush());
-        let mut used = 0;
-        if event.readable
-            && let Some(outcome) = link.receive_raw(slot).transpose()
-        {
-            used = *outcome.as_ref().unwrap_or(&0);
-            self.received.push(Received {
-                token,
-                start: start as u32,
-                outcome: outcome.map(|bytes| bytes as u32),
-                is_closing: event.is_closing,
-                stamp_ns: self.clock.now_ns(),
-            });
-        }
-        if let Some(flushed) = flushed {
+        let Some(link) = &mut wired.link else { return };
+        if event.writable && link.has_unsent() {
+            let flushed = link.flush();
             self.after_send(token.seat(), token.place(), flushed);
         }
-        used
+        if event.readable {
+            self.read(token, buffer, event.is_closing);
+        }
     }
 
-    pub fn handle_received(&mut self, arena: &[u8]) {
-        let mut received = std::mem::take(&mut self.received);
-        for one in received.drain(..) {
-            match one.outcome {
-                Ok(0) => self.stream_ended(one.token),
-                Err(error) => self.stream_broke(one.token, &error),
-                Ok(bytes) => {
-                    let (start, bytes) = (one.start as usize, bytes as usize);
-                    self.absorb(one.token, &arena[start..start + bytes], one.stamp_ns);
-                    // A full slot may hide more, and an edge is reported once: read on.
-                    if bytes == SLOT || one.is_closing {
-                        self.read_on(one.token);
+    fn read(&mut self, token: Token, buffer: &mut [u8], is_closing: bool) {
+        while let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
+            match link.receive_raw(buffer) {
+                Ok(None) => return,
+                Ok(Some(0)) => return self.stream_ended(token),
+                Ok(Some(bytes)) => {
+                    self.absorb(token, &buffer[..bytes]);
+                    // A full buffer may hide more, as may the end of the stream, and an edge is
+                    // reported once: then read on.
+                    if bytes < buffer.len() && !is_closing {
+                        return;
                     }
                 }
+                Err(error) => return self.stream_broke(token, &error),
             }
         }
-        self.received = received;
-    }
-
-    /// Reads and handles all that the socket still has.
-    fn read_on(&mut self, token: Token) {
-        let mut spill = std::mem::take(&mut self.spill);
-        spill.resize(SLOT, 0);
-        while let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
-            match link.receive_raw(&mut spill) {
-                Ok(None) => break,
-                Ok(Some(0)) => self.stream_ended(token),
-                Ok(Some(bytes)) => {
-                    let stamp_ns = self.clock.now_ns();
-                    self.absorb(token, &spill[..bytes], stamp_ns);
-                }
-                Err(error) => self.stream_broke(token, &error),
-            }
-        }
-        self.spill = spill;
     }
 
     fn stream_ended(&mut self, token: Token) {
@@ -110,11 +68,11 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     /// Bytes came in: decrypted if need be, put behind what was incomplete, understood.
-    fn absorb(&mut self, token: Token, raw: &[u8], stamp_ns: u64) {
+    fn absorb(&mut self, token: Token, raw: &[u8]) {
         let Some(wired) = self.wired_of(token) else { return };
         let Some(link) = &mut wired.link else { return };
         if !link.is_encrypted() && wired.input.is_empty() {
-            let consumed = self.understand(token, raw, stamp_ns);
+            let consumed = self.understand(token, raw);
             if consumed < raw.len()
                 && let Some(wired) = self.wired_of(token)
             {
@@ -131,7 +89,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         if is_established {
             self.encrypted(token.seat(), token.place());
         }
-        let consumed = self.understand(token, &bytes, stamp_ns);
+        let consumed = self.understand(token, &bytes);
         if let Some(wired) = self.wired_of(token) {
             bytes.drain(..consumed);
             if bytes.is_empty() {
@@ -142,7 +100,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     /// Lets the protocol read from the front of `input`; returns how much it consumed.
-    fn understand(&mut self, token: Token, input: &[u8], stamp_ns: u64) -> usize {
+    fn understand(&mut self, token: Token, input: &[u8]) -> usize {
         let (index, place) = (token.seat(), token.place());
         let mut at = 0;
         while at < input.len() {
@@ -167,7 +125,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                     if self.seats[index as usize].waits == Waits::Answer(place)
                         && stage == Stage::Up =>
                 {
-                    self.answered(index, stamp_ns);
+                    self.go_on(index, Outcome::Come);
                 }
                 Said::Ready if stage == Stage::LoggingIn => self.logged_in(index, place),
                 Said::StartTls if at == input.len() => self.encrypt(index, place),

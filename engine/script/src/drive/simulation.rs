@@ -85,6 +85,7 @@ fn simulate(
         .run()
         .expect("simulated time does not fail");
     assert_eq!((shared.ended(), shared.arrived()), (sessions, sessions));
+    assert!(clock.now_ns() >= ORIGIN + warmup_ns + SECOND, "nobody leaves early");
     (tallies.read(), log.take())
 }
 
@@ -125,4 +126,11 @@ fn the_warm_up_runs_at_the_rate() {
     let early = log.iter().filter(|event| event.0 < SECOND).count();
     assert!((400..600).contains(&early), "{early}");
     assert_eq!(reading.events, (log.len() - early) as u64);
+}
+
+#[test]
+fn sessions_stay_until_the_time_is_over_though_nothing_more_is_due() {
+    let (reading, log) = simulate(3, MS, Some(2.0), 0);
+    assert_eq!(reading.events, log.len() as u64);
+    assert!(log.len() < 10);
 }

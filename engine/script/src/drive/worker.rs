@@ -1,22 +1,21 @@
 //! A load thread that carries many sessions on: one poll loop, no runtime.
 //!
-//! A turn of the loop: wait; receive from *all* ready sockets into one arena, with a time stamp
-//! after each; only then let protocols understand, resume the sessions that were answered, and send
-//! what each of them asks next at once. What an answer waited for its session's turn is taken out
-//! of the event's latency ([`Session::lag_ns`](crate::session::Session)).
+//! A turn of the loop: wait; then for each ready socket receive, let the protocol understand,
+//! resume the session that was answered, and send what it asks next, at once. An event lasts as long
+//! as its session says, its turn waited for included, as a thread of its own would have waited for a
+//! CPU: so latencies add up to the sessions' time.
 //!
 //! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
 //! allocation. The receiving half is in `receiving.rs`, connections are made in `connecting.rs`.
 
 use super::connecting::Queue;
-use super::receiving::Received;
 use super::seat::{CONNECTIONS_MAX, Seat, Token, Waits};
 use super::shared::Shared;
 use crate::session::{Outcome, Scripts, Stage, Step, Wait};
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_load::poller::{Poller, Ready};
-use dyno_load::receiving::{ARENA, SLOT};
+use dyno_load::receiving::SLOT;
 use dyno_load::timers::{Cause, Timer, Timers};
 use std::collections::VecDeque;
 use std::io;
@@ -39,11 +38,9 @@ pub(crate) struct Worker<'a, C, P> {
     turns: VecDeque<(u32, Outcome)>,
     timers: Timers,
     pub queue: Queue,
-    arena: Box<[u8]>,
-    pub received: Vec<Received>,
+    /// What is received from one socket; none until there is one.
+    buffer: Box<[u8]>,
     ready: Vec<Ready>,
-    /// Where the rest of an answer goes that fills its slot.
-    pub spill: Vec<u8>,
     /// The last time seen.
     pub now_ns: u64,
     /// Seats that have not ended.
@@ -73,10 +70,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             turns: (0..seats.len() as u32).map(|seat| (seat, Outcome::Begin)).collect(),
             timers: Timers::default(),
             queue: Queue::new(connects_max),
-            arena: Box::default(),
-            received: Vec::with_capacity(seats.len()),
+            buffer: Box::default(),
             ready: Vec::with_capacity(seats.len()),
-            spill: Vec::new(),
             now_ns: clock.now_ns(),
             running: seats.len(),
             saw_start: false,
@@ -171,42 +166,23 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         if self.ready.is_empty() {
             return Ok(());
         }
-        if self.arena.is_empty() {
-            self.arena = vec![0; ARENA].into_boxed_slice();
+        if self.buffer.is_empty() {
+            self.buffer = vec![0; SLOT].into_boxed_slice();
         }
         // Taken out for the turn: what is received is read while sessions go on.
-        let mut arena = std::mem::take(&mut self.arena);
+        let mut buffer = std::mem::take(&mut self.buffer);
         let ready = std::mem::take(&mut self.ready);
-        let mut used = 0;
         for event in &ready {
-            if arena.len() - used < SLOT {
-                self.handle_received(&arena);
-                used = 0;
-            }
-            used += self.receive(*event, &mut arena[used..used + SLOT], used);
+            self.serve(*event, &mut buffer);
         }
-        self.handle_received(&arena);
-        self.arena = arena;
+        self.buffer = buffer;
         self.ready = ready;
         Ok(())
     }
 
-    /// What the session waited for came at `stamp_ns`, and before others were served.
+    /// Lets the session run to its next wait.
     #[inline]
-    pub fn answered(&mut self, index: u32, stamp_ns: u64) {
-        self.now_ns = self.clock.now_ns();
-        self.seats[index as usize].session.lag_ns = self.now_ns.saturating_sub(stamp_ns);
-        self.resume(index, Outcome::Come);
-    }
-
-    /// Lets the session run to its next wait, in its own time.
     pub fn go_on(&mut self, index: u32, outcome: Outcome) {
-        self.seats[index as usize].session.lag_ns = 0;
-        self.resume(index, outcome);
-    }
-
-    #[inline]
-    fn resume(&mut self, index: u32, outcome: Outcome) {
         let seat = &mut self.seats[index as usize];
         match self.scripts.resume(&mut seat.session, outcome) {
             Step::Wait(Wait::Answer(place)) => {
