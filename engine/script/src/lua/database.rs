@@ -161,14 +161,13 @@ pub fn close(running: &mut Running, handle: f64, statement: f64) -> Reply {
     let Some(place) = slot.place(handle) else { return Reply::Nothing };
     let Some(statement) = slot.statement_of(place, statement) else { return Reply::Nothing };
     match &mut session.connections[place] {
-        Some(Connection::Wire(wired)) => {
-            if wired.client.close(statement, &mut wired.output) {
-                slot.pending = Pending::Closed(place);
-                return Reply::Yield;
-            }
+        Some(Connection::Wire(wired)) if wired.client.close(statement, &mut wired.output) => {
+            slot.pending = Pending::Closed(place);
+            return Reply::Yield;
         }
         Some(Connection::Blocking(library)) => library.close(statement),
-        None => {}
+        // The server does not answer, or is not there.
+        Some(Connection::Wire(_)) | None => {}
     }
     Reply::Nothing
 }

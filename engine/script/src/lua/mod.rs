@@ -17,6 +17,7 @@
 //! | `current` | the session that runs on this thread |
 //! | `slot` | a session's side in Lua |
 //! | `state`, `memory` | one state, and the bound on its memory |
+//! | `watch` | tells of scripts that block their thread |
 //! | `worker` | the sessions of one state, as load threads know them |
 
 mod alone;
@@ -36,6 +37,7 @@ pub mod source;
 mod state;
 #[cfg(test)]
 mod tests;
+mod watch;
 mod worker;
 
 pub use script::{Command, Message, Script};

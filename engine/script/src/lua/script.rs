@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// No state gets less memory than this.
 const MEMORY_MIN_BYTES: usize = 256 << 20;
+/// Nor more: what a state could have at most before LuaJIT addressed more.
+const MEMORY_MAX_BYTES: usize = 2 << 30;
 
 /// A command of a script's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,11 +168,11 @@ fn task(what: &'static CStr, name: &str) -> Task {
     Task { what, name: name.into(), argument: Vec::new() }
 }
 
-/// Three quarters of the machine's memory, shared by the states of so many threads.
+/// What the state of one of so many threads may take: its share of half of the machine's memory.
 fn memory_max_bytes(threads: usize) -> usize {
     // SAFETY: asks the system for two numbers; -1 where it does not know them.
     let (pages, page_bytes) =
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let all = usize::try_from(pages).unwrap_or(0) * usize::try_from(page_bytes).unwrap_or(0);
-    (all / 4 * 3 / threads.max(1)).max(MEMORY_MIN_BYTES)
+    (all / 2 / threads.max(1)).clamp(MEMORY_MIN_BYTES, MEMORY_MAX_BYTES)
 }

@@ -149,7 +149,7 @@ impl Slot {
     pub fn statement_of(&self, place: usize, handle: f64) -> Option<u32> {
         let login = (handle / STATEMENTS).floor();
         (login == f64::from(self.places[place].logins))
-            .then(|| (handle - login * STATEMENTS) as u32)
+            .then_some((handle - login * STATEMENTS) as u32)
     }
 
     /// A refusal of the connection at `place`, counted if it is ignorable.

@@ -7,6 +7,7 @@ use super::setup::{During, Setup};
 use super::slot::{Pending, Slot};
 use super::source::Source;
 use super::state::{Call, State, Stopped, push_text};
+use super::watch::Watch;
 use crate::rand::Rand;
 use crate::session::{Outcome, Program, Scripts, Session, Step};
 use dyno_core::error::{Error, Result};
@@ -44,6 +45,9 @@ pub struct Worker {
     is_main: bool,
     /// By number.
     slots: Vec<Option<Box<Slot>>>,
+    /// How many of them there are.
+    sessions: usize,
+    watch: Watch,
 }
 
 impl Worker {
@@ -59,7 +63,15 @@ impl Worker {
         memory_max_bytes: usize,
     ) -> Result<Self> {
         let state = State::new(source, setup, memory_max_bytes)?;
-        Ok(Self { state, setup: Arc::clone(setup), task, is_main, slots: Vec::new() })
+        Ok(Self {
+            state,
+            setup: Arc::clone(setup),
+            task,
+            is_main,
+            slots: Vec::new(),
+            sessions: 0,
+            watch: Watch::default(),
+        })
     }
 
     /// What sessions that begin run from now on.
@@ -87,6 +99,7 @@ impl Worker {
             self.slots.resize_with(index + 1, || None);
         }
         self.slots[index].take().unwrap_or_else(|| {
+            self.sessions += 1;
             let uniques = Arc::clone(&self.setup.uniques);
             let rand = Rand::new(self.setup.rand, number, uniques);
             Box::new(Slot::new((!self.is_main).then_some(number), rand))
@@ -128,10 +141,14 @@ impl Worker {
         slot.slice_ns = 0;
         let thread = slot.thread;
         let state = &self.state;
+        let looked = if self.sessions > 1 { self.watch.before() } else { None };
         let stopped = scope(session, slot, &self.setup, || {
             // SAFETY: as in `carry_on`.
             unsafe { state.resume(thread, values) }
         });
+        if let Some(before) = looked {
+            self.watch.after(&before);
+        }
         match stopped {
             Stopped::Yielded => match slot.pending.wait() {
                 Some(wait) => Step::Wait(wait),
@@ -199,14 +216,12 @@ fn lost(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, error: &Error
         }
         Pending::Connect(place) => {
             slot.places[place].is_open = false;
-            let refused = slot.lost(session, place, During::Connect, error, setup);
             session.connections[place] = None;
-            database::failed(refused)
+            database::failed(slot.lost(place, During::Connect, error, setup))
         }
         Pending::Reconnect(place) => {
-            let refused = slot.lost(session, place, During::Connect, error, setup);
             session.connections[place] = None;
-            database::failed(refused)
+            database::failed(slot.lost(place, During::Connect, error, setup))
         }
         Pending::Recover(place, refused) => {
             database::retry(session, slot, setup, place, refused, error)
