@@ -216,12 +216,14 @@ fn lost(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, error: &Error
         }
         Pending::Connect(place) => {
             slot.places[place].is_open = false;
+            let refused = slot.lost(session, place, During::Connect, error, setup);
             session.connections[place] = None;
-            database::failed(slot.lost(place, During::Connect, error, setup))
+            database::failed(refused)
         }
         Pending::Reconnect(place) => {
+            let refused = slot.lost(session, place, During::Connect, error, setup);
             session.connections[place] = None;
-            database::failed(slot.lost(place, During::Connect, error, setup))
+            database::failed(refused)
         }
         Pending::Recover(place, refused) => {
             database::retry(session, slot, setup, place, refused, error)
