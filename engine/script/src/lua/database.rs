@@ -160,14 +160,17 @@ pub fn close(running: &mut Running, handle: f64, statement: f64) -> Reply {
     let (session, slot, _) = running.parts();
     let Some(place) = slot.place(handle) else { return Reply::Nothing };
     let Some(statement) = slot.statement_of(place, statement) else { return Reply::Nothing };
-    match &mut session.connections[place] {
-        Some(Connection::Wire(wired)) if wired.client.close(statement, &mut wired.output) => {
-            slot.pending = Pending::Closed(place);
-            return Reply::Yield;
+    let is_answered = match &mut session.connections[place] {
+        Some(Connection::Wire(wired)) => wired.client.close(statement, &mut wired.output),
+        Some(Connection::Blocking(library)) => {
+            library.close(statement);
+            false
         }
-        Some(Connection::Blocking(library)) => library.close(statement),
-        // The server does not answer, or is not there.
-        Some(Connection::Wire(_)) | None => {}
+        None => false,
+    };
+    if is_answered {
+        slot.pending = Pending::Closed(place);
+        return Reply::Yield;
     }
     Reply::Nothing
 }
