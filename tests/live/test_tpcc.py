@@ -21,7 +21,7 @@ factors:
   protocol: {{prepared: {{db.protocol: prepared}}, text: {{db.protocol: text}}}}
 blocks: 1
 warmup: 0s
-duration: 2s
+duration: 1s
 seed: 11
 """
 KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")

@@ -98,7 +98,10 @@ fn whole(wire: &mut dyn Wire, messages: &[(u8, &[u8])]) -> Result<(Progress, Vec
 
 /// A session that is ready for requests.
 fn ready(target: &Target) -> Box<dyn Wire> {
-    let mut wire = wire(target);
+    log_in(wire(target), target)
+}
+
+fn log_in(mut wire: Box<dyn Wire>, target: &Target) -> Box<dyn Wire> {
     wire.connected(false, &mut Vec::new());
     let (progress, _) = whole(&mut *wire, &[AUTH_OK, KEY, IDLE]).unwrap();
     if progress == Progress::More {
@@ -561,4 +564,19 @@ fn at_stage(stage: i32) -> Box<dyn Wire> {
             wire
         }
     }
+}
+
+#[test]
+fn rows_of_a_statement_that_says_so_are_kept() {
+    let mut statements = statements();
+    statements[1].keeps = true;
+    let driver = (KIND.build)(&target(), statements.into()).unwrap();
+    let Ok(Session::Wire(wire)) = driver.session(0) else { panic!("postgres is a wire") };
+    let mut wire = log_in(wire, &target());
+    point_select(&mut *wire);
+    let row = (b'D', &b"\0\x02\0\0\0\x02ab\xff\xff\xff\xff"[..]);
+    let answer = [(b'2', &b""[..]), row, row, (b'C', b"SELECT 2\0"), IDLE];
+    let reply = reply(&mut *wire, &answer);
+    assert_eq!(reply.rows, 2);
+    assert_eq!(format!("{:?}", reply.kept), r#"[[Some("ab"), None], [Some("ab"), None]]"#);
 }

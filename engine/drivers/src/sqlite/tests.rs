@@ -308,3 +308,27 @@ fn wrong_targets_are_named() {
     let error = open(&creating, statements()).err().expect("no table").to_string();
     assert!(error.contains("no such table: t") && error.contains("loaded"), "{error}");
 }
+
+#[test]
+fn rows_are_kept_of_statements_that_say_so_and_a_rollback_is_a_statement() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = loaded(directory.path());
+    let mut statements = statements().to_vec();
+    statements[usize::from(RANGE)].sql =
+        "SELECT n, NULL, 0.5, name FROM t WHERE id BETWEEN ? AND ?".into();
+    statements[usize::from(RANGE)].keeps = true;
+    statements.push(statement(Does::Rollback, "", &[]));
+    let rollback = statements.len() as u16 - 1;
+    for protocol in [Protocol::Prepared, Protocol::Text] {
+        let target = target(&file, json!({}), protocol);
+        let s = &mut *open(&target, statements.clone().into()).expect("a session");
+        assert_eq!(run(s, BEGIN_WRITE, &[], MINUTE), ok(0, 0));
+        assert_eq!(run(s, UPDATE, &[I(40), T("it's 7")], MINUTE), ok(0, 1));
+        assert_eq!(run(s, rollback, &[], MINUTE), ok(0, 0));
+        let reply = run(s, RANGE, &[I(7), I(7)], MINUTE);
+        let kept = reply.kept.first().expect("a row");
+        assert_eq!((kept.int(0), kept.get(1), kept.decimal(2, 1)), (Some(0), None, Some(5)));
+        assert_eq!(kept.text(3), Some("it's 7"));
+        assert!(run(s, SELECT, &[I(7)], MINUTE).kept.is_empty());
+    }
+}

@@ -5,7 +5,7 @@ use crate::mysql::flags::capability::DEPRECATE_EOF;
 use crate::mysql::flags::extended;
 use crate::mysql::handshake::Agreed;
 use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX};
-use crate::mysql::reply::{Expect, Found, Reader};
+use crate::mysql::reply::{Expect, Found, Kept, Reader};
 use dyno_core::driver::{Progress, Reply, Wire};
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Protocol;
@@ -413,4 +413,57 @@ fn a_refused_file_turns_into_inserts_and_stays_so() {
         let Ok(Progress::Reply(reply)) = line.hear(&replies) else { panic!("no reply") };
         assert_eq!((reply.affected, reply.error.unwrap().code.as_str()), (2, "1062"));
     }
+}
+
+/// A definition of a 32-bit integer column.
+fn integer_column() -> Vec<u8> {
+    let mut out = vec![];
+    ["def", "d", "t", "t", "c", "c"].iter().for_each(|name| {
+        packet::put_lenenc_bytes(&mut out, name.as_bytes());
+    });
+    out.extend_from_slice(&[0x0c, 63, 0, 11, 0, 0, 0, 3, 0, 0, 0, 0, 0]);
+    out
+}
+
+fn packets(payloads: &[&[u8]]) -> Vec<u8> {
+    let (mut out, mut seq) = (vec![], 1);
+    for payload in payloads {
+        seq = packet::write(&mut out, seq, payload);
+    }
+    out
+}
+
+#[test]
+fn rows_are_kept_whole_however_they_are_cut_and_columns_are_remembered() {
+    let kept = Kept { statement: 3, is_binary: true };
+    let (column, end) = (integer_column(), [0xfe, 0, 0, 2, 0, 0, 0]);
+    let first: [&[u8]; 5] = [&[1, 1], &column, b"\0\0\x07\0\0\0", b"\0\x04", &end];
+    let again: [&[u8]; 3] = [&[1, 0], b"\0\0\xff\xff\xff\xff", &end];
+    for cut in 0..packets(&first).len() {
+        let mut reader = reader(true, true);
+        reader.begin(Expect::Rows(kept));
+        let bytes = packets(&first);
+        assert_eq!(feed_cut(&mut reader, &bytes, &[cut]).unwrap(), (bytes.len(), Found::Done));
+        assert_eq!(format!("{:?}", reader.kept), r#"[[Some("7")], [None]]"#);
+        // The server leaves the definitions out where they are the same.
+        reader.begin(Expect::Rows(kept));
+        let bytes = packets(&again);
+        assert_eq!(feed_cut(&mut reader, &bytes, &[cut]).unwrap(), (bytes.len(), Found::Done));
+        assert_eq!(format!("{:?}", reader.kept), r#"[[Some("-1")]]"#);
+        assert_eq!(reader.rows, 1);
+        // Of another statement it has said nothing.
+        reader.begin(Expect::Rows(Kept { statement: 1, is_binary: true }));
+        assert!(feed_cut(&mut reader, &bytes, &[cut]).is_err());
+    }
+}
+
+#[test]
+fn rows_of_the_text_protocol_are_kept_as_they_are() {
+    let column = integer_column();
+    let answer: [&[u8]; 4] = [&[1], &column, b"\x0212", &[0xfe, 0, 0, 2, 0, 0, 0]];
+    let mut reader = reader(true, false);
+    reader.begin(Expect::Rows(Kept { statement: 0, is_binary: false }));
+    let bytes = packets(&answer);
+    assert_eq!(feed_cut(&mut reader, &bytes, &[]).unwrap(), (bytes.len(), Found::Done));
+    assert_eq!(format!("{:?}", reader.kept), r#"[[Some("12")]]"#);
 }
