@@ -364,6 +364,8 @@ fn options_are_fields_and_for_old_scripts_globals() {
          sysbench.opt.threads = 9 print(sysbench.opt.threads, sysbench.cmdline.argv[1], sysbench.version)";
     let expected = ["3 3 script.lua 4 8 string", "4 8 run", "9 script.lua 1.0.20"];
     assert_eq!(lines(options, script).lines().collect::<Vec<_>>(), expected);
+    let options = "{options = {mysql_table_engine = 'myisam'}}";
+    assert_eq!(lines(options, "print(mysql_table_engine, myisam_max_rows)"), "myisam 1000000");
     let script = "print(db_query, sb_rand, num_threads, sysbench.db, sysbench.rand.special)";
     let options = "{compat = '1.1', options = {threads = 4}}";
     assert_eq!(lines(options, script), "nil nil nil nil nil");

@@ -11,6 +11,9 @@ local ERROR = { NONE = 0, RESTART_TRANSACTION = 1, FAILED = 2 }
 -- The most that `sb_rnd` and, unless told otherwise, `sb_rand_uniq` give.
 local UINT32_MAX = 4294967295
 
+-- Options that 0.5 had and nobody declares.
+local DEFAULTS = { mysql_table_engine = "innodb", myisam_max_rows = 1000000 }
+
 -- The session's connection, by its globals; none before its first use.
 local connections = setmetatable({}, { __mode = "k" })
 
@@ -112,8 +115,12 @@ end
 -- Options as globals, unless the script declares its own; what was there under the name stays.
 function legacy.add_options(globals, options, declares)
    globals.test, globals.thread_id = dyno.script_path(), dyno.tid() or 0
-   globals.mysql_table_engine = globals.mysql_table_engine or options.mysql_table_engine or "innodb"
-   globals.myisam_max_rows = globals.myisam_max_rows or options.myisam_max_rows or 1000000
+   for name, default in pairs(DEFAULTS) do
+      -- The default may be there from before the options were known.
+      if globals[name] == nil or globals[name] == default then
+         globals[name] = options[name] == nil and default or options[name]
+      end
+   end
    if declares then return end
    for name, value in pairs(options) do
       if globals[name] == nil then globals[name] = value end
