@@ -10,6 +10,7 @@ import pytest
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.integrity import checked
+from dbdyno.spec import workloads
 from dbdyno.spec.workloads.tpcc import CONDITIONS
 from dbdyno.store.record import TrialRecord
 
@@ -60,3 +61,10 @@ def test_a_condition_that_cannot_be_asked_is_not_taken_for_held() -> None:
 @pytest.mark.parametrize(("name", "sql"), CONDITIONS)
 def test_conditions_name_their_tables_by_place(name: str, sql: str) -> None:
     assert name.startswith("consistency condition ") and "{" in sql
+
+
+def test_rules_and_sizes_that_are_not_the_specifications_are_remarked() -> None:
+    remarks = workloads.of("tpcc").remarks
+    assert remarks({}) == ()
+    assert "scripts for sysbench" in remarks({"mode": "sysbench"})[0]
+    assert "made smaller" in remarks({"items": 1000})[0]

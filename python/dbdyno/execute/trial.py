@@ -20,6 +20,7 @@ from dbdyno.execute.steadiness import Judge, Steadiness
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
+from dbdyno.spec import workloads
 from dbdyno.store import files
 from dbdyno.store.record import NO_PLAN, TrialRecord
 from dbdyno.store.reduce import Reduced, reduce_trial
@@ -177,7 +178,7 @@ class Trial:
             started_unix_s=started_unix_s,
             metrics=reduced.metrics,
             at_least=reduced.at_least,
-            warnings=(*said, *reduced.warnings, *self._fleet.remarks()),
+            warnings=(*said, *reduced.warnings, *_remarks(cell), *self._fleet.remarks()),
             outages=tuple(e for e in events if e.get("event") == "outage"),
             statements={},
             explain={},
@@ -210,6 +211,16 @@ class Trial:
             except Exception as error:  # the server died after the trial: its numbers still count
                 plans[key] = f"{NO_PLAN}{error}"
         return plans
+
+
+def _remarks(cell: Cell) -> tuple[str, ...]:
+    """What the workloads' own numbers must not be taken for."""
+    several = len(cell.groups) > 1
+    return tuple(
+        f"{group.name}: {remark}" if several else remark
+        for group in cell.groups
+        for remark in workloads.of(group.workload).remarks(group.options)
+    )
 
 
 def _facts(member: Member) -> dict[str, object]:

@@ -89,6 +89,9 @@ class Workload(Protocol):
     def checks(self, options: Options) -> tuple[Check, ...]:
         """What is looked at once the load has ended, on each of the group's servers."""
 
+    def remarks(self, options: Options) -> tuple[str, ...]:
+        """What a reader of its numbers must know, as a warning beside them."""
+
 
 @dataclass(frozen=True)
 class Option:

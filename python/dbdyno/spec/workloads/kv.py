@@ -135,5 +135,8 @@ class Kv:
     def checks(self, options: Options) -> tuple[Check, ...]:
         return ()
 
+    def remarks(self, options: Options) -> tuple[str, ...]:
+        return ()
+
 
 WORKLOAD = Kv()

@@ -175,6 +175,9 @@ class Mix:
     def checks(self, options: Options) -> tuple[Check, ...]:
         return ()
 
+    def remarks(self, options: Options) -> tuple[str, ...]:
+        return ()
+
 
 WORKLOAD = Mix()
 

@@ -169,5 +169,8 @@ class Oltp:
     def checks(self, options: Options) -> tuple[Check, ...]:
         return ()
 
+    def remarks(self, options: Options) -> tuple[str, ...]:
+        return ()
+
 
 WORKLOAD = Oltp()

@@ -69,6 +69,8 @@ TPCC: tuple[Option, ...] = (
     Option("table_options", TEXT, "appended to CREATE TABLE", "", data=True),
 )
 
+FULL = {option.name: option.default for option in TPCC}
+
 
 class Tpcc:
     """See the module."""
@@ -126,6 +128,15 @@ class Tpcc:
             for name in ("warehouse", "district", "orders", "new_order", "order_line", "history")
         }
         return tuple(Check(name, sql.format(**tables)) for name, sql in CONDITIONS)
+
+    def remarks(self, options: Options) -> tuple[str, ...]:
+        full = self.effective(options)
+        found = []
+        if full["mode"] == SYSBENCH:
+            found.append("TPC-C by the rules of the scripts for sysbench, not of its specification")
+        if full["customers"] < FULL["customers"] or full["items"] < FULL["items"]:
+            found.append("fewer customers or items than TPC-C's: its data, made smaller")
+        return tuple(found)
 
 
 # SQL that returns what breaks a condition. Amounts are compared within half a cent: SQLite adds
