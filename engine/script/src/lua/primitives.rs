@@ -82,13 +82,10 @@
 //! | `dyno.compat` | `"1.0"` or `"1.1"` |
 //! | `dyno.argv()` | the call's arguments as a list, `[0]` the program, for `sysbench.cmdline.argv` |
 //!
-//! # Asked for by the prelude (moves up as it is there)
-//! | primitive | gives |
-//! |---|---|
-//! | `open(env)` again | once the options that the script declares are known, if its session goes on: sets `sysbench.opt` and the globals of old scripts |
-//! | `dyno.options_help()` | the help lines of the options that the script declares, for `sysbench.cmdline.print_test_options` |
-//! | `err.host`, `err.port` or `err.socket` of `dyno.connect` | whom it tried, for "unable to connect to MySQL server on host '%s', port %u, aborting..."; without them the first of the options' is named |
-//! | `dyno.log` | says "(last message repeated N times)" before the next other message (judge: `api_sql_mysql.t`) |
+//! # Of the command line
+//! `dyno.options_help()`: the help lines of the options that the script declares, for
+//! `sysbench.cmdline.print_test_options`. `open(env)` is called again when a script has declared
+//! options, and in the main session when their values are known.
 
 use super::current::Running;
 use super::database;
