@@ -11,6 +11,7 @@
 //! | [`source`] | text of a script, and where its modules are |
 //! | [`setup`] | what scripts are told of the run |
 //! | [`primitives`] | what the prelude is written over: the contract |
+//! | `bind` | values of parameters |
 //! | `database` | what primitives do with connections |
 //! | `events` | what compiled code calls: events, random numbers |
 //! | `reporting` | reports and histograms of scripts |
@@ -21,6 +22,7 @@
 //! | `worker` | the sessions of one state, as load threads know them |
 
 mod alone;
+mod bind;
 mod current;
 mod database;
 mod declared;

@@ -87,6 +87,7 @@
 //! `sysbench.cmdline.print_test_options`. `open(env)` is called again when a script has declared
 //! options, and in the main session when their values are known.
 
+use super::bind::bind;
 use super::current::Running;
 use super::database;
 use super::declared;
@@ -104,8 +105,6 @@ use std::ffi::{CStr, c_int};
 
 /// Parameters of a statement that take no memory of their own.
 const VALUES_QUICK: usize = 32;
-/// Numbers from here on are no longer whole ones that an `i64` holds.
-const INT_END: f64 = 9_223_372_036_854_775_808.0;
 
 /// By the names of the contract above, and those that base.lua and program.lua need beside.
 const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
@@ -212,7 +211,7 @@ unsafe fn number(lua: *mut lua_State, index: c_int) -> f64 {
 
 /// A text among the arguments; empty if it is none. Valid while it is on the stack.
 #[inline]
-unsafe fn text<'a>(lua: *mut lua_State, index: c_int) -> &'a [u8] {
+pub(super) unsafe fn text<'a>(lua: *mut lua_State, index: c_int) -> &'a [u8] {
     let mut length = 0;
     // SAFETY: reads an argument of a running C function, which stays on its stack.
     unsafe {
@@ -436,46 +435,6 @@ unsafe extern "C-unwind" fn execute(lua: *mut lua_State) -> c_int {
             }
             database::execute(running, con, statement, values)
         })
-    }
-}
-
-/// A value to bind; none: it is of no such type.
-///
-/// # Safety
-/// As for [`text`].
-#[inline]
-unsafe fn bind<'a>(lua: *mut lua_State, index: c_int) -> Option<Bind<'a>> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        Some(match ffi::lua_type(lua, index) {
-            ffi::LUA_TNUMBER => match ffi::lua_tonumber(lua, index) {
-                whole if whole.trunc() == whole && whole.abs() < INT_END => Bind::Int(whole as i64),
-                number => Bind::Double(number),
-            },
-            ffi::LUA_TSTRING => Bind::Text(text(lua, index)),
-            ffi::LUA_TBOOLEAN => Bind::Int(i64::from(ffi::lua_toboolean(lua, index))),
-            ffi::LUA_TNIL | ffi::LUA_TNONE => Bind::Null,
-            ffi::LUA_TCDATA => Bind::Int(int64(lua, index)?),
-            _ => return None,
-        })
-    }
-}
-
-/// LuaJIT's numbers of the types `int64_t` and `uint64_t` (lj_ctype.h; a test holds them).
-const INT64_TYPES: [u16; 2] = [11, 12];
-
-/// The number in a boxed 64-bit integer.
-///
-/// # Safety
-/// The value is cdata. LuaJIT keeps the number of its type in the two bytes before the last four of
-/// its header (lj_obj.h, `GCcdata`: a link of 8 bytes, mark, type, then this), its payload after
-/// the header of 16 bytes, which is where `lua_topointer` points.
-unsafe fn int64(lua: *mut lua_State, index: c_int) -> Option<i64> {
-    // SAFETY: as promised by the caller; the payload of these types has 8 bytes.
-    unsafe {
-        let payload = ffi::lua_topointer(lua, index);
-        let kind = payload.cast::<u8>().sub(6).cast::<u16>().read_unaligned();
-        INT64_TYPES.contains(&kind).then(|| payload.cast::<i64>().read_unaligned())
     }
 }
 
