@@ -2,20 +2,13 @@
 
 use super::table::{self, Group};
 use super::value;
+use crate::native::NATIVE;
 use crate::options::{Declared, Kind};
 use crate::report::Compat;
 use std::fmt::Write as _;
 
-/// A test without a script, as the general help lists it.
-pub struct Listed {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a few words.
-    pub about: &'static str,
-}
-
 /// `--help`.
-pub fn general(compat: Compat, tests: &[Listed]) -> String {
+pub fn general(compat: Compat) -> String {
     let mut out = String::from(
         "Usage:\n  sysbench [options]... [testname] [command]\n\n\
          Commands implemented by most tests: prepare run cleanup help\n\n",
@@ -30,8 +23,8 @@ pub fn general(compat: Compat, tests: &[Listed]) -> String {
     }
     put_group(&mut out, &table::ours(compat));
     out.push_str("Compiled-in tests:\n");
-    for test in tests {
-        let _ = writeln!(out, "  {} - {}", test.name, test.about);
+    for test in NATIVE {
+        let _ = writeln!(out, "  {} - {}", test.name(), test.about());
     }
     out.push_str("\nSee 'sysbench <testname> help' for a list of options for each test.\n\n");
     out

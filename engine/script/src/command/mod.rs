@@ -140,7 +140,7 @@ fn begin(args: &[String], kinds: Kinds) -> Result<i32, Refusal> {
 /// What is only printed: help, version, drivers.
 fn asked(options: &Options, compat: Compat) -> Option<String> {
     if options.bool("help") {
-        Some(help::general(compat, test::NATIVE))
+        Some(help::general(compat))
     } else if options.bool("version") {
         Some(format!("{}\n", header::version(compat)))
     } else if options.text("db-driver") == "help" {

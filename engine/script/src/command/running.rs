@@ -1,17 +1,16 @@
 //! A run: the lines before it, the load, the reports, the exit code.
 
-use super::script::Test;
 use super::settings::Settings;
-use super::{DONE, FAILED, FORCED, Refusal, header};
+use super::{Call, DONE, FAILED, FORCED, Refusal, header};
 use crate::console::{self, Level};
 use crate::drive::progress::{Observer, Progress};
-use crate::drive::{self, Drive, Ended, Ending, Times};
-use crate::lua::Script;
+use crate::drive::{self, Drive, Ended, Ending, Server, Times};
+use crate::options::Options;
 use crate::pace::{Pace, Rate};
 use crate::report::json::Whole;
-use crate::report::watch::{Reports, Watch, on_console};
+use crate::report::watch::{Hooks, Reports, Watch, on_console};
 use crate::report::{Form, Kind};
-use crate::session::Program;
+use crate::session::{MakeScripts, Program};
 use crate::tally::Tallies;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,20 +19,46 @@ use std::time::Duration;
 /// for ever: one hung query and there is no report.
 const GRACE_MIN: Duration = Duration::from_secs(60);
 
-/// `run`.
+/// What is carried out: a script's sessions or a native test's.
+pub struct Work<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// The test's name, as messages have it.
+    pub name: &'a str,
+    /// All options with their values.
+    pub options: &'a Options,
+    /// What each session does.
+    pub program: Program,
+    /// Makes what carries the sessions on.
+    pub make: Arc<MakeScripts>,
+    /// How it is reported.
+    pub kind: Kind,
+    /// Lines of its own, before "Initializing worker threads...".
+    pub heading: String,
+    /// Events that may begin; 0: any number.
+    pub events: u64,
+    /// Whether a load thread carries many sessions on.
+    pub shares_threads: bool,
+    /// What connections go to.
+    pub servers: Arc<[Server]>,
+}
+
+/// `run`: the lines before it, the load, its reports. Gives the exit code.
 ///
 /// # Errors
-/// What keeps the load from beginning.
-pub fn run(test: &Test<'_>, mut script: Script) -> Result<i32, Refusal> {
-    let settings = &test.call.settings;
-    script.call("init").map_err(Refusal::fatal)?;
-    console::say(Level::Notice, &header::options(settings, &test.options));
+/// What keeps the load from beginning; a result that cannot be written.
+pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
+    let settings = &work.call.settings;
+    console::say(Level::Notice, &header::options(settings, work.options));
+    if console::admits(Level::Notice) {
+        console::print(&work.heading);
+    }
     console::say(Level::Notice, "Initializing worker threads...\n");
-    let drive = drive_of(test, &script, Program::Run);
-    let reports = reports(settings);
+    let drive = drive_of(work);
+    let reports = reports(settings, work.kind);
     let form = reports.form.clone();
     let mut print = on_console;
-    let watch = Watch::new(reports, Arc::clone(&drive.tallies), &mut script, &mut print);
+    let watch = Watch::new(reports, Arc::clone(&drive.tallies), hooks, &mut print);
     let mut told = Told { watch, warmup: settings.warmup, has_started: false, failure: None };
     let ended = drive::run(&drive, &mut told).map_err(|error| Refusal::fatal(error.to_string()))?;
     if !told.has_started {
@@ -45,39 +70,42 @@ pub fn run(test: &Test<'_>, mut script: Script) -> Result<i32, Refusal> {
     let (total, intervals) = watch.finish(ended.measured.1, unfinished);
     if let Some(path) = &settings.json {
         let failure = failure.as_deref();
-        Whole { test: test.name, form: &form, total: &total, intervals: &intervals, failure }
+        Whole { test: work.name, form: &form, total: &total, intervals: &intervals, failure }
             .write(path)
             .map_err(|error| Refusal::fatal(error.to_string()))?;
     }
-    script.call("done").map_err(Refusal::fatal)?;
     Ok(code)
 }
 
-/// A command that all sessions carry out.
+/// A command that all sessions carry out. Gives the exit code.
 ///
 /// # Errors
 /// What keeps them from beginning.
-pub fn command(test: &Test<'_>, script: &Script, program: &Program) -> Result<i32, Refusal> {
-    let drive = drive_of(test, script, program.clone());
-    let mut told = Failures;
-    let ended = drive::run(&drive, &mut told).map_err(|error| Refusal::fatal(error.to_string()))?;
+pub fn command(work: &Work<'_>) -> Result<i32, Refusal> {
+    console::say(Level::Notice, "Initializing worker threads...\n");
+    let ended = drive::run(&drive_of(work), &mut Failures)
+        .map_err(|error| Refusal::fatal(error.to_string()))?;
     Ok(if ended.how == Ending::Done { DONE } else { FAILED })
 }
 
-fn drive_of(test: &Test<'_>, script: &Script, program: Program) -> Drive {
-    let settings = &test.call.settings;
-    let shares_threads = test.shares_threads();
-    let threads = Drive::threads(settings.threads, shares_threads, &[]);
+/// On how many threads a run has its sessions.
+pub fn threads(settings: &Settings, shares_threads: bool) -> usize {
+    Drive::threads(settings.threads, shares_threads, &[])
+}
+
+fn drive_of(work: &Work<'_>) -> Drive {
+    let settings = &work.call.settings;
+    let threads = threads(settings, work.shares_threads);
     let rate = settings.rate_per_s.map(|per_s| Rate { per_s, seed: settings.random.seed });
     let grace = GRACE_MIN.max(settings.time.unwrap_or_default());
     Drive {
+        program: work.program.clone(),
         sessions: settings.threads,
-        shares_threads,
-        servers: test.servers(),
+        shares_threads: work.shares_threads,
+        servers: Arc::clone(&work.servers),
         tallies: Arc::new(Tallies::new(settings.threads as usize, threads)),
-        pace: Arc::new(Pace::new(settings.events, rate, settings.warmup.as_secs_f64())),
-        make: script.workers(&program, threads),
-        program,
+        pace: Arc::new(Pace::new(work.events, rate, settings.warmup.as_secs_f64())),
+        make: Arc::clone(&work.make),
         times: Times {
             warmup: settings.warmup,
             length: settings.time,
@@ -88,12 +116,12 @@ fn drive_of(test: &Test<'_>, script: &Script, program: Program) -> Drive {
     }
 }
 
-fn reports(settings: &Settings) -> Reports {
+fn reports(settings: &Settings, kind: Kind) -> Reports {
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Reports {
         form: Form {
             compat: settings.compat,
-            kind: Kind::Script,
+            kind,
             percentiles: settings.percentiles.clone(),
             histogram: settings.histogram,
             rated: settings.rate_per_s.is_some(),

@@ -2,13 +2,14 @@
 
 use super::database::{self, Databases};
 use super::resolve::{self, Unknown};
-use super::{Call, DONE, Refusal, header, help, running};
-use crate::console::{self, Level};
+use super::running::{self, Work};
+use super::{Call, DONE, Refusal, header, help};
+use crate::console;
 use crate::drive::Server;
 use crate::lua::{Driver, Script, Setup, Source};
 use crate::options::{Declared, Options};
 use crate::rand::Uniques;
-use crate::report::Compat;
+use crate::report::{Compat, Kind};
 use crate::session::Program;
 use std::path::Path;
 use std::sync::Arc;
@@ -67,14 +68,12 @@ fn name(call: &Call) -> &str {
 }
 
 /// A script whose options are known.
-pub struct Test<'a> {
-    /// The call.
-    pub call: &'a Call,
+struct Test<'a> {
+    call: &'a Call,
     /// As messages have it.
-    pub name: &'a str,
+    name: &'a str,
     own: Vec<Declared>,
-    /// All, with their values.
-    pub options: Options,
+    options: Options,
     reach: Reach,
 }
 
@@ -82,7 +81,9 @@ impl Test<'_> {
     fn obey(&self, mut script: Script, command: &str) -> Result<i32, Refusal> {
         let commands = script.commands().map_err(Refusal::fatal)?;
         if let Some(own) = commands.iter().find(|own| own.name == command) {
-            return if own.is_parallel {
+            // One session has nobody to share with, and needs no load threads.
+            let is_parallel = own.is_parallel && self.call.settings.threads > 1;
+            return if is_parallel {
                 self.in_parallel(&script, command)
             } else {
                 once(script, command)
@@ -91,7 +92,7 @@ impl Test<'_> {
         match command {
             "run" => match script.obstacle() {
                 Some(obstacle) => Err(Refusal::fatal(obstacle)),
-                None => running::run(self, script),
+                None => self.run(script),
             },
             "help" if !script.has("help") && !self.own.is_empty() => {
                 console::print(&help::test(self.name, &self.own));
@@ -107,18 +108,35 @@ impl Test<'_> {
     }
 
     fn in_parallel(&self, script: &Script, command: &str) -> Result<i32, Refusal> {
-        console::say(Level::Notice, "Initializing worker threads...\n");
-        running::command(self, script, &Program::Command(command.to_owned()))
+        running::command(&self.work(script, Program::Command(command.to_owned())))
     }
 
-    /// All servers.
-    pub fn servers(&self) -> Arc<[Server]> {
-        Arc::clone(&self.reach.servers)
+    fn run(&self, mut script: Script) -> Result<i32, Refusal> {
+        script.call("init").map_err(Refusal::fatal)?;
+        let work = self.work(&script, Program::Run);
+        let code = running::run(&work, &mut script)?;
+        script.call("done").map_err(Refusal::fatal)?;
+        Ok(code)
     }
 
-    /// Whether what it talks to leaves the thread to other sessions while it waits.
-    pub fn shares_threads(&self) -> bool {
-        self.options.text("db-driver") != "sqlite" && !self.options.bool("mysql-dry-run")
+    fn work(&self, script: &Script, program: Program) -> Work<'_> {
+        // A library is called, and blocks whoever calls it.
+        let options = &self.options;
+        let shares_threads =
+            options.text("db-driver") != "sqlite" && !options.bool("mysql-dry-run");
+        let settings = &self.call.settings;
+        Work {
+            call: self.call,
+            name: self.name,
+            options,
+            make: script.workers(&program, running::threads(settings, shares_threads)),
+            program,
+            kind: Kind::Script,
+            heading: String::new(),
+            events: settings.events,
+            shares_threads,
+            servers: Arc::clone(&self.reach.servers),
+        }
     }
 }
 
@@ -135,11 +153,14 @@ struct Reach {
 }
 
 impl Reach {
-    /// By the database options. Where nothing is to be done with databases, none is looked for.
+    /// By the database options. What is wrong with them matters only where a command is carried out.
     fn of(call: &Call, options: &Options) -> Result<Self, Refusal> {
+        let found = database::databases(options, call.settings.compat, call.kinds);
         let found = match call.line.command.as_deref() {
-            None | Some("help") => Databases { drivers: Vec::new(), servers: Vec::new() },
-            Some(_) => database::databases(options, call.settings.compat, call.kinds)?,
+            None | Some("help") => {
+                found.unwrap_or(Databases { drivers: Vec::new(), servers: Vec::new() })
+            }
+            Some(_) => found?,
         };
         Ok(Self {
             drivers: found.drivers,

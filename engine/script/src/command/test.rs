@@ -1,18 +1,16 @@
 //! Which test is meant, and what its command does.
 
-use super::help::Listed;
-use super::{Call, Refusal, script};
+use super::resolve::{self, Unknown};
+use super::running::{self, Work};
+use super::{Call, DONE, Refusal, help, script, settings};
+use crate::console;
 use crate::lua::Source;
+use crate::native::{self, Crew, NATIVE, Native};
+use crate::options::{Declared, Options};
+use crate::report::watch::NoHooks;
 use crate::scripts::SCRIPTS;
-
-/// Tests without a script.
-pub const NATIVE: &[Listed] = &[
-    Listed { name: "fileio", about: "File I/O test" },
-    Listed { name: "cpu", about: "CPU performance test" },
-    Listed { name: "memory", about: "Memory functions speed test" },
-    Listed { name: "threads", about: "Threads subsystem performance test" },
-    Listed { name: "mutex", about: "Mutex performance test" },
-];
+use crate::session::Program;
+use std::sync::Arc;
 
 /// Finds the test and does what its command says. Gives the exit code.
 ///
@@ -22,21 +20,63 @@ pub fn carry_out(call: &Call) -> Result<i32, Refusal> {
     let fatal = |error: dyno_core::error::Error| Refusal::fatal(error.to_string());
     match call.line.testname.as_deref() {
         None | Some("-") => script::from_stdin(call, Source::stdin(SCRIPTS).map_err(fatal)?),
-        Some(name) if NATIVE.iter().any(|test| test.name == name) => native(call, name),
-        Some(name) => match Source::find(name, SCRIPTS).map_err(fatal)? {
-            Some(source) => script::carry_out(call, source),
-            None => Err(Refusal::fatal(format!(
-                "Cannot find benchmark '{name}': no such built-in test, file or module"
-            ))),
+        Some(name) => match NATIVE.iter().find(|test| test.name() == name) {
+            Some(test) => native(call, *test),
+            None => named_script(call, name),
         },
     }
 }
 
-fn native(call: &Call, name: &str) -> Result<i32, Refusal> {
-    if call.line.command.is_none() {
+fn named_script(call: &Call, name: &str) -> Result<i32, Refusal> {
+    match Source::find(name, SCRIPTS).map_err(|error| Refusal::fatal(error.to_string()))? {
+        Some(source) => script::carry_out(call, source),
+        None => Err(Refusal::fatal(format!(
+            "Cannot find benchmark '{name}': no such built-in test, file or module"
+        ))),
+    }
+}
+
+fn native(call: &Call, test: &dyn Native) -> Result<i32, Refusal> {
+    let name = test.name();
+    let Some(command) = call.line.command.as_deref() else {
         return Err(Refusal::plain(format!(
             "The '{name}' test requires a command argument. See 'sysbench {name} help'"
         )));
+    };
+    let declared: Vec<Declared> = call.declared.iter().cloned().chain(test.options()).collect();
+    let mut options = resolve::resolve(&declared, &call.line.options, Unknown::Refused)?;
+    settings::take_over(&mut options);
+    match command {
+        "run" => run(call, test, &options),
+        "help" => {
+            console::print(&help::test(name, &test.options()));
+            Ok(DONE)
+        }
+        _ => match test.command(command, &options) {
+            Some(done) => done.map(|()| DONE).map_err(Refusal::fatal),
+            None if ["prepare", "cleanup"].contains(&command) => {
+                Err(Refusal::plain(native::no_command(name, command)))
+            }
+            None => Err(Refusal::plain(format!("Unknown command: {command}"))),
+        },
     }
-    Err(Refusal::fatal(format!("the test '{name}' is not in this build")))
+}
+
+fn run(call: &Call, test: &dyn Native, options: &Options) -> Result<i32, Refusal> {
+    let settings = &call.settings;
+    let crew = Crew { sessions: settings.threads, seed: settings.random.seed };
+    let made = test.run(options, crew).map_err(Refusal::fatal)?;
+    let work = Work {
+        call,
+        name: test.name(),
+        options,
+        program: Program::Run,
+        make: made.make,
+        kind: made.kind,
+        heading: made.heading,
+        events: if made.limits_events { 0 } else { settings.events },
+        shares_threads: false,
+        servers: Arc::new([]),
+    };
+    running::run(&work, &mut NoHooks)
 }
