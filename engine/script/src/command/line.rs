@@ -51,11 +51,9 @@ impl Line {
         let mut options = Vec::with_capacity(self.options.len());
         for given in self.options {
             let file = given.value.as_deref().filter(|path| !path.is_empty());
-            match file.filter(|_| given.name == "config-file").map(config::read) {
-                Some(read) => {
-                    options.extend(read?.into_iter().filter(|given| given.name != "config-file"))
-                }
-                None => {}
+            if let Some(path) = file.filter(|_| given.name == "config-file") {
+                let read = config::read(path)?;
+                options.extend(read.into_iter().filter(|given| given.name != "config-file"));
             }
             options.push(given);
         }

@@ -73,10 +73,8 @@ pub fn warn_of_old_names(options: &Options) {
 /// Takes the values of old names over to the present ones.
 pub fn take_over(options: &mut Options) {
     for (old, new) in RENAMED {
-        if options.is_given(old) {
-            if let Some(value) = options.get(old).cloned() {
-                options.set(new, value, true);
-            }
+        if let Some(value) = options.get(old).filter(|_| options.is_given(old)).cloned() {
+            options.set(new, value, true);
         }
     }
 }

@@ -10,8 +10,7 @@ pub fn parse(kind: Kind, text: Option<&str>) -> Option<Value> {
     };
     match kind {
         Kind::Bool => switch(text).map(Value::Bool),
-        Kind::Int => text.trim().parse().ok().map(Value::Int),
-        Kind::Size => size(text).map(Value::Int),
+        Kind::Int | Kind::Size => size(text).map(Value::Int),
         Kind::Double => number(text).map(Value::Double),
         Kind::Numbers => numbers(text),
         Kind::Text | Kind::File => Some(Value::Text(text.to_owned())),
