@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 pub enum Kind {
     /// `on`, `off`, `true`, `false`, `1`, `0`; a name alone means on.
     Bool,
-    /// Whole number.
+    /// Whole number, with an optional suffix `K`, `M`, `G`, `T` (powers of 1024).
     Int,
-    /// Whole number with an optional suffix `K`, `M`, `G`, `T` (powers of 1024).
+    /// The same, of bytes: the help shows it with a suffix.
     Size,
     /// Floating-point number.
     Double,

@@ -45,8 +45,9 @@ struct Primes {
 }
 
 impl Work for Primes {
-    fn event(&mut self, _session: &Session<'_>) {
+    fn event(&mut self, _session: &Session<'_>) -> Result<(), String> {
         black_box(primes(black_box(self.max)));
+        Ok(())
     }
 }
 

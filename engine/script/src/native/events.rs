@@ -15,7 +15,18 @@ pub(super) trait Work {
     }
 
     /// One event; counts what it moved.
-    fn event(&mut self, session: &Session<'_>);
+    ///
+    /// # Errors
+    /// What went wrong; ends the run.
+    fn event(&mut self, session: &Session<'_>) -> Result<(), String>;
+
+    /// After its last event.
+    ///
+    /// # Errors
+    /// What went wrong; the run has failed.
+    fn finish(&mut self, _session: &Session<'_>) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// A thread's work as a load thread wants it.
@@ -53,10 +64,16 @@ impl<W: Work> Scripts for Events<W> {
                 Next::Go { .. } => {}
             }
             session.begin_event(now_ns);
-            self.work.event(session);
+            if let Err(message) = self.work.event(session) {
+                session.leave_event();
+                return Step::Failed(message);
+            }
             now_ns = MonotonicClock.now_ns();
             session.end_event(now_ns);
         }
-        Step::Ended
+        match self.work.finish(session) {
+            Ok(()) => Step::Ended,
+            Err(message) => Step::Failed(message),
+        }
     }
 }

@@ -192,16 +192,9 @@ impl Block {
             )
         };
         if start == libc::MAP_FAILED {
-            let error = std::io::Error::last_os_error();
-            let text = error.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default();
-            let number = error.raw_os_error().unwrap_or(0);
-            console::say(
-                Level::Fatal,
-                &format!(
-                    "Failed to allocate {bytes} bytes from HugeTLB memory. errno = {number} ({text})"
-                ),
-            );
+            let cause = super::cause(&std::io::Error::last_os_error());
+            let text = format!("Failed to allocate {bytes} bytes from HugeTLB memory. {cause}");
+            console::say(Level::Fatal, &text);
             return None;
         }
         let block = Self::Huge { start: start.cast(), words, bytes };
@@ -248,8 +241,8 @@ impl Work for Transfer {
     }
 
     #[inline]
-    fn event(&mut self, session: &Session<'_>) {
-        let Some(block) = &self.block else { return };
+    fn event(&mut self, session: &Session<'_>) -> Result<(), String> {
+        let Some(block) = &self.block else { return Ok(()) };
         let words = block.words();
         match (self.plan.operation, self.plan.is_random) {
             (Operation::Read, false) => read(words.iter()),
@@ -263,6 +256,7 @@ impl Work for Transfer {
             Operation::Write => session.tally.bytes_written.add(self.plan.block_bytes),
             Operation::None => {}
         }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 //!
 //! | test | an event |
 //! |---|---|
+//! | [`fileio`] | reads or writes a block of a file, or makes a file durable |
 //! | [`cpu`] | finds the primes up to a limit by trial division |
 //! | [`memory`] | reads or writes a block of memory |
 //! | [`threads`] | takes and gives back locks many times, yielding the CPU while it holds them |
@@ -15,6 +16,7 @@
 
 pub mod cpu;
 mod events;
+pub mod fileio;
 mod lock;
 pub mod memory;
 pub mod mutex;
@@ -28,7 +30,8 @@ use crate::session::MakeScripts;
 use std::sync::Arc;
 
 /// All of them, in the order of the general help.
-pub static NATIVE: &[&dyn Native] = &[&cpu::Cpu, &memory::Memory, &threads::Threads, &mutex::Mutex];
+pub static NATIVE: &[&dyn Native] =
+    &[&fileio::Fileio, &cpu::Cpu, &memory::Memory, &threads::Threads, &mutex::Mutex];
 
 /// A test without a script.
 pub trait Native: Sync {
@@ -41,7 +44,7 @@ pub trait Native: Sync {
     /// Its options, in the order of its help.
     fn options(&self) -> Vec<Declared>;
 
-    /// The command `run`, from options of [`options`](Self::options).
+    /// The command `run`; `options` are its own and the general ones.
     ///
     /// # Errors
     /// What is wrong with an option, or cannot be had; to be told as a fatal error.
@@ -91,6 +94,15 @@ fn number(name: &str, help: &str, default: i64) -> Declared {
 
 fn text(name: &str, help: &str, default: &str) -> Declared {
     declared(name, help, Kind::Text, Value::Text(default.to_owned()))
+}
+
+/// What the system says went wrong, as messages end.
+fn cause(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    error
+        .raw_os_error()
+        .map_or_else(|| format!("({text})"), |number| format!("errno = {number} ({text})"))
 }
 
 /// What is said of an option's value.

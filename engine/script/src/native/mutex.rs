@@ -78,7 +78,7 @@ struct Locking {
 }
 
 impl Work for Locking {
-    fn event(&mut self, _session: &Session<'_>) {
+    fn event(&mut self, _session: &Session<'_>) -> Result<(), String> {
         for _ in 0..self.takes {
             let place = self.rng.below(self.guarded.len() as u64);
             self.guarded[place as usize].count();
@@ -86,6 +86,7 @@ impl Work for Locking {
                 black_box(());
             }
         }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tests themselves, driven as a command would drive them.
 
 use super::{Crew, NATIVE, Native, Run};
+use crate::command::value;
 use crate::drive::progress::Observer;
 use crate::drive::{self, Drive, Ended, Ending, Times};
 use crate::options::{Options, Value};
@@ -15,10 +16,11 @@ fn test(name: &str) -> &'static dyn Native {
 }
 
 /// The test's options with these values in place of the defaults.
-fn options(name: &str, given: &[(&str, Value)]) -> Options {
+pub(super) fn options(name: &str, given: &[(&str, Value)]) -> Options {
     let mut options = Options::default();
     for option in test(name).options() {
-        options.set(&option.name, option.default.expect("each has one"), false);
+        let default = option.default.unwrap_or_else(|| value::empty(option.kind));
+        options.set(&option.name, default, false);
     }
     for (name, value) in given {
         assert!(options.get(name).is_some(), "{name}");
@@ -27,7 +29,7 @@ fn options(name: &str, given: &[(&str, Value)]) -> Options {
     options
 }
 
-const CREW: Crew = Crew { sessions: 2, seed: 7 };
+pub(super) const CREW: Crew = Crew { sessions: 2, seed: 7 };
 
 fn refusal(name: &str, option: &str, value: Value) -> String {
     test(name).run(&options(name, &[(option, value)]), CREW).err().expect("refused")
@@ -42,7 +44,7 @@ impl Observer for Heard {
     }
 }
 
-fn driven(run: &Run, pace: Pace, times: Times) -> (Ended, Reading, Vec<String>) {
+pub(super) fn driven(run: &Run, pace: Pace, times: Times) -> (Ended, Reading, Vec<String>) {
     let tallies = Arc::new(Tallies::new(2, 2));
     let drive = Drive {
         program: Program::Run,
@@ -60,7 +62,7 @@ fn driven(run: &Run, pace: Pace, times: Times) -> (Ended, Reading, Vec<String>) 
     (ended, tallies.read(), heard.0)
 }
 
-const TIMES: Times = Times {
+pub(super) const TIMES: Times = Times {
     warmup: Duration::ZERO,
     length: None,
     grace: Duration::from_secs(600),

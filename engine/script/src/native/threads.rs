@@ -51,10 +51,11 @@ struct Yielding {
 }
 
 impl Work for Yielding {
-    fn event(&mut self, _session: &Session<'_>) {
+    fn event(&mut self, _session: &Session<'_>) -> Result<(), String> {
         for lock in self.locks.iter().cycle().take(self.yields as usize) {
             let _held = lock.hold();
             std::thread::yield_now();
         }
+        Ok(())
     }
 }

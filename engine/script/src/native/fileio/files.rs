@@ -1,0 +1,207 @@
+//! The files: made and extended, opened for a run, removed.
+
+use super::buffer::Buffer;
+use super::checksum;
+use super::plan::{Flags, Io, Mode, Plan, size_text};
+use crate::console::{self, Level};
+use crate::native::cause;
+use dyno_core::rng::Rng;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::time::Instant;
+
+const MIB: f64 = 1_048_576.0;
+const NOBODY_ELSES: u32 = 0o600;
+
+/// `prepare`: what is there stays, what is missing is written behind it.
+pub(super) fn prepare(plan: &Plan) -> Result<(), String> {
+    let (files, each) = (plan.files, plan.file_bytes);
+    let text = format!(
+        "{files} files, {}Kb each, {}Mb total\nCreating files for the test...\n{}",
+        each >> 10,
+        (files * each) >> 20,
+        plan.flags.told().trim_end_matches('\n'),
+    );
+    console::say(Level::Notice, &text);
+    let mut rng = Rng::new(now_ns());
+    let mut block = Buffer::random(plan.block_bytes.min(each), &mut rng)?;
+    let begin = Instant::now();
+    let mut written = 0;
+    for number in 0..files {
+        written += extend(plan, number, &mut block, &mut rng)?;
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let text = match written {
+        0 => "No bytes written.".to_owned(),
+        bytes => {
+            let rate = bytes as f64 / MIB / seconds;
+            format!("{bytes} bytes written in {seconds:.2} seconds ({rate:.2} MiB/sec).")
+        }
+    };
+    console::say(Level::Notice, &text);
+    Ok(())
+}
+
+/// What keeps two calls from writing the same bytes.
+fn now_ns() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |time| time.as_nanos() as u64)
+}
+
+/// Writes what is missing of a file, from the begin of its last block, and gives the bytes written.
+fn extend(plan: &Plan, number: u64, block: &mut Buffer, rng: &mut Rng) -> Result<u64, String> {
+    let name = Plan::name(number);
+    let failed = |what: &str, error: &io::Error| {
+        format!("Cannot {what} file '{name}' {}{}", cause(error), hint(error, plan.flags))
+    };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    options.mode(NOBODY_ELSES).custom_flags(plan.flags.bits());
+    let file = options.open(plan.path(number)).map_err(|error| failed("open", &error))?;
+    let there = file.metadata().map_err(|error| failed("look at", &error))?.len();
+    let word = match there {
+        0 => "Creating",
+        bytes if bytes < plan.file_bytes => "Extending existing",
+        _ => "Reusing existing",
+    };
+    console::say(Level::Notice, &format!("{word} file {name}"));
+    let mut written = 0;
+    if there < plan.file_bytes {
+        let mut offset = there - there % plan.block_bytes;
+        while offset < plan.file_bytes {
+            let bytes = plan.block_bytes.min(plan.file_bytes - offset);
+            let part = &mut block[..bytes as usize];
+            if plan.validates {
+                checksum::fill(part, plan.block_bytes, offset, rng);
+            }
+            file.write_all_at(part, offset).map_err(|error| failed("write", &error))?;
+            offset += bytes;
+            written += bytes;
+        }
+    }
+    file.sync_all().map_err(|error| failed("fsync", &error))?;
+    Ok(written)
+}
+
+/// `cleanup`: removes the files that this plan names; those that are not there are no error.
+pub(super) fn cleanup(plan: &Plan) -> Result<(), String> {
+    console::say(Level::Notice, "Removing test files...");
+    let mut failure = Ok(());
+    for number in 0..plan.files {
+        if let Err(error) = remove(plan, number) {
+            failure = failure.and(Err(error));
+        }
+    }
+    failure
+}
+
+fn remove(plan: &Plan, number: u64) -> Result<(), String> {
+    match fs::remove_file(plan.path(number)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("Cannot remove file '{}' {}", Plan::name(number), cause(&error)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The files of a run, open.
+pub(super) struct Files(Vec<File>);
+
+impl Files {
+    /// Opens them, or makes them anew if they are to be created.
+    pub fn open(plan: &Plan) -> Result<Self, String> {
+        (0..plan.files)
+            .map(|number| {
+                if plan.mode == Mode::SeqWrite { create(plan, number) } else { open(plan, number) }
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn file(&self, number: usize) -> &File {
+        &self.0[number]
+    }
+
+    /// Makes durable what was written of a file.
+    pub fn sync(&self, number: usize, data_only: bool) -> Result<(), String> {
+        let (name, file) = (if data_only { "fdatasync" } else { "fsync" }, &self.0[number]);
+        let done = if data_only { file.sync_data() } else { file.sync_all() };
+        done.map_err(|error| {
+            format!("Failed to {name} file! file: {} {}", Plan::name(number as u64), cause(&error))
+        })
+    }
+}
+
+fn create(plan: &Plan, number: u64) -> Result<File, String> {
+    remove(plan, number)?;
+    let name = Plan::name(number);
+    let failed = |error| {
+        format!("Cannot create file '{name}' {}{}", cause(&error), hint(&error, plan.flags))
+    };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    options.mode(NOBODY_ELSES).custom_flags(plan.flags.bits());
+    let file = options.open(plan.path(number)).map_err(failed)?;
+    if plan.io == Io::Mapped {
+        reserve(&file, plan.file_bytes).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+/// Takes the room that a file needs: what is written through memory where there is none kills the
+/// process. Where the file system cannot, the file has its length only.
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    // SAFETY: the descriptor is open.
+    if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes.cast_signed()) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::ENOSYS) => file.set_len(bytes),
+        _ => Err(error),
+    }
+}
+
+fn open(plan: &Plan, number: u64) -> Result<File, String> {
+    let name = Plan::name(number);
+    let failed = |error: io::Error| {
+        let hint = match hint(&error, plan.flags) {
+            "" => "\nWARNING: Did you forget to run the prepare step?",
+            hint => hint,
+        };
+        format!("Cannot open file '{name}' {}{hint}", cause(&error))
+    };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(plan.flags.bits());
+    let file = options.open(plan.path(number)).map_err(failed)?;
+    let there = file.metadata().map_err(failed)?.len();
+    if there < plan.file_bytes {
+        return Err(format!(
+            "Size of file '{name}' is {}, but at least {} is expected.\nWARNING: Did you run \
+             'prepare' with different --file-total-size or --file-num values?",
+            size_text(there),
+            size_text(plan.file_bytes)
+        ));
+    }
+    Ok(file)
+}
+
+/// A line of its own with the likely cause; empty where none is known.
+pub(super) fn hint(error: &io::Error, flags: Flags) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EINVAL) if flags.direct => {
+            "\nWARNING: --file-extra-flags=direct: the file system may refuse direct I/O, or want \
+             --file-block-size to be a multiple of more than 512 bytes"
+        }
+        Some(libc::EMFILE | libc::ENFILE) => {
+            "\nWARNING: use a smaller --file-num, or raise the limit of open files (ulimit -n)"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,186 @@
+//! A thread's requests under way, in the kernel's queue of asynchronous I/O. Source: io_setup(2), io_submit(2),
+//! io_getevents(2), which are called directly: the C library has no names for them.
+//!
+//! Without `--file-extra-flags=direct` most file systems do the whole request while it is handed over.
+
+use super::buffer::Buffer;
+use super::requests::Place;
+use crate::native::cause;
+use std::ffi::{c_long, c_ulong};
+use std::io;
+use std::os::fd::RawFd;
+use std::{mem, ptr};
+
+/// Operation codes of `linux/aio_abi.h`.
+const PREAD: u16 = 0;
+const PWRITE: u16 = 1;
+
+/// `struct io_event` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Event {
+    data: u64,
+    request: u64,
+    outcome: i64,
+    more: i64,
+}
+
+/// A request under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub place: Place,
+    pub is_write: bool,
+}
+
+/// One that has ended.
+pub(super) struct Ended {
+    pub pending: Pending,
+    /// Bytes moved.
+    pub outcome: io::Result<u64>,
+    slot: usize,
+}
+
+/// The queue of one thread.
+pub(super) struct Queue {
+    context: c_ulong,
+    /// What each slot is busy with; a slot has a buffer once it was used.
+    slots: Vec<Option<Pending>>,
+    buffers: Vec<Option<Buffer>>,
+    free: Vec<usize>,
+    /// The slot of the next request, once its buffer was asked for.
+    next: Option<usize>,
+    /// Requests under way.
+    busy: usize,
+    events: Vec<Event>,
+}
+
+impl Queue {
+    /// For `backlog` requests at the same time.
+    pub fn new(backlog: usize) -> Result<Self, String> {
+        let mut context: c_ulong = 0;
+        // SAFETY: `context` is valid for the call, and 0 as it must be.
+        let outcome =
+            unsafe { libc::syscall(libc::SYS_io_setup, backlog as c_long, &raw mut context) };
+        if outcome < 0 {
+            let error = io::Error::last_os_error();
+            return Err(format!(
+                "Cannot set up asynchronous I/O for {backlog} requests a thread: io_setup() {}\n\
+                 WARNING: use a smaller --file-async-backlog or fewer threads, raise \
+                 /proc/sys/fs/aio-max-nr, or use --file-io-mode=sync",
+                cause(&error)
+            ));
+        }
+        Ok(Self {
+            context,
+            slots: vec![None; backlog],
+            buffers: (0..backlog).map(|_| None).collect(),
+            free: (0..backlog).rev().collect(),
+            next: None,
+            busy: 0,
+            events: vec![Event::default(); backlog],
+        })
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.busy == self.slots.len()
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.busy == 0
+    }
+
+    /// The buffer that the next request will use; `make` makes it when there is none. The queue must
+    /// not be full.
+    pub fn buffer(
+        &mut self,
+        make: impl FnOnce() -> Result<Buffer, String>,
+    ) -> Result<&mut Buffer, String> {
+        let free = || self.free.pop().expect("the caller has made room");
+        let slot = *self.next.get_or_insert_with(free);
+        match &mut self.buffers[slot] {
+            Some(buffer) => Ok(buffer),
+            none => Ok(none.insert(make()?)),
+        }
+    }
+
+    /// Hands over a request that uses the buffer just asked for. `WouldBlock`: the kernel has no room
+    /// until something under way ends.
+    pub fn submit(&mut self, pending: Pending, file: RawFd) -> io::Result<()> {
+        let slot = self.next.expect("the caller has asked for its buffer");
+        let buffer = self.buffers[slot].as_mut().expect("it was made then");
+        assert!(pending.place.bytes <= buffer.len() as u64, "a request fits its buffer");
+        // SAFETY: zeros are valid for every field.
+        let mut block: libc::iocb = unsafe { mem::zeroed() };
+        block.aio_data = slot as u64;
+        block.aio_lio_opcode = if pending.is_write { PWRITE } else { PREAD };
+        block.aio_fildes = file as u32;
+        block.aio_buf = buffer.as_mut_ptr() as u64;
+        block.aio_nbytes = pending.place.bytes;
+        block.aio_offset = pending.place.offset.cast_signed();
+        let mut blocks = [&raw mut block];
+        // SAFETY: the kernel copies the block during the call. The buffer is not touched nor freed
+        // before the request has ended: its slot is busy, and `drop` destroys the context first.
+        retried(|| unsafe {
+            libc::syscall(libc::SYS_io_submit, self.context, 1 as c_long, blocks.as_mut_ptr())
+        })?;
+        self.next = None;
+        self.busy += 1;
+        self.slots[slot] = Some(pending);
+        Ok(())
+    }
+
+    /// Waits until something under way has ended, and takes all that has.
+    pub fn wait(&mut self) -> io::Result<Vec<Ended>> {
+        // SAFETY: the array is so long, and no time limit is given.
+        let count = retried(|| unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                1 as c_long,
+                self.events.len() as c_long,
+                self.events.as_mut_ptr(),
+                ptr::null_mut::<libc::timespec>(),
+            )
+        })?;
+        let events = &self.events[..count as usize];
+        let ended = |event: &Event| {
+            let slot = event.data as usize;
+            let outcome = match u64::try_from(event.outcome) {
+                Ok(bytes) => Ok(bytes),
+                Err(_) => Err(io::Error::from_raw_os_error(-event.outcome as i32)),
+            };
+            Some(Ended { pending: self.slots[slot].take()?, outcome, slot })
+        };
+        let ended: Vec<Ended> = events.iter().filter_map(ended).collect();
+        self.busy -= ended.len();
+        self.free.extend(ended.iter().map(|ended| ended.slot));
+        Ok(ended)
+    }
+
+    /// What an ended request has left in its buffer; until the next one is submitted.
+    pub fn left_by(&self, ended: &Ended) -> &[u8] {
+        let bytes = ended.pending.place.bytes as usize;
+        self.buffers[ended.slot].as_deref().map_or(&[], |buffer| &buffer[..bytes])
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: the context is ours; the call returns when nothing is under way any more.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+    }
+}
+
+fn retried(mut call: impl FnMut() -> c_long) -> io::Result<c_long> {
+    loop {
+        match call() {
+            outcome if outcome >= 0 => return Ok(outcome),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}

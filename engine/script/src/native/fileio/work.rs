@@ -1,0 +1,270 @@
+//! A thread's requests, one after the other: the next is asked for when an event begins.
+//!
+//! With `--file-io-mode=async` an event hands its request over, and waits only for room in the queue; what is read
+//! and written counts when it has ended. To make a file durable the thread first waits for what it has under way.
+
+use super::buffer::Buffer;
+use super::checksum::{self, Locks};
+use super::files::{self, Files};
+use super::mapped::Maps;
+use super::plan::{Io, Plan};
+use super::queue::{Ended, Pending, Queue};
+use super::requests::{Place, Request, Requests};
+use crate::native::cause;
+use crate::native::events::Work;
+use crate::session::Session;
+use crate::tally::Tally;
+use dyno_core::rng::Rng;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// What all threads of a run use.
+pub(super) struct Shared {
+    pub plan: Plan,
+    pub files: Files,
+    /// With `--file-io-mode=mmap`.
+    pub maps: Option<Maps>,
+    pub locks: Option<Locks>,
+    pub requests: Requests,
+}
+
+impl Shared {
+    fn is_checked(&self, pending: Pending) -> bool {
+        self.plan.validates && !pending.is_write
+    }
+
+    /// Which lock a block has.
+    fn block(&self, place: Place) -> u64 {
+        place.file as u64 * self.plan.blocks() + place.offset / self.plan.block_bytes
+    }
+
+    fn buffer(&self, rng: &mut Rng) -> Result<Buffer, String> {
+        Buffer::random(self.plan.request_bytes_max(), rng)
+    }
+
+    /// What is to be written, where it must be one's own.
+    fn fill(&self, pending: Pending, bytes: &mut [u8], rng: &mut Rng) {
+        if self.plan.validates && pending.is_write {
+            checksum::fill(bytes, self.plan.block_bytes, pending.place.offset, rng);
+        }
+    }
+
+    /// Moves the bytes and waits for it.
+    fn transfer(&self, pending: Pending, bytes: &mut [u8]) -> io::Result<()> {
+        let place = pending.place;
+        let file = self.files.file(place.file);
+        match (&self.maps, pending.is_write) {
+            (None, false) => file.read_exact_at(bytes, place.offset)?,
+            (None, true) => file.write_all_at(bytes, place.offset)?,
+            (Some(maps), false) => maps.read(place, bytes),
+            (Some(maps), true) => maps.write(place, bytes),
+        }
+        Ok(())
+    }
+
+    /// Looks at what has been moved, and counts it.
+    fn done(&self, pending: Pending, bytes: &[u8], tally: &Tally) -> Result<(), String> {
+        let place = pending.place;
+        if self.is_checked(pending) {
+            checksum::check(bytes, self.plan.block_bytes, place.offset).map_err(|error| {
+                format!(
+                    "Validation failed on file '{}', {error}\nWARNING: Were the files written with \
+                     --validate and the same --file-block-size?",
+                    Plan::name(place.file as u64)
+                )
+            })?;
+        }
+        if pending.is_write {
+            tally.writes.add(1);
+            tally.bytes_written.add(place.bytes);
+        } else {
+            tally.reads.add(1);
+            tally.bytes_read.add(place.bytes);
+        }
+        Ok(())
+    }
+
+    fn failed(&self, pending: Pending, error: &io::Error) -> String {
+        let (word, place) = (if pending.is_write { "write" } else { "read" }, pending.place);
+        format!(
+            "Failed to {word} file! file: {} pos: {} {}{}",
+            Plan::name(place.file as u64),
+            place.offset,
+            cause(error),
+            files::hint(error, self.plan.flags),
+        )
+    }
+
+    fn sync(&self, file: usize, tally: &Tally) -> Result<(), String> {
+        match &self.maps {
+            Some(maps) => maps.sync(file)?,
+            None => self.files.sync(file, self.plan.durability.data_only)?,
+        }
+        tally.others.add(1);
+        Ok(())
+    }
+
+    fn give(&self, place: Place) {
+        if let Some(locks) = &self.locks {
+            locks.give(self.block(place));
+        }
+    }
+}
+
+/// One thread's part.
+pub(super) struct Requesting {
+    shared: Arc<Shared>,
+    rng: Rng,
+    way: Way,
+}
+
+enum Way {
+    /// Before the set-up.
+    None,
+    Direct(Buffer),
+    Queued(Queue),
+}
+
+impl Requesting {
+    /// Thread number `thread`, with random numbers of its own.
+    pub fn new(shared: Arc<Shared>, seed: u64, thread: u32) -> Self {
+        Self { shared, rng: Rng::for_transaction(seed, thread, 0), way: Way::None }
+    }
+
+    fn move_bytes(&mut self, pending: Pending, tally: &Tally) -> Result<(), String> {
+        match &mut self.way {
+            Way::None => {}
+            Way::Direct(buffer) => {
+                let bytes = &mut buffer[..pending.place.bytes as usize];
+                self.shared.fill(pending, bytes, &mut self.rng);
+                if let Some(locks) = &self.shared.locks {
+                    locks.take(self.shared.block(pending.place));
+                }
+                let moved = self.shared.transfer(pending, bytes);
+                self.shared.give(pending.place);
+                moved.map_err(|error| self.shared.failed(pending, &error))?;
+                self.shared.done(pending, bytes, tally)?;
+            }
+            Way::Queued(_) => self.hand_over(pending, tally)?,
+        }
+        if pending.is_write && self.shared.plan.durability.each_write {
+            self.settle(tally)?;
+            self.shared.sync(pending.place.file, tally)?;
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self, pending: Pending, tally: &Tally) -> Result<(), String> {
+        self.make_room(pending, tally)?;
+        let Self { shared, rng, way: Way::Queued(queue) } = self else { return Ok(()) };
+        let buffer =
+            queue.buffer(|| shared.buffer(rng)).inspect_err(|_| shared.give(pending.place))?;
+        shared.fill(pending, &mut buffer[..pending.place.bytes as usize], rng);
+        let file = shared.files.file(pending.place.file).as_raw_fd();
+        loop {
+            match queue.submit(pending, file) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !queue.is_idle() => {
+                    reap(shared, queue, tally)?;
+                }
+                Err(error) => {
+                    shared.give(pending.place);
+                    return Err(shared.failed(pending, &error));
+                }
+            }
+        }
+    }
+
+    /// Until there is a slot, and the block's lock if it has one. Who waits for a lock has nothing under
+    /// way, hence holds none.
+    fn make_room(&mut self, pending: Pending, tally: &Tally) -> Result<(), String> {
+        let Self { shared, way: Way::Queued(queue), .. } = self else { return Ok(()) };
+        while queue.is_full() {
+            reap(shared, queue, tally)?;
+        }
+        let Some(locks) = &shared.locks else { return Ok(()) };
+        let block = shared.block(pending.place);
+        if !locks.try_take(block) {
+            self.settle(tally)?;
+            if let Some(locks) = &self.shared.locks {
+                locks.take(block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all that is under way.
+    fn settle(&mut self, tally: &Tally) -> Result<(), String> {
+        let Self { shared, way: Way::Queued(queue), .. } = self else { return Ok(()) };
+        while !queue.is_idle() {
+            reap(shared, queue, tally)?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits until something under way has ended.
+fn reap(shared: &Shared, queue: &mut Queue, tally: &Tally) -> Result<(), String> {
+    let all = wait(shared, queue)?;
+    all.iter().try_for_each(|ended| {
+        let pending = ended.pending;
+        let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        let outcome = match &ended.outcome {
+            Ok(bytes) if *bytes == pending.place.bytes => Ok(()),
+            Ok(_) => Err(shared.failed(pending, &short())),
+            Err(error) => Err(shared.failed(pending, error)),
+        };
+        outcome.and_then(|()| shared.done(pending, queue.left_by(ended), tally))
+    })
+}
+
+fn wait(shared: &Shared, queue: &mut Queue) -> Result<Vec<Ended>, String> {
+    let all = queue.wait().map_err(|error| {
+        format!("Failed to wait for asynchronous I/O: io_getevents() {}", cause(&error))
+    })?;
+    all.iter().for_each(|ended| shared.give(ended.pending.place));
+    Ok(all)
+}
+
+impl Work for Requesting {
+    fn set_up(&mut self) -> Result<(), String> {
+        self.way = match self.shared.plan.io {
+            Io::Sync | Io::Mapped => Way::Direct(self.shared.buffer(&mut self.rng)?),
+            Io::Async { backlog } => Way::Queued(Queue::new(backlog)?),
+        };
+        Ok(())
+    }
+
+    fn event(&mut self, session: &Session<'_>) -> Result<(), String> {
+        let tally = session.tally;
+        match self.shared.requests.next(&mut self.rng) {
+            Request::Read(place) => self.move_bytes(Pending { place, is_write: false }, tally),
+            Request::Write(place) => self.move_bytes(Pending { place, is_write: true }, tally),
+            Request::Sync { file } => {
+                self.settle(tally)?;
+                self.shared.sync(file, tally)
+            }
+        }
+    }
+
+    fn finish(&mut self, session: &Session<'_>) -> Result<(), String> {
+        self.settle(session.tally)?;
+        let plan = &self.shared.plan;
+        if plan.mode.writes() && plan.durability.at_end {
+            (0..self.shared.files.len())
+                .try_for_each(|file| self.shared.sync(file, session.tally))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Requesting {
+    /// After a failure others may wait for the locks of what is under way.
+    fn drop(&mut self) {
+        if let Way::Queued(queue) = &mut self.way {
+            while !queue.is_idle() && wait(&self.shared, queue).is_ok() {}
+        }
+    }
+}
