@@ -36,6 +36,14 @@ sysbench.cmdline.options = {
    }
 }
 
+-- sysbench's development version has two more.
+if sysbench.version:match("^1%.1") then
+   sysbench.cmdline.options.create_table_options = {"Extra CREATE TABLE options", ""}
+   sysbench.cmdline.options.reconnect = {
+      "Reconnect after every N events. The default (0) is to not reconnect", 0
+   }
+end
+
 local types = sysbench.sql.type
 local ID = types.INT
 local C_LENGTH, PAD_LENGTH = 120, 60
@@ -121,7 +129,8 @@ function create_table(drv, con, number)
    con:query(
       "CREATE TABLE " .. name .. "(id " .. id .. ", k INTEGER DEFAULT '0' NOT NULL, c CHAR("
          .. C_LENGTH .. ") DEFAULT '' NOT NULL, pad CHAR(" .. PAD_LENGTH
-         .. ") DEFAULT '' NOT NULL" .. (key and ", " .. key or "") .. ") " .. extra
+         .. ") DEFAULT '' NOT NULL" .. (key and ", " .. key or "") .. ") " .. extra .. " "
+         .. (opt.create_table_options or "")
    )
    if after then
       con:query(after)
@@ -290,7 +299,7 @@ function sysbench.hooks.before_restart_event(errdesc)
    end
 end
 
--- Optional: a connection lasts for so many events, if a script declares `reconnect`.
+-- A connection lasts for so many events, where there is the option.
 local events = 0
 function check_reconnect()
    local after = sysbench.opt.reconnect
