@@ -34,6 +34,16 @@ impl Buffer {
         fill(&mut buffer, rng);
         Ok(buffer)
     }
+
+    /// Where it is, for the kernel, which may be writing there.
+    pub fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How long it is.
+    pub fn bytes(&self) -> u64 {
+        self.layout.size() as u64
+    }
 }
 
 /// Random bytes.

@@ -43,8 +43,9 @@ pub(super) struct Ended {
 /// The queue of one thread.
 pub(super) struct Queue {
     context: c_ulong,
-    /// What each slot is busy with; a slot has a buffer once it was used.
+    /// What each slot is busy with.
     slots: Vec<Option<Pending>>,
+    /// One for each slot, made when it is first used; or one for all.
     buffers: Vec<Option<Buffer>>,
     free: Vec<usize>,
     /// The slot of the next request, once its buffer was asked for.
@@ -55,8 +56,9 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// For `backlog` requests at the same time.
-    pub fn new(backlog: usize) -> Result<Self, String> {
+    /// For `backlog` requests at the same time. `is_looked_at`: what they move matters, so that each has a
+    /// buffer of its own; otherwise all share one, which saves memory.
+    pub fn new(backlog: usize, is_looked_at: bool) -> Result<Self, String> {
         let mut context: c_ulong = 0;
         // SAFETY: `context` is valid for the call, and 0 as it must be.
         let outcome =
@@ -73,7 +75,7 @@ impl Queue {
         Ok(Self {
             context,
             slots: vec![None; backlog],
-            buffers: (0..backlog).map(|_| None).collect(),
+            buffers: (0..if is_looked_at { backlog } else { 1 }).map(|_| None).collect(),
             free: (0..backlog).rev().collect(),
             next: None,
             busy: 0,
@@ -89,37 +91,41 @@ impl Queue {
         self.busy == 0
     }
 
-    /// The buffer that the next request will use; `make` makes it when there is none. The queue must
-    /// not be full.
-    pub fn buffer(
+    /// Sees to a slot and a buffer for the next request; `make` makes the buffer when there is none. It is
+    /// given if it is the request's alone. The queue must not be full.
+    pub fn room(
         &mut self,
         make: impl FnOnce() -> Result<Buffer, String>,
-    ) -> Result<&mut Buffer, String> {
-        let free = || self.free.pop().expect("the caller has made room");
+    ) -> Result<Option<&mut Buffer>, String> {
+        let free = || self.free.pop().expect("the caller has seen to it");
         let slot = *self.next.get_or_insert_with(free);
-        match &mut self.buffers[slot] {
-            Some(buffer) => Ok(buffer),
-            none => Ok(none.insert(make()?)),
+        let is_shared = self.buffers.len() < self.slots.len();
+        let buffer = &mut self.buffers[if is_shared { 0 } else { slot }];
+        if buffer.is_none() {
+            *buffer = Some(make()?);
         }
+        Ok(buffer.as_mut().filter(|_| !is_shared))
     }
 
-    /// Hands over a request that uses the buffer just asked for. `WouldBlock`: the kernel has no room
-    /// until something under way ends.
+    /// Hands over a request, for which there is [`room`](Self::room). `WouldBlock`: the kernel has none until
+    /// something under way ends.
     pub fn submit(&mut self, pending: Pending, file: RawFd) -> io::Result<()> {
-        let slot = self.next.expect("the caller has asked for its buffer");
-        let buffer = self.buffers[slot].as_mut().expect("it was made then");
-        assert!(pending.place.bytes <= buffer.len() as u64, "a request fits its buffer");
+        let slot = self.next.expect("the caller has seen to it");
+        let at = slot % self.buffers.len();
+        let buffer = self.buffers[at].as_ref().expect("it was made with the room");
+        assert!(pending.place.bytes <= buffer.bytes(), "a request fits its buffer");
         // SAFETY: zeros are valid for every field.
         let mut block: libc::iocb = unsafe { mem::zeroed() };
         block.aio_data = slot as u64;
         block.aio_lio_opcode = if pending.is_write { PWRITE } else { PREAD };
         block.aio_fildes = file as u32;
-        block.aio_buf = buffer.as_mut_ptr() as u64;
+        block.aio_buf = buffer.start() as u64;
         block.aio_nbytes = pending.place.bytes;
         block.aio_offset = pending.place.offset.cast_signed();
         let mut blocks = [&raw mut block];
-        // SAFETY: the kernel copies the block during the call. The buffer is not touched nor freed
-        // before the request has ended: its slot is busy, and `drop` destroys the context first.
+        // SAFETY: the kernel copies the block during the call. The buffer is not freed before the request
+        // has ended, for `drop` destroys the context first; and it is looked at only if it is the
+        // request's alone, before the request begins and after it has ended.
         retried(|| unsafe {
             libc::syscall(libc::SYS_io_submit, self.context, 1 as c_long, blocks.as_mut_ptr())
         })?;
@@ -157,10 +163,14 @@ impl Queue {
         Ok(ended)
     }
 
-    /// What an ended request has left in its buffer; until the next one is submitted.
+    /// What an ended request has left in its own buffer, until the next one has room; nothing in a shared
+    /// one.
     pub fn left_by(&self, ended: &Ended) -> &[u8] {
         let bytes = ended.pending.place.bytes as usize;
-        self.buffers[ended.slot].as_deref().map_or(&[], |buffer| &buffer[..bytes])
+        match self.buffers.get(ended.slot) {
+            Some(Some(buffer)) if self.buffers.len() == self.slots.len() => &buffer[..bytes],
+            _ => &[],
+        }
     }
 }
 

@@ -159,9 +159,10 @@ impl Requesting {
     fn hand_over(&mut self, pending: Pending, tally: &Tally) -> Result<(), String> {
         self.make_room(pending, tally)?;
         let Self { shared, rng, way: Way::Queued(queue) } = self else { return Ok(()) };
-        let buffer =
-            queue.buffer(|| shared.buffer(rng)).inspect_err(|_| shared.give(pending.place))?;
-        shared.fill(pending, &mut buffer[..pending.place.bytes as usize], rng);
+        let room = queue.room(|| shared.buffer(rng));
+        if let Some(own) = room.inspect_err(|_| shared.give(pending.place))? {
+            shared.fill(pending, &mut own[..pending.place.bytes as usize], rng);
+        }
         let file = shared.files.file(pending.place.file).as_raw_fd();
         loop {
             match queue.submit(pending, file) {
@@ -232,7 +233,7 @@ impl Work for Requesting {
     fn set_up(&mut self) -> Result<(), String> {
         self.way = match self.shared.plan.io {
             Io::Sync | Io::Mapped => Way::Direct(self.shared.buffer(&mut self.rng)?),
-            Io::Async { backlog } => Way::Queued(Queue::new(backlog)?),
+            Io::Async { backlog } => Way::Queued(Queue::new(backlog, self.shared.plan.validates)?),
         };
         Ok(())
     }
