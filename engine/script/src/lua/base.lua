@@ -209,6 +209,19 @@ dyno.rand = {
 
 -- ffi: LuaJIT's, but for C functions that would stop the whole thread, or are sysbench's.
 
+-- What scripts count themselves, by sysbench's names: sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR).
+ffi.cdef [[
+typedef enum {
+  SB_CNT_READ, SB_CNT_WRITE, SB_CNT_OTHER, SB_CNT_ERROR, SB_CNT_RECONNECT
+} sb_counter_type;
+]]
+local count = ffi.cast("void (*)(int)", host.count)
+
+local function lua_string(value) return type(value) == "string" and value or ffi.string(value) end
+
+-- Into a buffer of the caller's; without a zero at the end, as its length is the caller's affair.
+local function fill(buffer, text) ffi.copy(buffer, text, #text) end
+
 local own = {
   usleep = function(microseconds) dyno.sleep(tonumber(microseconds) / 1e6) return 0 end,
   sleep = function(seconds) dyno.sleep(tonumber(seconds)) return 0 end,
@@ -219,6 +232,7 @@ local own = {
   sb_more_events = function() return dyno.more_events() end,
   sb_event_start = function() dyno.event_start() end,
   sb_event_stop = function() dyno.event_stop() end,
+  sb_counter_inc = function(_, counter) count(tonumber(counter)) end,
   sb_rand_default = function(a, b) return dyno.rand.default(tonumber(a), tonumber(b)) end,
   sb_rand_uniform = function(a, b) return dyno.rand.uniform(tonumber(a), tonumber(b)) end,
   sb_rand_gaussian = function(a, b) return dyno.rand.gaussian(tonumber(a), tonumber(b)) end,
@@ -228,8 +242,35 @@ local own = {
   sb_rand_unique = function() return dyno.rand.unique(0, 4294967295) end,
   sb_rand_uniform_uint64 = function() return dyno.rand.uniform_uint64() end,
   sb_rand_uniform_double = function() return dyno.rand.uniform_double() end,
+  sb_rand_str = function(template, buffer) fill(buffer, dyno.rand.string(lua_string(template))) end,
+  sb_rand_varstr = function(buffer, min, max)
+    local drawn = dyno.rand.varstring(tonumber(min), tonumber(max))
+    fill(buffer, drawn)
+    return #drawn
+  end,
 }
-local C = setmetatable(own, { __index = ffi.C, __newindex = ffi.C })
+
+-- What sysbench's program has within itself and this one has not, by prefix: what to use instead.
+local INSTEAD = {
+  db_ = "sysbench.sql.driver():connect() and the methods of what it returns",
+  sb_ = "the tables sysbench.rand, sysbench.sql, sysbench.hooks and sysbench.histogram",
+}
+
+local function real(name) return ffi.C[name] end
+
+-- A symbol that is not in `own`. Functions are kept there: compiled code then finds them at once.
+local function symbol(_, name)
+  local found, value = pcall(real, name)
+  if found then
+    if type(value) == "cdata" and tostring(ffi.typeof(value)):find("()", 1, true) then rawset(own, name, value) end
+    return value
+  end
+  local instead = type(name) == "string" and INSTEAD[name:sub(1, 3)]
+  if not instead then error(value, 2) end
+  error("ffi.C." .. name .. " is a function within sysbench that is not there: use " .. instead, 2)
+end
+
+local C = setmetatable(own, { __index = symbol, __newindex = ffi.C })
 local script_ffi = {}
 for name, value in pairs(ffi) do script_ffi[name] = value end
 script_ffi.C = C

@@ -33,6 +33,7 @@ pub static EXPORTED: &[(&str, Address)] = &[
     ("stop", Address(stop as *const c_void)),
     ("stop_next", Address(stop_next as *const c_void)),
     ("now", Address(now as *const c_void)),
+    ("count", Address(count as *const c_void)),
     ("rand_draw", Address(rand_draw as *const c_void)),
     ("rand_default", Address(rand_default as *const c_void)),
     ("rand_unique", Address(rand_unique as *const c_void)),
@@ -107,6 +108,20 @@ extern "C" fn stop_next() -> c_int {
 
 extern "C" fn now() -> f64 {
     now_ns() as f64 / 1e9
+}
+
+/// Counts one of what base.lua's `sb_counter_type` names, in its order, for the running session.
+extern "C" fn count(counter: c_int) {
+    let Some(mut running) = Running::take() else { return };
+    let tally = running.session().tally;
+    match counter {
+        0 => tally.reads.add(1),
+        1 => tally.writes.add(1),
+        2 => tally.others.add(1),
+        3 => tally.errors.add(1),
+        4 => tally.reconnects.add(1),
+        _ => {}
+    }
 }
 
 /// The kinds by the numbers that base.lua gives them.
