@@ -11,7 +11,7 @@ pub mod percentiles;
 pub mod text;
 pub mod watch;
 
-use crate::tally::{Reading, Spread, Tallies};
+use crate::tally::{Reading, Share, Spread, Tallies};
 use percentiles::Percentiles;
 use std::sync::Arc;
 
@@ -108,7 +108,6 @@ pub struct Reporter {
     rated: bool,
     /// When the measured part began, on the run's clock.
     begin_ns: u64,
-    begin: Reading,
     interval_ns: u64,
     interval: Reading,
     checkpoint_ns: u64,
@@ -116,19 +115,20 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Reports on what `tallies` count from now, `now_ns` of the run's clock, on. Made anew after the
-    /// warm-up.
-    pub fn new(tallies: Arc<Tallies>, rated: bool, now_ns: u64) -> Self {
-        let begin = tallies.read();
+    /// Reports on all that `tallies` count, in a time that begins at `begin_ns` of the run's clock. A
+    /// warm-up counts elsewhere, and what sessions do before and after their events belongs to
+    /// the whole: so nothing depends on when this is called.
+    pub fn new(tallies: Arc<Tallies>, rated: bool, begin_ns: u64) -> Self {
+        let sessions = vec![Share::default(); tallies.sessions.len()].into();
+        let nothing = Reading { sessions, ..Reading::default() };
         Self {
             tallies,
             rated,
-            begin_ns: now_ns,
-            interval_ns: now_ns,
-            interval: begin.clone(),
-            checkpoint_ns: now_ns,
-            checkpoint: begin.clone(),
-            begin,
+            begin_ns,
+            interval_ns: begin_ns,
+            interval: nothing.clone(),
+            checkpoint_ns: begin_ns,
+            checkpoint: nothing,
         }
     }
 
@@ -150,7 +150,7 @@ impl Reporter {
 
     /// Everything since the begin.
     pub fn whole(&self, now_ns: u64, gauges: Gauges) -> Stat {
-        self.stat(now_ns, self.begin_ns, self.tallies.read().since(&self.begin), gauges)
+        self.stat(now_ns, self.begin_ns, self.tallies.read(), gauges)
     }
 
     fn stat(&self, now_ns: u64, from_ns: u64, counts: Reading, gauges: Gauges) -> Stat {

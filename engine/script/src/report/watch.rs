@@ -231,9 +231,8 @@ mod tests {
         let mut print = |_: Option<Level>, text: &str| printed.push_str(text);
         let mut hooks = NoHooks;
         let mut watch = Watch::new(reports(), Arc::clone(&tallies), &mut hooks, &mut print);
-        done(&tallies, 1000); // Before the measured time.
+        done(&tallies, 1); // Sessions do not wait until the watch is told that they have begun.
         assert_eq!(watch.measuring(&at(0.0)), ORIGIN_NS + S);
-        done(&tallies, 1);
         assert_eq!(watch.tick(&at(1.0)), ORIGIN_NS + 2 * S);
         done(&tallies, 3);
         assert_eq!(watch.tick(&at(2.0)), ORIGIN_NS + 3 * S);
