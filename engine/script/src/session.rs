@@ -2,6 +2,7 @@
 //! resumed with what came of it. Scripts know nothing of sockets, load threads nothing of Lua.
 
 use crate::pace::{Next, Pace};
+use crate::rand::Rand;
 use crate::tally::{Latencies, Tallies, Tally};
 use dyno_core::client::{Client, Library};
 use dyno_core::error::{Error, Result};
@@ -50,6 +51,9 @@ pub enum Step {
     Wait(Wait),
     /// Its program has ended.
     Ended,
+    /// Its script blocks and has ended here: its program begins anew on a thread of its own, to
+    /// which the [`Baggage`] goes with it.
+    Moves,
     /// Its script has failed; the run ends with this message, as the report prints it.
     Failed(String),
 }
@@ -143,6 +147,13 @@ impl Wired {
     }
 }
 
+/// What goes with a session that moves to another thread.
+#[derive(Debug)]
+pub struct Baggage {
+    held_ns: Option<u64>,
+    rand: Option<Box<Rand>>,
+}
+
 /// One session: what its script and its load thread both touch. Never two at a time.
 pub struct Session<'a> {
     /// Its number among all of the run, from 0.
@@ -158,8 +169,10 @@ pub struct Session<'a> {
     pub began_ns: u64,
     /// When that event was due.
     pub due_ns: u64,
+    /// Its random numbers, on their way to another thread.
+    pub rand: Option<Box<Rand>>,
     pace: &'a Pace,
-    /// An event that is its own and not due yet.
+    /// An event that is its own and has not begun.
     held_ns: Option<u64>,
     /// Where it counts once the warm-up is over.
     measured: Option<(&'a Tally, &'a Latencies)>,
@@ -175,6 +188,7 @@ impl<'a> Session<'a> {
             latencies: &tallies.threads[thread],
             began_ns: 0,
             due_ns: 0,
+            rand: None,
             pace,
             held_ns: None,
             measured: None,
@@ -189,11 +203,31 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// The same, come to a thread of its own.
+    #[must_use]
+    pub fn moved(mut self, tallies: &'a Tallies, baggage: Baggage) -> Self {
+        self.latencies = tallies.own(self.number);
+        (self.held_ns, self.rand) = (baggage.held_ns, baggage.rand);
+        self
+    }
+
+    /// What it takes along to another thread. Here nothing of it may run any more.
+    pub fn leave(&mut self) -> Baggage {
+        Baggage { held_ns: self.held_ns.take(), rand: self.rand.take() }
+    }
+
+    /// The event that is due at `due_ns` is this session's, but does not begin now.
+    pub fn hold(&mut self, due_ns: u64) {
+        self.held_ns = Some(due_ns);
+    }
+
     /// What it does next, having ended an event. After [`Next::Wait`], ask again when the time has
     /// come.
     #[inline]
     pub fn next_event(&mut self, now_ns: u64) -> Next {
-        let held_ns = self.held_ns.take();
+        // Without a rate an event is due when it is asked for.
+        let held_ns =
+            self.held_ns.take().map(|due_ns| if self.pace.has_rate() { due_ns } else { now_ns });
         let Some(due_ns) = held_ns.or_else(|| self.pace.claim(now_ns)) else { return Next::Stop };
         if due_ns > now_ns && !self.pace.is_stopped() {
             self.held_ns = Some(due_ns);

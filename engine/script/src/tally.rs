@@ -5,7 +5,7 @@
 use dyno_core::histogram::Histogram;
 use dyno_load::recorder::{CODES_MAX, Counter, LiveHistogram, OTHER};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What one statement was, as the report counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +118,8 @@ pub struct Tallies {
     pub sessions: Box<[Tally]>,
     /// By load thread.
     pub threads: Box<[Latencies]>,
+    /// By session: of those that have moved to a thread of their own.
+    own: Box<[OnceLock<Box<Latencies>>]>,
 }
 
 impl Tallies {
@@ -126,7 +128,13 @@ impl Tallies {
         Self {
             sessions: (0..sessions).map(|_| Tally::default()).collect(),
             threads: (0..threads).map(|_| Latencies::default()).collect(),
+            own: (0..sessions).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// Where a session counts latencies once it has a thread of its own.
+    pub fn own(&self, session: u32) -> &Latencies {
+        self.own[session as usize].get_or_init(Box::default)
     }
 
     /// Everything counted so far; may be called at any time, from any thread.
@@ -150,7 +158,8 @@ impl Tallies {
             total.bytes_written += tally.bytes_written.get();
             total.has_database |= tally.database.get() > 0;
         }
-        for thread in &self.threads {
+        let own = self.own.iter().filter_map(OnceLock::get).map(|own| &**own);
+        for thread in self.threads.iter().chain(own) {
             thread.events.add_to(&mut total.latency);
             thread.responses.add_to(&mut total.response);
             let codes = thread.codes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -65,6 +65,11 @@ pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
         return Ok(not_started(&ended, settings));
     }
     let code = tell_end(&ended);
+    if ended.moved > 1 {
+        let moved = ended.moved;
+        let text = format!("the scripts of {moved} threads have moved, since they block");
+        console::say(Level::Warning, &text);
+    }
     let Told { watch, failure, .. } = told;
     let unfinished = if let Ending::Forced { unfinished } = ended.how { unfinished } else { 0 };
     let (total, intervals) = watch.finish(ended.measured.1, unfinished);

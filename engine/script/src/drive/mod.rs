@@ -109,6 +109,8 @@ pub struct Ended {
     pub how: Ending,
     /// The measured time: from its origin to the end of the last session, on the run's clock.
     pub measured: (u64, u64),
+    /// Sessions that have moved to threads of their own, since their scripts block.
+    pub moved: u32,
     /// Threads left behind, whose scripts do not return. The process may end all the same.
     pub abandoned: u32,
 }

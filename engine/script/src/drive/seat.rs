@@ -41,6 +41,13 @@ impl<'a> Seat<'a> {
         Self { session, waits: Waits::Turn, wait: 0, eras: 0, has_arrived: false }
     }
 
+    /// The same of a session that was at the start before.
+    #[must_use]
+    pub fn arrived(mut self) -> Self {
+        self.has_arrived = true;
+        self
+    }
+
     /// From now on it waits for something else.
     pub fn wait_for(&mut self, waits: Waits) {
         self.waits = waits;

@@ -2,7 +2,7 @@
 
 use super::{Drive, Server};
 use crate::pace::Pace;
-use crate::session::Session;
+use crate::session::{Baggage, Session};
 use crate::tally::Tallies;
 use dyno_core::driver::Cancel;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -18,7 +18,7 @@ pub(crate) struct Shared {
     pub servers: Arc<[Server]>,
     pub pace: Arc<Pace>,
     tallies: Arc<Tallies>,
-    /// Where the warm-up counts, by thread: read by nobody.
+    /// Where the warm-up counts: read by nobody.
     discarded: Option<Tallies>,
     is_started: AtomicBool,
     is_cut: AtomicBool,
@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     ended: AtomicU32,
     /// When the last one did.
     ended_ns: AtomicU64,
+    /// Sessions that have got a thread of their own.
+    moved: AtomicU32,
     /// Load threads that have not ended.
     threads: AtomicU32,
     has_failed: AtomicBool,
@@ -45,12 +47,13 @@ impl Shared {
             servers: Arc::clone(&drive.servers),
             pace: Arc::clone(&drive.pace),
             tallies: Arc::clone(&drive.tallies),
-            discarded: has_warmup.then(|| Tallies::new(threads, threads)),
+            discarded: has_warmup.then(|| Tallies::new(drive.sessions as usize, threads)),
             is_started: AtomicBool::new(false),
             is_cut: AtomicBool::new(false),
             arrived: AtomicU32::new(0),
             ended: AtomicU32::new(0),
             ended_ns: AtomicU64::new(0),
+            moved: AtomicU32::new(0),
             threads: AtomicU32::new(threads as u32),
             has_failed: AtomicBool::new(false),
             failures: Mutex::new(Vec::new()),
@@ -63,7 +66,17 @@ impl Shared {
     pub fn session(&self, number: u32, thread: usize) -> Session<'_> {
         let session = Session::new(number, thread, &self.tallies, &self.pace);
         match &self.discarded {
-            Some(all) => session.warming_up((&all.sessions[thread], &all.threads[thread])),
+            Some(all) => session.warming_up((&all.sessions[number as usize], &all.threads[thread])),
+            None => session,
+        }
+    }
+
+    /// Session `number`, come to a thread of its own.
+    pub fn moved_session(&self, number: u32, baggage: Baggage) -> Session<'_> {
+        let session = Session::new(number, 0, &self.tallies, &self.pace);
+        let session = session.moved(&self.tallies, baggage);
+        match &self.discarded {
+            Some(all) => session.warming_up((&all.sessions[number as usize], all.own(number))),
             None => session,
         }
     }
@@ -146,6 +159,17 @@ impl Shared {
     /// Those statements.
     pub fn take_cancels(&self) -> Vec<(usize, Cancel)> {
         std::mem::take(&mut lock(&self.cancels))
+    }
+
+    /// A session gets a thread of its own: one load thread more.
+    pub fn session_moves(&self) {
+        self.moved.fetch_add(1, AcqRel);
+        self.threads.fetch_add(1, AcqRel);
+    }
+
+    /// How many did.
+    pub fn moved(&self) -> u32 {
+        self.moved.load(Acquire)
     }
 
     /// A load thread has ended.

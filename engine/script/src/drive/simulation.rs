@@ -1,11 +1,12 @@
 //! Exact tests of pace, warm-up and waiting: simulated time, the real worker, scripts whose events
 //! are pauses.
 
+use super::seat::Seat;
 use super::shared::Shared;
 use super::worker::Worker;
 use super::{Drive, Times};
 use crate::pace::{Next, Pace, Rate};
-use crate::session::{Outcome, Program, Scripts, Session, Step, Wait};
+use crate::session::{Baggage, Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::{Reading, Tallies};
 use dyno_core::clock::{Clock, SimulatedClock};
 use dyno_load::poller::SimulatedPoller;
@@ -81,7 +82,9 @@ fn simulate(
     let log = Rc::new(RefCell::new(Vec::new()));
     let scripts = Pauses { clock: Rc::clone(&clock), pause_ns, log: Rc::clone(&log) };
     let poller = SimulatedPoller(Rc::clone(&clock));
-    Worker::new((&*clock, poller), &shared, Box::new(scripts), 0, 0..sessions, 1)
+    let seats = (0..sessions).map(|number| Seat::new(shared.session(number, 0))).collect();
+    let stays = |_: u32, _: Baggage| unreachable!("pauses block nothing");
+    Worker::new((&*clock, poller), &shared, (Box::new(scripts), &stays), seats, 1)
         .run()
         .expect("simulated time does not fail");
     assert_eq!((shared.ended(), shared.arrived()), (sessions, sessions));

@@ -2,10 +2,10 @@
 //! return; each says when it has ended.
 
 use super::Drive;
-use super::seat::SESSIONS_MAX;
+use super::seat::{SESSIONS_MAX, Seat};
 use super::shared::Shared;
 use super::worker::Worker;
-use crate::session::MakeScripts;
+use crate::session::{Baggage, MakeScripts};
 use dyno_core::clock::MonotonicClock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_load::machine;
@@ -30,43 +30,80 @@ pub(crate) fn start(drive: &Drive, threads: usize, shared: &Arc<Shared>) -> Resu
             "a load thread carries {SESSIONS_MAX}: use fewer sessions or more CPUs"
         )));
     }
+    let crew = Crew {
+        shared: Arc::clone(shared),
+        make: Arc::clone(&drive.make),
+        sessions: drive.sessions,
+        threads,
+    };
     for thread in 0..threads {
-        let (shared, make) = (Arc::clone(shared), Arc::clone(&drive.make));
-        let sessions = drive.sessions;
-        let numbers = move || (thread as u32..sessions).step_by(threads);
-        let connects_max = CONNECTS_MAX.div_ceil(threads);
-        let on_failure = Arc::clone(&shared);
-        let work = move || {
-            let ends = EndsThread(shared, thread as u32);
-            machine::wait_precisely();
-            let outcome = work(&ends.0, &*make, thread, numbers(), connects_max);
-            if let Err(error) = outcome {
-                ends.0.failed(thread as u32, error.to_string());
-            }
-        };
-        let builder = Builder::new().name(format!("load-{thread}")).stack_size(STACK_BYTES);
-        builder.spawn(work).map_err(|error| {
-            on_failure.cut();
-            Error::new(Kind::System, format!("cannot start load thread {thread}: {error}"))
-                .hint("raise `ulimit -u` or the container's pids limit, or use fewer sessions")
-        })?;
+        crew.start(thread, None).inspect_err(|_| shared.cut())?;
     }
     Ok(())
 }
 
-fn work(
-    shared: &Shared,
-    make: &MakeScripts,
-    thread: usize,
-    numbers: impl ExactSizeIterator<Item = u32>,
-    connects_max: usize,
-) -> Result<()> {
-    let poller = Epoll::new(numbers.len()).map_err(|error| {
-        Error::new(Kind::System, format!("the system has no epoll left: {error}"))
-            .hint("raise `ulimit -n`, or use fewer sessions")
-    })?;
-    let scripts = make(thread)?;
-    Worker::new((&MonotonicClock, poller), shared, scripts, thread, numbers, connects_max).run()
+/// What load threads are made of.
+#[derive(Clone)]
+struct Crew {
+    shared: Arc<Shared>,
+    make: Arc<MakeScripts>,
+    sessions: u32,
+    /// Those that share the sessions; numbers from there on are of threads with one of its own.
+    threads: usize,
+}
+
+impl Crew {
+    /// Starts a thread, for its share of the sessions or for one that has moved.
+    fn start(&self, thread: usize, moved: Option<(u32, Baggage)>) -> Result<()> {
+        let crew = self.clone();
+        let work = move || {
+            let ends = EndsThread(Arc::clone(&crew.shared), thread as u32);
+            machine::wait_precisely();
+            if let Err(error) = crew.work(thread, moved) {
+                ends.0.failed(thread as u32, error.to_string());
+            }
+        };
+        let builder = Builder::new().name(format!("load-{thread}")).stack_size(STACK_BYTES);
+        builder.spawn(work).map(drop).map_err(|error| {
+            Error::new(Kind::System, format!("cannot start load thread {thread}: {error}"))
+                .hint("raise `ulimit -u` or the container's pids limit, or use fewer sessions")
+        })
+    }
+
+    fn work(&self, thread: usize, moved: Option<(u32, Baggage)>) -> Result<()> {
+        let seats: Vec<_> = match moved {
+            Some((number, baggage)) => {
+                vec![Seat::new(self.shared.moved_session(number, baggage)).arrived()]
+            }
+            None => (thread as u32..self.sessions)
+                .step_by(self.threads)
+                .map(|number| Seat::new(self.shared.session(number, thread)))
+                .collect(),
+        };
+        let poller = Epoll::new(seats.len()).map_err(|error| {
+            Error::new(Kind::System, format!("the system has no epoll left: {error}"))
+                .hint("raise `ulimit -n`, or use fewer sessions")
+        })?;
+        let scripts = (self.make)(thread)?;
+        let crew = self.clone();
+        let move_out = move |number, baggage| crew.move_out(number, baggage);
+        let connects_max = CONNECTS_MAX.div_ceil(self.threads);
+        Worker::new(
+            (&MonotonicClock, poller),
+            &self.shared,
+            (scripts, &move_out),
+            seats,
+            connects_max,
+        )
+        .run()
+    }
+
+    /// A thread for one session, which the calling one has let go of.
+    fn move_out(&self, number: u32, baggage: Baggage) -> Result<()> {
+        self.shared.session_moves();
+        self.start(self.threads + number as usize, Some((number, baggage)))
+            .inspect_err(|_| self.shared.thread_ended())
+    }
 }
 
 /// Says that its thread has ended, however it did.

@@ -164,7 +164,7 @@ impl<'a> Waiting<'a> {
         let abandoned = self.shared.threads();
         // A session that hangs must not stretch the time in which the others did their work.
         let end_ns = self.shared.ended_ns().max(frame.end_ns.min(now_ns)).max(frame.origin_ns);
-        Ended { how, measured: (frame.origin_ns, end_ns), abandoned }
+        Ended { how, measured: (frame.origin_ns, end_ns), moved: self.shared.moved(), abandoned }
     }
 
     /// All sessions have ended; their threads are about to.
@@ -174,7 +174,8 @@ impl<'a> Waiting<'a> {
         self.tell_failures();
         let how = if self.shared.has_failed() { Ending::Failed } else { how };
         let end_ns = self.shared.ended_ns().max(frame.origin_ns);
-        Ended { how, measured: (frame.origin_ns, end_ns), abandoned: self.shared.threads() }
+        let (moved, abandoned) = (self.shared.moved(), self.shared.threads());
+        Ended { how, measured: (frame.origin_ns, end_ns), moved, abandoned }
     }
 }
 

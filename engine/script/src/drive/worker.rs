@@ -11,7 +11,7 @@
 use super::connecting::Queue;
 use super::seat::{CONNECTIONS_MAX, Seat, Token, Waits};
 use super::shared::Shared;
-use crate::session::{Outcome, Scripts, Stage, Step, Wait};
+use crate::session::{Baggage, Outcome, Scripts, Stage, Step, Wait};
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_load::poller::{Poller, Ready};
@@ -27,12 +27,16 @@ const START_WAIT_MAX_NS: u64 = 1_000_000;
 /// Timers carried out before sockets are looked at again.
 const TIMERS_A_TURN: usize = 64;
 
+/// Gives the session of this number a thread of its own.
+pub(crate) type MoveOut = dyn Fn(u32, Baggage) -> Result<()>;
+
 /// One load thread and its sessions.
 pub(crate) struct Worker<'a, C, P> {
     pub clock: &'a C,
     pub poller: P,
     pub shared: &'a Shared,
     scripts: Box<dyn Scripts>,
+    move_out: &'a MoveOut,
     pub seats: Vec<Seat<'a>>,
     /// Seats that go on without any wait, each when all the others have had their turn.
     turns: VecDeque<(u32, Outcome)>,
@@ -50,23 +54,21 @@ pub(crate) struct Worker<'a, C, P> {
 }
 
 impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
-    /// Thread `thread` with the sessions of these numbers. `connects_max`: how many connections it
-    /// may be making at the same time.
+    /// A thread with these sessions. `connects_max`: how many connections it may be making at the
+    /// same time.
     pub fn new(
         (clock, poller): (&'a C, P),
         shared: &'a Shared,
-        scripts: Box<dyn Scripts>,
-        thread: usize,
-        numbers: impl Iterator<Item = u32>,
+        (scripts, move_out): (Box<dyn Scripts>, &'a MoveOut),
+        seats: Vec<Seat<'a>>,
         connects_max: usize,
     ) -> Self {
-        let seats: Vec<_> =
-            numbers.map(|number| Seat::new(shared.session(number, thread))).collect();
         Self {
             clock,
             poller,
             shared,
             scripts,
+            move_out,
             turns: (0..seats.len() as u32).map(|seat| (seat, Outcome::Begin)).collect(),
             timers: Timers::default(),
             queue: Queue::new(connects_max),
@@ -191,6 +193,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             }
             Step::Wait(wait) => self.wait(index, wait),
             Step::Ended => self.ended(index),
+            Step::Moves => self.moves(index),
             Step::Failed(message) => {
                 self.shared.failed(seat.session.number, message);
                 self.ended(index);
@@ -289,6 +292,24 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         seat.wait_for(Waits::Ended);
         self.running -= 1;
         self.shared.session_ended(self.clock.now_ns(), seat.has_arrived);
+    }
+
+    /// The session goes to a thread of its own. What it has counted here is written before that
+    /// thread begins.
+    fn moves(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        let (number, baggage) = (seat.session.number, seat.session.leave());
+        close_all(seat);
+        match (self.move_out)(number, baggage) {
+            Ok(()) => {
+                seat.wait_for(Waits::Ended);
+                self.running -= 1;
+            }
+            Err(error) => {
+                self.shared.failed(number, error.to_string());
+                self.ended(index);
+            }
+        }
     }
 
     /// The end of patience: whatever is going on is cancelled at its server and left.

@@ -3,6 +3,7 @@
 
 use super::current::Running;
 use super::slot::Pending;
+use super::watch::Conduct;
 use crate::pace::Next;
 use crate::rand::Kind;
 use crate::session::Wait;
@@ -54,6 +55,11 @@ pub fn now_ns() -> u64 {
 #[inline]
 fn ask(running: &mut Running, now_ns: u64) -> c_int {
     let (session, slot, _) = running.parts();
+    match slot.conduct {
+        Conduct::Unknown => slot.conduct = Conduct::Good,
+        Conduct::Leaves => return STOP,
+        _ => {}
+    }
     if slot.slice_ns == 0 {
         slot.slice_ns = now_ns;
     } else if now_ns - slot.slice_ns > SLICE_NS {
@@ -61,6 +67,11 @@ fn ask(running: &mut Running, now_ns: u64) -> c_int {
         return WAIT;
     }
     match session.next_event(now_ns) {
+        Next::Go { due_ns } if slot.conduct == Conduct::Blocks => {
+            session.hold(due_ns);
+            slot.conduct = Conduct::Leaves;
+            STOP
+        }
         Next::Go { .. } => GO,
         Next::Wait { until_ns } => {
             slot.pending = Pending::Plain(Wait::Until(until_ns));

@@ -135,7 +135,7 @@ impl Script {
                 Step::Wait(wait) => {
                     outcome = alone::wait(&mut self.session, &self.setup.servers, wait);
                 }
-                Step::Ended => return Ok(()),
+                Step::Ended | Step::Moves => return Ok(()),
                 Step::Failed(message) => return Err(message),
             }
         }

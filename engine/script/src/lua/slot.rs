@@ -1,6 +1,7 @@
 //! A session's side in Lua: its coroutine, what it waits for, its connections' places.
 
 use super::setup::{During, Setup};
+use super::watch::Conduct;
 use crate::rand::Rand;
 use crate::session::{Connection, Session, Wait};
 use dyno_core::client::{Answers, Refused};
@@ -30,6 +31,8 @@ pub struct Slot {
     pub text: Vec<u8>,
     /// Where the time slice began; 0: since the resume nobody has looked.
     pub slice_ns: u64,
+    /// Whether it blocks its thread.
+    pub conduct: Conduct,
     /// How many connections it has made, so that they go round the servers.
     pub made: u32,
 }
@@ -105,6 +108,7 @@ impl Slot {
             rand,
             text: Vec::new(),
             slice_ns: 0,
+            conduct: Conduct::default(),
             made: 0,
         }
     }

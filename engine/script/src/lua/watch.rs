@@ -1,58 +1,113 @@
-//! Tells, once, of a script that blocks its load thread, and so the other sessions of that: one that
-//! calls into C for something that waits. Seen from outside, now and then: a resume that took long,
-//! used little of the CPU, and gave it up of its own accord.
+//! Finds sessions that block their load thread, and so the other sessions of that: scripts that call
+//! into C for something that waits. Seen from outside: resumes that take long, use little of the CPU,
+//! and give it up of their own accord. Such a session leaves for a thread of its own.
 
 use crate::console::{self, Level};
 use dyno_core::clock::{Clock, MonotonicClock};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// One resume in so many is looked at: looking costs two system calls.
-const EVERY: u32 = 32;
 /// What is too long for other sessions to wait.
 const LONG_NS: u64 = 50_000_000;
-/// How often it must be seen: once may have been the machine.
-const TIMES: u32 = 2;
+/// So many resumes of a suspect are looked at, before it is one no longer.
+const LOOKS: u8 = 64;
 
 static HAS_TOLD: AtomicBool = AtomicBool::new(false);
 
-/// The looks of one load thread.
-#[derive(Debug, Default)]
-pub struct Watch {
-    resumes: u32,
-    seen: u32,
+/// How a session treats the others of its thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Conduct {
+    /// It has not asked for an event yet: `thread_init` may take its time.
+    #[default]
+    Unknown,
+    /// No resume took long.
+    Good,
+    /// One did, which may have been the machine or honest work; so many are looked at yet.
+    Suspect(u8),
+    /// It blocks, and is to leave at its next event.
+    Blocks,
+    /// It was told that there is no further event, to end here.
+    Leaves,
 }
 
-/// A look at this thread.
+/// A look before a resume.
+#[derive(Debug, Clone, Copy)]
+pub struct Before {
+    coarse_ns: u64,
+    look: Option<Look>,
+}
+
+/// A look at this thread. Costs a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+struct Look {
     now_ns: u64,
     cpu_ns: u64,
     /// How often it has given up the CPU because it had to wait.
     waits: i64,
 }
 
-impl Watch {
-    /// Before a resume; nothing if this one is not looked at.
+impl Conduct {
+    /// There is nobody whom it could keep from running: it may stay.
     #[inline]
-    pub fn before(&mut self) -> Option<Look> {
-        self.resumes = self.resumes.wrapping_add(1);
-        (self.resumes.is_multiple_of(EVERY)).then(Look::now)
+    pub fn forgive(&mut self) {
+        if *self == Self::Blocks {
+            *self = Self::Good;
+        }
+    }
+
+    /// Before a resume. Nothing: it does not matter how long that takes.
+    #[inline]
+    pub fn before(self) -> Option<Before> {
+        match self {
+            Self::Good => Some(Before { coarse_ns: coarse_ns(), look: None }),
+            Self::Suspect(_) => Some(Before { coarse_ns: coarse_ns(), look: Some(Look::now()) }),
+            Self::Unknown | Self::Blocks | Self::Leaves => None,
+        }
     }
 
     /// After it.
-    pub fn after(&mut self, before: &Look) {
-        if before.has_blocked(&Look::now()) {
-            self.seen += 1;
-            if self.seen == TIMES && !HAS_TOLD.swap(true, Relaxed) {
-                console::say(
-                    Level::Warning,
-                    "the script calls something that blocks: while it does, the other sessions of its \
-                     load thread wait too, and their latencies count that. Use what waits for one \
-                     session alone (queries, ffi.C.usleep), or run with --threads no more than CPUs",
-                );
-            }
+    #[inline]
+    pub fn after(&mut self, before: &Before) {
+        let is_long = coarse_ns().saturating_sub(before.coarse_ns) > LONG_NS;
+        if is_long || before.look.is_some() {
+            *self = self
+                .next(is_long, || before.look.is_some_and(|look| look.has_blocked(&Look::now())));
         }
     }
+
+    #[cold]
+    fn next(self, is_long: bool, has_blocked: impl FnOnce() -> bool) -> Self {
+        match self {
+            Self::Good if is_long => Self::Suspect(LOOKS),
+            Self::Suspect(_) if is_long && has_blocked() => {
+                tell();
+                Self::Blocks
+            }
+            Self::Suspect(0) => Self::Good,
+            Self::Suspect(left) => Self::Suspect(left - 1),
+            other => other,
+        }
+    }
+}
+
+fn tell() {
+    if !HAS_TOLD.swap(true, Relaxed) {
+        console::say(
+            Level::Warning,
+            "the script calls something that blocks, which keeps other sessions of its load thread \
+             from running: at its next event the session moves to a thread of its own. There \
+             thread_init runs anew, and what the script kept in globals between events begins anew. \
+             What waits for one session alone (queries, ffi.C.usleep) needs no thread",
+        );
+    }
+}
+
+/// A clock that costs some nanoseconds and steps by some milliseconds.
+#[inline]
+fn coarse_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Look {
@@ -75,7 +130,7 @@ impl Look {
     fn has_blocked(&self, after: &Self) -> bool {
         let took_ns = after.now_ns.saturating_sub(self.now_ns);
         let cpu_ns = after.cpu_ns.saturating_sub(self.cpu_ns);
-        took_ns > LONG_NS && cpu_ns < took_ns / 2 && after.waits > self.waits
+        cpu_ns < took_ns / 2 && after.waits > self.waits
     }
 }
 
@@ -84,14 +139,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_long_wait_of_ones_own_accord_is_blocking() {
+    fn only_a_wait_of_ones_own_accord_is_blocking() {
         let before = Look { now_ns: 0, cpu_ns: 0, waits: 5 };
         let after = |ms: u64, cpu_ms: u64, waits| {
             before.has_blocked(&Look { now_ns: ms * 1_000_000, cpu_ns: cpu_ms * 1_000_000, waits })
         };
         assert!(after(60, 1, 6));
-        assert!(!after(40, 1, 6), "short");
         assert!(!after(60, 50, 6), "work");
         assert!(!after(60, 1, 5), "others had the CPU");
+    }
+
+    #[test]
+    fn a_session_blocks_when_it_is_seen_twice_and_is_forgiven_else() {
+        let suspect = Conduct::Good.next(true, || unreachable!("nobody has looked"));
+        assert_eq!(suspect, Conduct::Suspect(LOOKS));
+        assert_eq!(suspect.next(true, || true), Conduct::Blocks);
+        assert_eq!(suspect.next(true, || false), Conduct::Suspect(LOOKS - 1), "a loop");
+        let mut conduct = suspect;
+        for _ in 0..=LOOKS {
+            conduct = conduct.next(false, || unreachable!("it was short"));
+        }
+        assert_eq!(conduct, Conduct::Good);
+        assert_eq!(Conduct::Unknown.before().map(|_| ()), None, "thread_init");
     }
 }

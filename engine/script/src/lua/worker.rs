@@ -7,7 +7,7 @@ use super::setup::{During, Setup};
 use super::slot::{Pending, Slot};
 use super::source::Source;
 use super::state::{Call, State, Stopped, push_text};
-use super::watch::Watch;
+use super::watch::Conduct;
 use crate::rand::Rand;
 use crate::session::{Outcome, Program, Scripts, Session, Step};
 use dyno_core::error::{Error, Result};
@@ -47,7 +47,6 @@ pub struct Worker {
     slots: Vec<Option<Box<Slot>>>,
     /// How many of them there are.
     sessions: usize,
-    watch: Watch,
 }
 
 impl Worker {
@@ -63,15 +62,7 @@ impl Worker {
         memory_max_bytes: usize,
     ) -> Result<Self> {
         let state = State::new(source, setup, memory_max_bytes)?;
-        Ok(Self {
-            state,
-            setup: Arc::clone(setup),
-            task,
-            is_main,
-            slots: Vec::new(),
-            sessions: 0,
-            watch: Watch::default(),
-        })
+        Ok(Self { state, setup: Arc::clone(setup), task, is_main, slots: Vec::new(), sessions: 0 })
     }
 
     /// What sessions that begin run from now on.
@@ -93,15 +84,19 @@ impl Worker {
     }
 
     /// The place of a session's slot; made if it is not there.
-    fn slot(&mut self, number: u32) -> Box<Slot> {
+    fn slot(&mut self, session: &mut Session<'_>) -> Box<Slot> {
+        let number = session.number;
         let index = number as usize;
         if self.slots.len() <= index {
             self.slots.resize_with(index + 1, || None);
         }
         self.slots[index].take().unwrap_or_else(|| {
             self.sessions += 1;
-            let uniques = Arc::clone(&self.setup.uniques);
-            let rand = Rand::new(self.setup.rand, number, uniques);
+            let uniques = || Arc::clone(&self.setup.uniques);
+            let rand = session
+                .rand
+                .take()
+                .map_or_else(|| Rand::new(self.setup.rand, number, uniques()), |rand| *rand);
             Box::new(Slot::new((!self.is_main).then_some(number), rand))
         })
     }
@@ -141,13 +136,19 @@ impl Worker {
         slot.slice_ns = 0;
         let thread = slot.thread;
         let state = &self.state;
-        let looked = if self.sessions > 1 { self.watch.before() } else { None };
+        let before = match self.sessions {
+            1 => {
+                slot.conduct.forgive();
+                None
+            }
+            _ => slot.conduct.before(),
+        };
         let stopped = scope(session, slot, &self.setup, || {
             // SAFETY: as in `carry_on`.
             unsafe { state.resume(thread, values) }
         });
-        if let Some(before) = looked {
-            self.watch.after(&before);
+        if let Some(before) = before {
+            slot.conduct.after(&before);
         }
         match stopped {
             Stopped::Yielded => match slot.pending.wait() {
@@ -156,7 +157,7 @@ impl Worker {
             },
             Stopped::Ended => {
                 slot.thread = std::ptr::null_mut();
-                Step::Ended
+                if slot.conduct == Conduct::Leaves { Step::Moves } else { Step::Ended }
             }
             Stopped::Failed => {
                 // SAFETY: the coroutine has failed.
@@ -233,7 +234,7 @@ fn lost(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, error: &Error
 
 impl Scripts for Worker {
     fn resume(&mut self, session: &mut Session<'_>, outcome: Outcome) -> Step {
-        let mut slot = self.slot(session.number);
+        let mut slot = self.slot(session);
         let step = match outcome {
             Outcome::Begin => match self.begin(session, &mut slot) {
                 Ok(values) => self.run(session, &mut slot, values),
@@ -250,7 +251,12 @@ impl Scripts for Worker {
                 }
             }
         };
-        self.slots[session.number as usize] = Some(slot);
+        if matches!(step, Step::Moves) {
+            self.sessions -= 1;
+            session.rand = Some(Box::new(slot.rand));
+        } else {
+            self.slots[session.number as usize] = Some(slot);
+        }
         step
     }
 }
