@@ -2,12 +2,14 @@
 
 Prints Markdown tables: medians of both sides, the median of the pairwise ratios, and their spread.
 `--only WORD` runs the parts whose name contains it, `--pairs N` sets the number of pairs,
-`--write` puts the tables into README.md between its bench markers.
+`--tpcc DIR` (or SYSBENCH_TPCC) says where a copy of sysbench-tpcc is, `--write` puts the tables
+into README.md between its bench markers.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import shutil
@@ -22,7 +24,7 @@ from pathlib import Path
 from mixes import MIXES
 from open_loop import frozen_server, open_null, open_postgres
 from pairs import alternate
-from scripts import script_empty, script_mariadb, script_null, script_sessions
+from scripts import script_empty, script_mariadb, script_null, script_sessions, script_tpcc
 from servers import server
 from sides import (
     null_options,
@@ -263,6 +265,7 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "script-mariadb": script_mariadb,
     "script-empty": script_empty,
     "script-sessions": script_sessions,
+    "script-tpcc": script_tpcc,
 }
 
 
@@ -282,6 +285,12 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument(
+        "--tpcc",
+        type=Path,
+        default=os.environ.get("SYSBENCH_TPCC"),
+        help="a copy of https://github.com/Percona-Lab/sysbench-tpcc",
+    )
     parser.add_argument("--write", action="store_true", help="put the tables into README.md")
     options = parser.parse_args()
     if not shutil.which("sysbench"):

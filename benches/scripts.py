@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import argparse
 import re
+import statistics
+import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from pairs import alternate
-from servers import server
-from sides import OURS, THEIRS, null_options, null_server, sysbench, sysbench_statements
+from servers import Bench, server
+from sides import (
+    OURS,
+    THEIRS,
+    null_options,
+    null_server,
+    ours,
+    plan,
+    sysbench,
+    sysbench_statements,
+)
 
 Row = str
 Options = argparse.Namespace
@@ -21,6 +33,19 @@ SESSIONS = 64
 MANY = 4096
 VERY_MANY = 10_000
 ROWS = 100_000
+WAREHOUSES = 2
+# What sysbench-tpcc's `prepare` sleeps between making tables and filling them, whatever the size.
+TPCC_SLEEP_S = 30
+TPCC_TABLES = {
+    "item": 100_000,
+    "warehouse": WAREHOUSES,
+    "district": WAREHOUSES * 10,
+    "stock": WAREHOUSES * 100_000,
+    "customer": WAREHOUSES * 30_000,
+    "history": WAREHOUSES * 30_000,
+    "orders": WAREHOUSES * 30_000,
+    "new_orders": WAREHOUSES * 9_000,
+}
 
 
 def _cpu_us(program: list[str], script: Path, settings: Mapping[str, object]) -> float:
@@ -116,3 +141,73 @@ def script_sessions(options: Options) -> list[Row]:
         f"| {MANY:,} sessions of a script: resident memory | {pairs.row('MiB')} | <= 0.25x |",
         f"| {VERY_MANY:,} sessions of a script: resident memory | {many:.0f} MiB | - | - | works |",
     ]
+
+
+def script_tpcc(options: Options) -> list[Row]:
+    """Loading TPC-C: our loader beside sysbench-tpcc, whose sleep is subtracted."""
+    if options.tpcc is None:
+        print("  skipped: no --tpcc DIR with a copy of sysbench-tpcc", file=sys.stderr)
+        return []
+    directory = options.tpcc.resolve()
+    if not (directory / "tpcc.lua").is_file():
+        raise SystemExit(f"--tpcc: there is no tpcc.lua in {directory}")
+    numbers = iter(range(1000))
+    # A log that holds the whole load: otherwise both sides wait for checkpoints.
+    with server("mariadb", innodb_log_file_size="1G") as bench:
+
+        def tpcc(schema: str, command: str) -> str:
+            settings = {
+                **bench.sysbench_options(schema),
+                "tables": 1,
+                "scale": WAREHOUSES,
+                "threads": WAREHOUSES,
+            }
+            env = {"LUA_PATH": f"{directory}/?.lua;;"}
+            return sysbench(str(directory / "tpcc.lua"), settings, command, env=env).stdout
+
+        def check(schema: str) -> None:
+            _check_rows(bench, schema)
+            said = tpcc(schema, "check")
+            if "PASSED" not in said or "FAILED" in said:
+                raise SystemExit(f"{schema} is not consistent: {said[-800:]}")
+            bench.server.run(schema, [f"DROP DATABASE {schema}"])
+
+        def we_load() -> float:
+            schema = f"ours_{next(numbers)}"
+            request = plan(bench.fresh_schema(schema), WAREHOUSES, 0, "read_write")
+            workload = {"mode": "sysbench", "warehouses": WAREHOUSES}
+            group = {**request["groups"][0], "workload": "tpcc", "options": workload}
+            begun = time.monotonic()
+            ours({**request, "job": "load", "groups": [group]})
+            took = time.monotonic() - begun
+            check(schema)
+            return took
+
+        def they_load() -> float:
+            schema = f"theirs_{next(numbers)}"
+            bench.fresh_schema(schema)
+            begun = time.monotonic()
+            tpcc(schema, "prepare")
+            took = time.monotonic() - begun - TPCC_SLEEP_S
+            check(schema)
+            return took
+
+        pairs = alternate("script tpcc", we_load, they_load, min(3, options.pairs))
+    ratio = statistics.median(1 / r for r in pairs.ratios)
+    return [
+        f"| loading {WAREHOUSES} warehouses of TPC-C, mariadb, {WAREHOUSES} threads, against "
+        f"sysbench-tpcc without its sleep of {TPCC_SLEEP_S} s: **{ratio:.2f}x faster** | "
+        f"{pairs.row('s')} | >= 3x faster |"
+    ]
+
+
+def _check_rows(bench: Bench, schema: str) -> None:
+    """Both sides load the same number of rows; an order's 5 to 15 lines are drawn."""
+
+    def rows(table: str) -> int:
+        return int(bench.server.run(schema, [f"SELECT COUNT(*) FROM {table}1"])[0][0])
+
+    there = {table: rows(table) for table in TPCC_TABLES}
+    lines = rows("order_line") / there["orders"]
+    if there != TPCC_TABLES or not 9.9 < lines < 10.1:
+        raise SystemExit(f"{schema} has other rows: {there}, {lines:.2f} lines an order")

@@ -135,15 +135,18 @@ def sysbench(
     command: str,
     cpu: int | None = None,
     program: Sequence[str] = THEIRS,
+    env: Mapping[str, str] | None = None,
 ) -> Finished:
-    """One sysbench call. A password goes through a private file: sysbench reads its own options
-    from there, but not those that scripts declare, which go as arguments."""
+    """One sysbench call; `env` adds to the environment. A password goes through a private
+    file: sysbench reads its own options from there, but not those that scripts declare, which go
+    as arguments."""
     secret = {key: value for key, value in options.items() if key.endswith("-password")}
     argv = [f"--{key}={value}" for key, value in options.items() if key not in secret]
     with tempfile.NamedTemporaryFile("w", prefix="dbdyno-", suffix=".conf") as file:
         file.writelines(f"{key}={value}\n" for key, value in secret.items())
         file.flush()
-        return run([*program, f"--config-file={file.name}", *argv, script, command], cpu=cpu)
+        argv = [*program, f"--config-file={file.name}", *argv, script, command]
+        return run(argv, cpu=cpu, env={**os.environ, **(env or {})})
 
 
 def sysbench_statements(text: str) -> int:
