@@ -86,6 +86,8 @@ pub struct Wired {
     pub(crate) address: usize,
     /// Why it was lost while nobody waited for it.
     pub(crate) lost: Option<Error>,
+    /// Whether what it was lost over never left this machine.
+    pub(crate) is_unsent: bool,
 }
 
 /// How far a connection is.
@@ -117,12 +119,19 @@ impl Wired {
             is_watched_for_writing: false,
             address: 0,
             lost: None,
+            is_unsent: false,
         }
     }
 
     /// Whether requests may be sent.
     pub fn is_up(&self) -> bool {
         self.stage == Stage::Up
+    }
+
+    /// Of a lost one: whether the request that waits for it was not sent at all. What is sent over
+    /// TCP to a peer that has closed counts as sent, as the system tells of it afterwards.
+    pub fn is_unsent(&self) -> bool {
+        self.is_unsent
     }
 
     /// Says farewell, where the protocol has one, and closes.

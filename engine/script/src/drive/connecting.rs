@@ -101,6 +101,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         wired.era = era;
         wired.is_watched_for_writing = !connected;
         wired.lost = None;
+        wired.is_unsent = false;
         self.add_timer(index, self.now_ns + CONNECT_TIMEOUT_NS, Cause::ConnectTimeout);
         if connected {
             self.greet(index, place);
@@ -171,6 +172,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// learns of it when it waits for it.
     pub fn connection_lost(&mut self, index: u32, place: usize, error: Error) {
         let error = self.at_address(index, place, error);
+        let is_unix = self.endpoint(index, place).is_ok_and(Endpoint::is_unix);
         let seat = &mut self.seats[index as usize];
         let waits = seat.waits;
         let Some(wired) = seat.wired(place) else { return };
@@ -182,6 +184,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                     self.turn_with(index, Outcome::Lost(error));
                 } else {
                     wired.lost = Some(error);
+                    wired.is_unsent = is_unix;
                 }
             }
             Stage::Connecting | Stage::Encrypting | Stage::LoggingIn => {

@@ -273,6 +273,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         let Some(link) = &mut wired.link else { return };
         if let Err(error) = sent {
             let error = link.lost(&error);
+            wired.is_unsent = true;
             return self.connection_lost(index, place, error);
         }
         if link.has_unsent() != wired.is_watched_for_writing {

@@ -84,6 +84,8 @@ impl Ignore {
 pub enum During {
     /// Connecting or logging in.
     Connect,
+    /// Nothing: a request could not be sent any more.
+    Idle,
     /// A request.
     Request,
 }
@@ -97,20 +99,29 @@ impl Driver {
             ("mysql", During::Connect, Kind::Authentication) => (1045, "28000"),
             ("mysql", During::Connect, _) if error.what.contains("is unknown") => (2005, "HY000"),
             ("mysql", During::Connect, _) => (2003, "HY000"),
+            ("mysql", During::Idle, _) => (2006, "HY000"),
             ("mysql", During::Request, Kind::Protocol) => (2027, "HY000"),
             ("mysql", During::Request, _) => (2013, "HY000"),
             (_, During::Connect, Kind::Authentication) => (0, "28000"),
             (_, During::Connect, _) => (0, "08001"),
             (_, During::Request, Kind::Protocol) => (0, "08P01"),
-            (_, During::Request, _) => (0, "08006"),
+            (_, During::Idle | During::Request, _) => (0, "08006"),
         };
-        Refused { number, state: state.into(), message: error.to_string() }
+        // In the client library's words, which logs are searched for, and then in ours.
+        let message = match number {
+            2006 => format!("MySQL server has gone away: {error}"),
+            2013 => format!("Lost connection to MySQL server during query: {error}"),
+            _ => error.to_string(),
+        };
+        Refused { number, state: state.into(), message }
     }
 
     /// A request on a connection that was lost before.
     pub fn gone(&self) -> Refused {
         let (number, state) = if self.name == "mysql" { (2006, "HY000") } else { (0, "08003") };
-        Refused { number, state: state.into(), message: "the connection was lost before".into() }
+        let what = if number == 2006 { "MySQL server has gone away: " } else { "" };
+        let message = format!("{what}the connection was lost before");
+        Refused { number, state: state.into(), message }
     }
 }
 
@@ -128,5 +139,22 @@ mod tests {
         assert!(!some.has(&refused(1205, "HY000")));
         assert!(!some.has(&refused(0, "")), "0 stands for no number");
         assert!(Ignore::new(&["all".into()]).has(&refused(1, "")));
+    }
+
+    #[test]
+    fn lost_connections_are_called_as_the_systems_own_clients_call_them() {
+        let driver = |name| Driver { name, servers: Vec::new(), ignore: Ignore::All };
+        let error = Error::new(Kind::Connection, "it closed");
+        let call = |name, during| {
+            let refused = driver(name).lost(during, &error);
+            (refused.number, refused.state, refused.message)
+        };
+        let words = |number, text: &str| (number, "HY000".to_owned(), format!("{text}: it closed"));
+        let lost = words(2013, "Lost connection to MySQL server during query");
+        assert_eq!(call("mysql", During::Request), lost);
+        assert_eq!(call("mysql", During::Idle), words(2006, "MySQL server has gone away"));
+        for during in [During::Idle, During::Request] {
+            assert_eq!(call("pgsql", during), (0, "08006".into(), "it closed".into()));
+        }
     }
 }

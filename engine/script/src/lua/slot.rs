@@ -171,10 +171,14 @@ impl Slot {
         error: &dyno_core::error::Error,
         setup: &Setup,
     ) -> Refused {
-        if let Some(Connection::Wire(wired)) = &session.connections[place]
-            && let Some(said) = wired.client.parting()
-        {
-            return said.clone();
+        let mut during = during;
+        if let Some(Connection::Wire(wired)) = &session.connections[place] {
+            if let Some(said) = wired.client.parting() {
+                return said.clone();
+            }
+            if during == During::Request && wired.is_unsent() {
+                during = During::Idle;
+            }
         }
         setup.drivers[self.places[place].driver].lost(during, error)
     }
