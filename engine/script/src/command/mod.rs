@@ -6,7 +6,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`line`] | the words: options, the test's name, its command |
+//! | [`line`](mod@line) | the words: options, the test's name, its command |
 //! | [`config`] | options in a file |
 //! | [`table`] | every option that does not belong to a test |
 //! | [`value`], [`resolve`] | texts -> values |
@@ -15,7 +15,7 @@
 //! | [`database`] | database options -> drivers and servers |
 //! | [`dry`] | `--mysql-dry-run` |
 //! | [`header`] | what is printed before a run |
-//! | [`test`] | which test is meant |
+//! | [`test`](mod@test) | which test is meant |
 //! | [`script`] | the commands of a script |
 //! | [`running`] | a run |
 

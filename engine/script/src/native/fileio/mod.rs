@@ -3,14 +3,14 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`plan`] | what the options say, and the lines that tell it |
-//! | [`files`] | the files: made, opened, removed |
-//! | [`requests`] | which request comes next |
-//! | [`work`] | a thread's requests, one after the other |
-//! | [`mapped`] | files as memory (`--file-io-mode=mmap`) |
-//! | [`queue`] | requests under way (`--file-io-mode=async`) |
-//! | [`buffer`] | memory for blocks |
-//! | [`checksum`] | blocks that can be checked (`--validate`) |
+//! | `plan` | what the options say, and the lines that tell it |
+//! | `files` | the files: made, opened, removed |
+//! | `requests` | which request comes next |
+//! | `work` | a thread's requests, one after the other |
+//! | `mapped` | files as memory (`--file-io-mode=mmap`) |
+//! | `queue` | requests under way (`--file-io-mode=async`) |
+//! | `buffer` | memory for blocks |
+//! | `checksum` | blocks that can be checked (`--validate`) |
 //!
 //! Sources: the help text of sysbench 1.0.20, its test suite, and the system calls it was seen to make.
 //! What is mended against it stands in docs/reference/sysbench.md.
