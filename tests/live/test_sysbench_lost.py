@@ -1,0 +1,120 @@
+"""Scripts whose connections are lost in mid-run: killed one by one, or with their server."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from private_servers import CORE, running
+
+from dbdyno.execute import engine
+from dbdyno.systems import mariadb, starting
+from dbdyno.systems.base import Server
+from dbdyno.systems.places import free_port
+
+pytestmark = pytest.mark.live
+
+SESSIONS = 4
+SCRIPT = """\
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT 1") end
+"""
+DRIVERS = {"mariadb": "mysql", "postgres": "pgsql"}
+FIRST = {"mariadb": "mysql", "postgres": "postgres"}  # a schema that is always there
+ACCOUNT = {
+    "mariadb": [
+        "CREATE DATABASE IF NOT EXISTS s",
+        "CREATE OR REPLACE USER s@'%' IDENTIFIED BY 's'",
+        "GRANT ALL ON s.* TO s@'%'",
+    ],
+    "postgres": ["CREATE USER s PASSWORD 's'", "CREATE DATABASE s OWNER s"],
+}
+# What either system calls a connection that was closed from outside.
+LOST = {"mariadb": "2013,2006,1927", "postgres": "57P01,08006,08003"}
+
+
+def kill_all(kind: str, server: Server) -> None:
+    kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 's'"
+    server.run(FIRST[kind], [kill if kind == "postgres" else "KILL CONNECTION USER s"])
+
+
+@contextmanager
+def under_load(kind: str, port: int, path: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A run of some seconds, of which the first is over."""
+    script = path / "own.lua"
+    script.write_text(SCRIPT)
+    driver = DRIVERS[kind]
+    where: Sequence[str] = ("host=127.0.0.1", f"port={port}", "user=s", "password=s", "db=s")
+    command = [
+        *(str(engine.find()), "sysbench", str(script), f"--db-driver={driver}"),
+        *(f"--{driver}-{option}" for option in where),
+        *(f"--threads={SESSIONS}", "--time=3", "--report-interval=1", *options, "run"),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.startswith("[ 1s ]"):
+                    break
+            yield process
+        finally:
+            process.kill()
+
+
+def number(label: str, text: str) -> int:
+    found = re.search(rf"{label}: +(\d+)", text)
+    assert found, text
+    return int(found[1])
+
+
+@pytest.mark.parametrize("kind", CORE)
+def test_lost_connections_are_made_anew_or_end_the_run(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    monkeypatch.setattr(starting, "free_port", lambda: port)  # the same after the restart
+    # A MariaDB of ours knows the accounts that it is started with, and no other.
+    logins = ACCOUNT["mariadb"]
+    family = replace(
+        mariadb.FAMILY, login_sql=lambda password: mariadb.login_sql(password) + logins
+    )
+    monkeypatch.setattr(mariadb, "FAMILY", family)
+    with running(kind) as (bench, server):
+        for statement in ACCOUNT[kind]:
+            server.run(FIRST[kind], [statement])
+        ignore = f"--{DRIVERS[kind]}-ignore-errors="
+
+        with under_load(kind, port, tmp_path, ignore + LOST[kind]) as process:
+            kill_all(kind, server)
+            text = process.communicate(timeout=60)[0]
+        assert process.returncode == 0, text
+        assert number("reconnects", text) == SESSIONS
+        assert "[ 3s ]" in text and "FATAL" not in text
+
+        with under_load(kind, port, tmp_path, ignore + "1") as process:
+            kill_all(kind, server)
+            text = process.communicate(timeout=60)[0]
+        assert process.returncode == 1, text
+        said = r"mysql_drv_query\(\) returned error \d+ \(|PQexec\(\) failed: 7 "
+        assert re.search(f"FATAL: ({said})", text), text
+        assert "FATAL: `thread_run' function failed: " in text
+        assert number("total number of events", text) > 0
+
+        with under_load(kind, port, tmp_path, ignore + "all") as process:
+            server.stop()
+            again = bench.start()
+            try:
+                text = process.communicate(timeout=60)[0]
+            finally:
+                again.stop()
+        assert process.returncode == 0, text
+        assert number("reconnects", text) >= SESSIONS
+        last = re.findall(r"^\[ 3s \] .* tps: ([\d.]+)", text, re.M)
+        assert float(last[0]) > 0, text
