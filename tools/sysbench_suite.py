@@ -177,7 +177,7 @@ def suite_environment(suite: Path, scripts: Path, version: str) -> dict[str, str
 
 def version(place: Path) -> str:
     """What the `sysbench` of a folder calls itself."""
-    command = [place / "sysbench", "--version"]
+    command = [str(place / "sysbench"), "--version"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -248,7 +248,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         default=shutil.which("sysbench"),
         help="a sysbench to compare with; empty: none",
     )
-    return parser.parse_args(words)
+    return parser.parse_intermixed_args(words)  # files may follow options
 
 
 def main(words: Sequence[str]) -> int:
