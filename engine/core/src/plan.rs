@@ -94,6 +94,9 @@ pub struct Target {
     /// How the connection is encrypted.
     #[serde(default)]
     pub tls: Tls,
+    /// What an encrypted connection has beside that.
+    #[serde(default, skip_serializing_if = "TlsExtras::are_none")]
+    pub tls_extras: TlsExtras,
     /// Statements that each new connection runs before anything else, in order.
     #[serde(default)]
     pub session_sql: Vec<String>,
@@ -166,6 +169,8 @@ pub enum Tls {
     Verify,
     /// As `Verify`, with the roots in this PEM file.
     Ca(PathBuf),
+    /// Encrypted, certificate checked against the roots in this PEM file, whatever name it is for.
+    Chain(PathBuf),
     /// Encrypted, certificate not checked.
     Require,
     /// Encrypted if the server offers it, certificate not checked.
@@ -173,6 +178,25 @@ pub enum Tls {
     /// Plain.
     #[default]
     Off,
+}
+
+/// How an encrypted connection is set up beside [`Tls`]; without encryption it has no effect.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsExtras {
+    /// PEM file of the client's certificate, then those of the authorities between; with `key`.
+    pub certificate: Option<PathBuf>,
+    /// PEM file of the certificate's private key, which is not itself encrypted.
+    pub key: Option<PathBuf>,
+    /// OpenSSL's names of the only ciphers to offer; empty: all.
+    pub ciphers: Vec<String>,
+}
+
+impl TlsExtras {
+    /// Whether nothing is asked for.
+    pub fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One workload with its own sessions.

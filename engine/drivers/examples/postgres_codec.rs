@@ -27,6 +27,7 @@ fn session(protocol: Protocol) -> Box<dyn Wire> {
         database: String::new(),
         protocol,
         tls: Default::default(),
+        tls_extras: Default::default(),
         session_sql: Vec::new(),
         options: Default::default(),
     };

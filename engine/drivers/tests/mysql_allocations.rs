@@ -53,6 +53,7 @@ fn target(protocol: Protocol) -> Target {
         database: String::new(),
         protocol,
         tls: Default::default(),
+        tls_extras: Default::default(),
         session_sql: vec![],
         options: Default::default(),
     }

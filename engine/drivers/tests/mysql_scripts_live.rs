@@ -45,12 +45,26 @@ const TRIALS: &[(&str, Trial)] = &[
 ];
 
 fn try_all(server: &Server) {
+    for compression in ["off", "zlib"] {
+        try_with(server, compression);
+    }
+}
+
+fn try_with(server: &Server, compression: &str) {
     for (name, trial) in TRIALS {
-        println!("{name}");
+        println!("{name}, compression {compression}");
         let mut root = server.root();
         root.must("DROP DATABASE IF EXISTS dyno");
         root.must("CREATE DATABASE dyno");
-        trial(&target(Address::Unix(server.socket()), "root", "", "dyno"));
+        let mut target = target(Address::Unix(server.socket()), "root", "", "dyno");
+        target.options.insert("compression".into(), compression.into());
+        let on = match compression {
+            "zlib" => "ON",
+            _ => "OFF",
+        };
+        let status = Script::open(&target).unwrap().must("SHOW STATUS LIKE 'Compression'");
+        assert_eq!(status, [text(&["Compression", on])]);
+        trial(&target);
     }
 }
 

@@ -51,6 +51,7 @@ fn connected() -> Box<dyn Client> {
         database: String::new(),
         protocol: Default::default(),
         tls: Default::default(),
+        tls_extras: Default::default(),
         session_sql: Vec::new(),
         options: Default::default(),
     };

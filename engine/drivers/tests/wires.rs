@@ -17,6 +17,7 @@ fn target(kind: &DriverKind) -> Target {
         database: "dyno".into(),
         protocol: Default::default(),
         tls: Tls::Off,
+        tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: vec!["SET x = 1".into()],
         options: Default::default(),
     }

@@ -3,7 +3,7 @@
 
 use crate::tls;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Address, Target, Tls};
+use dyno_core::plan::{Address, Target};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -28,10 +28,10 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`Kind::Plan`] for an address that is no socket or a bad socket path, [`Kind::Connection`]
-    /// for an unknown host, [`Kind::Authentication`] for unusable root certificates.
+    /// for an unknown host, [`Kind::Authentication`] for unusable certificates.
     pub fn resolve(target: &Target) -> Result<Self> {
         match &target.address {
-            Address::Tcp { host, port } => Self::tcp(host, *port, &target.tls),
+            Address::Tcp { host, port } => Self::tcp(host, *port, target),
             Address::Unix(path) => {
                 let address = SockAddr::unix(path).map_err(|error| {
                     Error::new(Kind::Plan, format!("socket path {}: {error}", path.display()))
@@ -53,7 +53,7 @@ impl Endpoint {
         }
     }
 
-    fn tcp(host: &str, port: u16, tls: &Tls) -> Result<Self> {
+    fn tcp(host: &str, port: u16, target: &Target) -> Result<Self> {
         let resolved = (host, port).to_socket_addrs().map_err(|error| {
             Error::new(Kind::Connection, format!("host {host} is unknown ({error})"))
                 .hint("check the spelling, DNS and /etc/hosts")
@@ -69,7 +69,7 @@ impl Endpoint {
             candidates,
             preferred: AtomicUsize::new(0),
             is_unix: false,
-            tls: tls::client_config(tls)?
+            tls: tls::client_config(&target.tls, &target.tls_extras)?
                 .map(|config| tls::server_name(host).map(|name| (config, name)))
                 .transpose()?,
         })

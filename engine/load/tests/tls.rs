@@ -5,8 +5,10 @@ use dyno_core::plan::Target;
 use dyno_load::endpoint::Endpoint;
 use dyno_load::transport::Link;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, Stream};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, Stream};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -38,6 +40,36 @@ fn serve(authority: &CertifiedIssuer<'static, KeyPair>, name: &str, expired: boo
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
+    serve_by(config)
+}
+
+/// A server that lets in who has a certificate of the authority.
+fn serve_known(authority: &CertifiedIssuer<'static, KeyPair>) -> u16 {
+    let (certificate, key) = issued(authority);
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let known = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(known.build().unwrap())
+        .with_single_cert(
+            vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
+            PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
+        )
+        .unwrap();
+    serve_by(config)
+}
+
+/// A certificate and its key, as PEM.
+fn issued(authority: &CertifiedIssuer<'static, KeyPair>) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    (params.signed_by(&key, authority).unwrap().pem(), key.serialize_pem())
+}
+
+fn serve_by(config: ServerConfig) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -54,8 +86,13 @@ fn serve(authority: &CertifiedIssuer<'static, KeyPair>, name: &str, expired: boo
 }
 
 fn echo(port: u16, tls: &serde_json::Value) -> Result<Vec<u8>> {
+    echo_with(port, tls, &serde_json::json!({}))
+}
+
+fn echo_with(port: u16, tls: &serde_json::Value, extras: &serde_json::Value) -> Result<Vec<u8>> {
     let target: Target = serde_json::from_value(serde_json::json!({
-        "driver": "mysql", "address": {"tcp": {"host": "127.0.0.1", "port": port}}, "tls": tls
+        "driver": "mysql", "address": {"tcp": {"host": "127.0.0.1", "port": port}}, "tls": tls,
+        "tls_extras": extras
     }))
     .unwrap();
     let endpoint = Endpoint::resolve(&target)?;
@@ -96,6 +133,45 @@ fn bad_certificates_are_refused_and_say_why() {
         assert!(error.what.contains("certificate") && error.what.contains(word), "{error}");
         assert!(error.what.contains(&format!("127.0.0.1:{port}")) && !error.hint.is_empty());
     }
+}
+
+#[test]
+fn a_chain_is_checked_and_the_name_is_not() {
+    let (directory, own) = (tempfile::tempdir().unwrap(), authority());
+    let chain = serde_json::json!({"chain": pem(directory.path(), &own)["ca"]});
+    assert_eq!(echo(serve(&own, "other.example", false), &chain).unwrap(), b"ping");
+    for (port, word) in [
+        (serve(&authority(), "127.0.0.1", false), "not trusted"),
+        (serve(&own, "other.example", true), "expired"),
+    ] {
+        let error = echo(port, &chain).unwrap_err();
+        assert!(error.what.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn a_client_certificate_is_shown_and_needed_where_the_server_wants_one() {
+    let (directory, own) = (tempfile::tempdir().unwrap(), authority());
+    let files = |authority, name: &str| {
+        let (certificate, key) = issued(authority);
+        let (at, of) = (directory.path().join(name), directory.path().join(format!("{name}-key")));
+        std::fs::write(&at, certificate).unwrap();
+        std::fs::write(&of, key).unwrap();
+        serde_json::json!({"certificate": at, "key": of})
+    };
+    let (known, stranger) = (files(&own, "known"), files(&authority(), "stranger"));
+    let require = serde_json::json!("require");
+    assert_eq!(echo_with(serve_known(&own), &require, &known).unwrap(), b"ping");
+    for extras in [serde_json::json!({}), stranger.clone()] {
+        let error = echo_with(serve_known(&own), &require, &extras).unwrap_err();
+        assert!(error.to_string().contains("127.0.0.1"), "{error}");
+    }
+    let mixed = serde_json::json!({"certificate": known["certificate"], "key": stranger["key"]});
+    let error = echo_with(1, &require, &mixed).unwrap_err();
+    assert!(
+        error.what.contains("stranger-key") && error.hint.contains("belong together"),
+        "{error}"
+    );
 }
 
 #[test]

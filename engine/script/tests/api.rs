@@ -92,6 +92,17 @@ fn further_results_are_those_with_rows() {
 }
 
 #[test]
+fn a_float_is_rounded_to_32_bits() {
+    says(
+        "con = sysbench.sql.driver():connect()
+         st = con:prepare('change ?')
+         a = st:bind_create(sysbench.sql.type.FLOAT) st:bind_param(a)
+         a:set(0.1) st:execute() a:set(nil) st:execute()",
+        &["prepare change ?", "execute change ? 1 0.10000000149012", "execute change ? 1 nil"],
+    );
+}
+
+#[test]
 fn parameters_are_cut_to_their_type() {
     says(
         "con = sysbench.sql.driver():connect()

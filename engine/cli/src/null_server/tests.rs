@@ -71,6 +71,7 @@ fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
         database: "sbtest".into(),
         protocol,
         tls: Tls::Prefer,
+        tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: vec!["SET NAMES utf8mb4".into()],
         options: Default::default(),
     };

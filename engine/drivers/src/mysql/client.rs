@@ -8,13 +8,17 @@
 //! | host, port, socket, user, password, db | `address`, `user`, `password`, `database` |
 //! | ssl modes DISABLED, PREFERRED, REQUIRED | `tls: off`, `prefer`, `require` |
 //! | VERIFY_IDENTITY with and without ssl-ca | `tls: {ca: FILE}`, `tls: verify` |
+//! | VERIFY_CA with ssl-ca | `tls: {chain: FILE}` |
+//! | ssl-cert, ssl-key, ssl-cipher | `tls_extras` |
+//! | compression | `options: {compression: zlib}` |
 //!
 //! Options: `metadata: cached | full` as the driver has it, `multi_statements: true | false` (more
-//! than one statement a request; true).
+//! than one statement a request; true), `compression: zlib | off` (where the server has it; off).
 //!
 //! `protocol` is not looked at: a script says itself what it prepares. LOAD DATA LOCAL is refused by
 //! the server, since this client offers no files.
 
+mod compressing;
 mod reader;
 mod statement;
 
@@ -27,6 +31,7 @@ use super::login::{Found, LoginState};
 use super::statement::put_command;
 use super::{Config, cached_metadata};
 use crate::slots::Slots;
+use compressing::Compressing;
 use dyno_core::client::{
     Answer, Answers, Bind, Client, ClientKind, Clients, Nature, Refused, Said,
 };
@@ -44,7 +49,11 @@ struct MysqlClients(Arc<Config>);
 
 impl Clients for MysqlClients {
     fn client(&self) -> Result<Nature> {
-        Ok(Nature::Wire(Box::new(MysqlClient::new(Arc::clone(&self.0)))))
+        let client = MysqlClient::new(Arc::clone(&self.0));
+        Ok(Nature::Wire(match self.0.capabilities & capability::COMPRESS {
+            0 => Box::new(client),
+            _ => Box::new(Compressing::new(client)),
+        }))
     }
 }
 
@@ -58,12 +67,18 @@ fn build(target: &Target) -> Result<Box<dyn Clients>> {
                 config.capabilities &= !capability::MULTI_STATEMENTS;
                 config.capabilities |= capability::MULTI_STATEMENTS * u32::from(on);
             }),
+            "compression" => match value.as_str() {
+                Some("zlib") => Some(config.capabilities |= capability::COMPRESS),
+                Some("off") => Some(config.capabilities &= !capability::COMPRESS),
+                _ => None,
+            },
             _ => None,
         };
         if known.is_none() {
             let what = format!("client mysql: option {name} = {value} is not known");
             return Err(Error::new(Kind::Plan, what).hint(
-                "allowed are metadata: cached or full, and multi_statements: true or false",
+                "allowed are metadata: cached or full, multi_statements: true or false, \
+                 compression: zlib or off",
             ));
         }
     }
@@ -113,6 +128,11 @@ impl MysqlClient {
             closed_columns: vec![],
             parting: None,
         }
+    }
+
+    /// Whether all that follows is to be compressed.
+    fn is_compressed(&self) -> bool {
+        !matches!(self.phase, Phase::New | Phase::Login(_)) && self.reader.is_compressed
     }
 
     fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {

@@ -110,7 +110,7 @@ impl LoginState {
             _ if self.on_socket => false,
             Tls::Off => false,
             Tls::Prefer => greeting.offers_tls(),
-            Tls::Require | Tls::Verify | Tls::Ca(_) => {
+            Tls::Require | Tls::Verify | Tls::Ca(_) | Tls::Chain(_) => {
                 if !greeting.offers_tls() {
                     return Err(Error::new(
                         Kind::Authentication,

@@ -8,6 +8,7 @@
 //! | `statement` | requests on their way out |
 //! | `reply`, `column`, `control`, `codes` | replies on their way in, and what their error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
+//! | `compressed` | the compressed protocol around packets |
 //! | `wire` | one connection: all of these in order |
 //! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
 //!
@@ -24,6 +25,7 @@ mod bulk;
 pub mod client;
 mod codes;
 pub mod column;
+mod compressed;
 mod control;
 pub mod flags;
 mod handshake;

@@ -18,6 +18,7 @@ fn target() -> Target {
         database: String::new(),
         protocol: Protocol::Prepared,
         tls: Tls::Off,
+        tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: Vec::new(),
         options: Default::default(),
     }

@@ -21,6 +21,7 @@ fn target(file: &Path, options: serde_json::Value, protocol: Protocol) -> Target
         database: String::new(),
         protocol,
         tls: Tls::Off,
+        tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: vec!["PRAGMA journal_mode = WAL".into(), "PRAGMA synchronous=NORMAL".into()],
         options: serde_json::from_value(options).expect("an object"),
     }

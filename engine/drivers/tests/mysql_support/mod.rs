@@ -276,6 +276,7 @@ pub fn target(address: Address, user: &str, password: &str, database: &str) -> T
         database: database.into(),
         protocol: Default::default(),
         tls: Default::default(),
+        tls_extras: Default::default(),
         session_sql: vec![],
         options: Default::default(),
     }

@@ -29,6 +29,7 @@ impl Cluster {
             database: "postgres".into(),
             protocol: Protocol::Prepared,
             tls: Tls::Off,
+            tls_extras: dyno_core::plan::TlsExtras::default(),
             session_sql: Vec::new(),
             options: Default::default(),
         }

@@ -8,13 +8,13 @@ use crate::options::Options;
 use crate::report::Compat;
 use dyno_core::client::{Clients, Nature};
 use dyno_core::error::Error;
-use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
+use dyno_core::plan::{Address, Protocol, Secret, Target, Tls, TlsExtras};
 use dyno_load::endpoint::Endpoint;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What `--db-driver` may name, and what the engine calls it.
-const DRIVERS: [(&str, &str); 3] =
+pub const DRIVERS: [(&str, &str); 3] =
     [("mysql", "mysql"), ("pgsql", "postgres"), ("sqlite", "sqlite")];
 
 /// Where MySQL's and MariaDB's packages put the server's socket.
@@ -76,19 +76,10 @@ fn check(options: &Options) -> Result<(), Refusal> {
         return Err(Refusal::fatal(format!("Invalid value for db-ps-mode: {mode}")));
     }
     for (name, why) in [
-        ("mysql-compression", "this client does not compress; leave it out"),
-        ("mysql-debug", "it traces a client library, and there is none here; use --db-debug"),
+        ("db-debug", "there is nothing to print beyond --verbosity=5; use that"),
+        ("mysql-debug", "it traces a client library, and there is none here; use --verbosity=5"),
     ] {
         if options.bool(name) {
-            return Err(Refusal::fatal(format!("--{name}: {why}")));
-        }
-    }
-    for (name, why) in [
-        ("mysql-ssl-cipher", "ciphers are chosen by the TLS library, by strength; leave it out"),
-        ("mysql-ssl-key", "logging in by a client certificate is not supported"),
-        ("mysql-ssl-cert", "logging in by a client certificate is not supported"),
-    ] {
-        if !options.text(name).is_empty() {
             return Err(Refusal::fatal(format!("--{name}: {why}")));
         }
     }
@@ -117,7 +108,11 @@ fn servers(
     targets.iter().map(|target| server(kind.build, target)).collect()
 }
 
-fn server(
+/// A server that is reached by a target.
+///
+/// # Errors
+/// What is wrong with the target.
+pub fn server(
     build: fn(&Target) -> Result<Box<dyn Clients>, Error>,
     target: &Target,
 ) -> Result<Server, Refusal> {
@@ -152,6 +147,7 @@ fn target(driver: &str, address: Address) -> Target {
         database: String::new(),
         protocol: Protocol::Prepared,
         tls: Tls::Off,
+        tls_extras: TlsExtras::default(),
         session_sql: Vec::new(),
         options: BTreeMap::new(),
     }
@@ -177,6 +173,8 @@ fn mysql(options: &Options, compat: Compat) -> Result<Vec<Target>, Refusal> {
         ));
     }
     let tls = mysql_tls(options, compat)?;
+    let tls_extras = mysql_tls_extras(options);
+    let compression = mysql_compression(options, compat)?;
     Ok(addresses
         .into_iter()
         .map(|address| Target {
@@ -184,6 +182,8 @@ fn mysql(options: &Options, compat: Compat) -> Result<Vec<Target>, Refusal> {
             password: Secret(options.text("mysql-password").into()),
             database: options.text("mysql-db").into(),
             tls: tls.clone(),
+            tls_extras: tls_extras.clone(),
+            options: BTreeMap::from([("compression".into(), compression.into())]),
             ..target("mysql", address)
         })
         .collect())
@@ -205,7 +205,8 @@ fn mysql_tls(options: &Options, compat: Compat) -> Result<Tls, Refusal> {
         path => Tls::Ca(PathBuf::from(path)),
     };
     if compat == Compat::V1_0 {
-        return Ok(match (options.bool("mysql-ssl"), authority) {
+        let is_asked = options.bool("mysql-ssl") || !options.text("mysql-ssl-cert").is_empty();
+        return Ok(match (is_asked, authority) {
             (false, "") => Tls::Off,
             (true, "") => Tls::Require,
             _ => verified(),
@@ -216,8 +217,46 @@ fn mysql_tls(options: &Options, compat: Compat) -> Result<Tls, Refusal> {
         "disabled" | "off" => Ok(Tls::Off),
         "preferred" => Ok(Tls::Prefer),
         "required" | "on" => Ok(Tls::Require),
+        "verify_ca" if !authority.is_empty() => Ok(Tls::Chain(PathBuf::from(authority))),
         "verify_ca" | "verify_identity" => Ok(verified()),
         _ => Err(Refusal::fatal(format!("Invalid value for --mysql-ssl: {mode}"))),
+    }
+}
+
+fn mysql_tls_extras(options: &Options) -> TlsExtras {
+    let path = |name| match options.text(name) {
+        "" => None,
+        path => Some(PathBuf::from(path)),
+    };
+    let ciphers = options.text("mysql-ssl-cipher").split([':', ',']).map(str::trim);
+    TlsExtras {
+        certificate: path("mysql-ssl-cert"),
+        key: path("mysql-ssl-key"),
+        ciphers: ciphers.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+    }
+}
+
+/// What the client's option `compression` is to be.
+fn mysql_compression(options: &Options, compat: Compat) -> Result<&'static str, Refusal> {
+    if !options.bool("mysql-compression") {
+        return Ok("off");
+    }
+    if compat == Compat::V1_0 {
+        return Ok("zlib");
+    }
+    let list = options.text("mysql-compression-algorithms");
+    let names: Vec<_> = list.split(',').map(|name| name.trim().to_ascii_lowercase()).collect();
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    if names.iter().any(|name| !["zlib", "zstd", "uncompressed"].contains(&name.as_str())) {
+        let what = format!("Invalid value for --mysql-compression-algorithms: {list}");
+        return Err(Refusal::fatal(what));
+    }
+    match (has("zlib"), has("uncompressed")) {
+        (true, _) => Ok("zlib"),
+        (false, true) => Ok("off"),
+        (false, false) => Err(Refusal::fatal(
+            "--mysql-compression-algorithms: zstd is not supported; use zlib or uncompressed",
+        )),
     }
 }
 
@@ -234,6 +273,7 @@ fn pgsql(options: &Options) -> Result<Vec<Target>, Refusal> {
             password: Secret(options.text("pgsql-password").into()),
             database: options.text("pgsql-db").into(),
             tls: tls.clone(),
+            tls_extras: pgsql_tls_extras(),
             ..target("postgres", pgsql_address(host.trim(), port))
         })
         .collect())
@@ -251,18 +291,24 @@ fn pgsql_address(host: &str, port: u16) -> Address {
     Address::Tcp { host: host.into(), port }
 }
 
-/// libpq's words. What checks the certificate checks the host's name too.
+/// libpq's words, with its environment.
 fn pgsql_tls(mode: &str) -> Result<Tls, Refusal> {
-    match mode {
-        "disable" => Ok(Tls::Off),
-        "allow" | "prefer" => Ok(Tls::Prefer),
-        "require" => Ok(Tls::Require),
-        "verify-ca" | "verify-full" => Ok(match std::env::var_os("PGSSLROOTCERT") {
-            Some(path) => Tls::Ca(PathBuf::from(path)),
-            None => Tls::Verify,
-        }),
+    let roots = std::env::var_os("PGSSLROOTCERT").map(PathBuf::from);
+    match (mode, roots) {
+        ("disable", _) => Ok(Tls::Off),
+        ("allow" | "prefer", _) => Ok(Tls::Prefer),
+        ("require", _) => Ok(Tls::Require),
+        ("verify-ca", Some(path)) => Ok(Tls::Chain(path)),
+        ("verify-full", Some(path)) => Ok(Tls::Ca(path)),
+        // The system's authorities sign for everybody: only the name tells the server from others.
+        ("verify-ca" | "verify-full", None) => Ok(Tls::Verify),
         _ => Err(Refusal::fatal(format!("Invalid value for --pgsql-sslmode: {mode}"))),
     }
+}
+
+fn pgsql_tls_extras() -> TlsExtras {
+    let path = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    TlsExtras { certificate: path("PGSSLCERT"), key: path("PGSSLKEY"), ciphers: vec![] }
 }
 
 fn sqlite(options: &Options) -> Target {
@@ -312,21 +358,52 @@ mod tests {
         assert_eq!(tls(&[], Compat::V1_0), Ok(Tls::Off));
         assert_eq!(tls(&["--mysql-ssl"], Compat::V1_0), Ok(Tls::Require));
         assert_eq!(tls(&["--mysql-ssl-ca=/ca"], Compat::V1_0), Ok(Tls::Ca("/ca".into())));
+        assert_eq!(tls(&["--mysql-ssl-cert=/c"], Compat::V1_0), Ok(Tls::Require));
         assert_eq!(tls(&["--mysql-ssl=verify_ca"], Compat::V1_1), Ok(Tls::Verify));
+        let with_ca =
+            |word: &str| tls(&[&format!("--mysql-ssl={word}"), "--mysql-ssl-ca=/ca"], Compat::V1_1);
+        assert_eq!(with_ca("VERIFY_CA"), Ok(Tls::Chain("/ca".into())));
+        assert_eq!(with_ca("VERIFY_IDENTITY"), Ok(Tls::Ca("/ca".into())));
         assert!(tls(&["--mysql-ssl=foo"], Compat::V1_1).is_err());
         assert_eq!(pgsql_tls("prefer"), Ok(Tls::Prefer));
         assert!(pgsql_tls("sometimes").is_err());
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_refused() {
-        for arg in [
-            "--mysql-compression",
-            "--mysql-debug=on",
-            "--mysql-ssl-cipher=AES",
-            "--db-ps-mode=foo",
-            "--mysql-port=abc",
+    fn certificates_and_ciphers_are_passed_on() {
+        let args = ["--mysql-ssl-cert=c", "--mysql-ssl-key=k", "--mysql-ssl-cipher=A:B"];
+        for compat in [Compat::V1_0, Compat::V1_1] {
+            let target = mysql(&options(&args, compat), compat).unwrap().remove(0);
+            let extras = TlsExtras {
+                certificate: Some("c".into()),
+                key: Some("k".into()),
+                ciphers: vec!["A".into(), "B".into()],
+            };
+            assert_eq!(target.tls_extras, extras);
+        }
+    }
+
+    #[test]
+    fn compression_is_zlib_where_it_is_asked_for_and_may_be() {
+        let compression = |list: &[&str], compat| mysql_compression(&options(list, compat), compat);
+        assert_eq!(compression(&[], Compat::V1_0), Ok("off"));
+        assert_eq!(compression(&["--mysql-compression"], Compat::V1_0), Ok("zlib"));
+        for (list, wanted) in [
+            ("zlib", Some("zlib")),
+            ("zstd,ZLIB", Some("zlib")),
+            ("uncompressed", Some("off")),
+            ("zstd", None),
+            ("lz4", None),
         ] {
+            let list = format!("--mysql-compression-algorithms={list}");
+            let got = compression(&["--mysql-compression", &list], Compat::V1_1);
+            assert_eq!(got.ok(), wanted, "{list}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused() {
+        for arg in ["--db-debug", "--mysql-debug=on", "--db-ps-mode=foo", "--mysql-port=abc"] {
             let given = options(&[arg], Compat::V1_0);
             assert!(databases(&given, Compat::V1_0, &[]).is_err(), "{arg}");
         }

@@ -58,7 +58,7 @@ pub fn drivers(compat: Compat) -> Vec<Group> {
 pub fn ours(compat: Compat) -> Group {
     let rows = match compat {
         Compat::V1_0 => {
-            [OURS, WARMUP, INIT, LUAJIT, &RANDOM_NEW[3..], MYSQL_CA, PGSQL_TLS, OURS_DRIVERS]
+            [OURS, WARMUP, INIT, LUAJIT, &RANDOM_NEW[3..], MYSQL_FILES, PGSQL_TLS, OURS_DRIVERS]
                 .concat()
         }
         Compat::V1_1 => [OURS, OURS_DRIVERS].concat(),
@@ -319,8 +319,11 @@ const OURS: &[Row] = &[
     ("json", Kind::File, None, "write the whole result as JSON to this file"),
 ];
 
-const MYSQL_CA: &[Row] =
-    &[("mysql-ssl-ca", Kind::Text, None, "check the server's certificate against this CA file")];
+const MYSQL_FILES: &[Row] = &[
+    ("mysql-ssl-ca", Kind::Text, None, "check the server's certificate against this CA file"),
+    ("mysql-ssl-cert", Kind::Text, None, "log in with the certificate in this file"),
+    ("mysql-ssl-key", Kind::Text, None, "private key file of that certificate"),
+];
 
 const OURS_DRIVERS: &[Row] = &[
     (

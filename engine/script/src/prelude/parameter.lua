@@ -5,6 +5,7 @@ local raise = dyno.prelude("raise")
 local random_string = dyno.rand.string
 local int64, uint64 = dyno.real_ffi.typeof("int64_t"), dyno.real_ffi.typeof("uint64_t")
 local istype = dyno.real_ffi.istype
+local float = dyno.real_ffi.new("float[1]")
 local setmetatable, tonumber, tostring, type = setmetatable, tonumber, tostring, type
 local floor, ceil, sub = math.floor, math.ceil, string.sub
 
@@ -24,7 +25,7 @@ local function is_int64(value) return istype(int64, value) or istype(uint64, val
 
 local function unsupported(self) raise.error("Unsupported argument type: " .. self.type) end
 
-local Whole, Real, Text = class(), class(), class()
+local Whole, Real, Single, Text = class(), class(), class(), class()
 
 -- A whole number; fractions are cut off. nil is NULL.
 function Whole:set(value)
@@ -55,6 +56,17 @@ end
 
 Real.set_rand_str = unsupported
 
+-- A floating-point number of 32 bits: what is more precise is rounded.
+function Single:set(value)
+   Real.set(self, value)
+   if self.value then
+      float[0] = self.value
+      self.value = float[0]
+   end
+end
+
+Single.set_rand_str = unsupported
+
 -- A text of at most `max_len` bytes: what is longer is cut off.
 local function cut(self, value)
    if #value > self.max_len then value = sub(value, 1, self.max_len) end
@@ -79,7 +91,7 @@ function Text:set_rand_str(format) cut(self, random_string(format)) end
 
 local CLASS = {
    [TYPE.TINYINT] = Whole, [TYPE.SMALLINT] = Whole, [TYPE.INT] = Whole, [TYPE.BIGINT] = Whole,
-   [TYPE.FLOAT] = Real, [TYPE.DOUBLE] = Real,
+   [TYPE.FLOAT] = Single, [TYPE.DOUBLE] = Real,
    [TYPE.CHAR] = Text, [TYPE.VARCHAR] = Text,
 }
 

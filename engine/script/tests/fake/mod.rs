@@ -265,6 +265,7 @@ fn target(address: Address) -> Target {
         database: String::new(),
         protocol: Protocol::default(),
         tls: Tls::Off,
+        tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: Vec::new(),
         options: Default::default(),
     }

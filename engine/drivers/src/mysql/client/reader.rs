@@ -52,6 +52,9 @@ pub struct Reader {
     deprecate_eof: bool,
     /// Definitions may be left out of replies to a prepared statement.
     pub caches_metadata: bool,
+    /// The compressed protocol is around packets. Servers then set the packets' own numbers anew
+    /// wherever they send what they have: they are not checked.
+    pub is_compressed: bool,
     expect: Expect,
     step: Step,
     /// Sequence number that the next packet must carry; none where the request may have taken
@@ -77,6 +80,7 @@ impl Reader {
         Self {
             deprecate_eof: agreed.has(capability::DEPRECATE_EOF),
             caches_metadata: agreed.caches_metadata(),
+            is_compressed: agreed.has(capability::COMPRESS),
             expect: Expect::Text,
             step: Step::First,
             seq: None,
@@ -184,6 +188,7 @@ impl Reader {
     fn check_seq(&mut self, seq: u8) -> Result<()> {
         if let Some(due) = self.seq
             && seq != due
+            && !self.is_compressed
         {
             return Err(broken(format_args!("packet number {seq} came where {due} was due")));
         }

@@ -3,7 +3,9 @@
 use super::replies::{Part, encode, part};
 use super::script::*;
 use crate::mysql::client::CLIENT;
-use crate::mysql::flags::capability::{CLIENT_MYSQL, DEPRECATE_EOF, LOCAL_FILES, MULTI_STATEMENTS};
+use crate::mysql::flags::capability::{
+    CLIENT_MYSQL, COMPRESS, DEPRECATE_EOF, LOCAL_FILES, MULTI_STATEMENTS,
+};
 use crate::mysql::flags::{extended, field_type};
 use crate::mysql::packet::{self, PAYLOAD_BYTES_MAX, put_lenenc_bytes};
 use dyno_core::client::{Answer, Bind, Client, Nature, Said};
@@ -300,4 +302,62 @@ fn session_statements_run_before_anything_else() {
     let error = open().hear(&refused, &[]).unwrap_err();
     assert_eq!(error.kind, Kind::Server);
     assert!(error.what.contains("SET x=1") && error.what.contains("1193"), "{error}");
+}
+
+/// In a compressed packet of its own, not compressed.
+fn stored(packet: &[u8]) -> Vec<u8> {
+    let mut out = vec![packet.len() as u8, 0, 0, 1, 0, 0, 0];
+    out.extend_from_slice(packet);
+    out
+}
+
+#[test]
+fn what_comes_after_the_login_is_compressed_where_both_want_it() {
+    let mut target = target();
+    target.options.insert("compression".into(), "zlib".into());
+    target.session_sql = vec!["SET a=1".into()];
+    for offered in [COMPRESS, 0] {
+        let mut line = Line::open(&target);
+        let hello = greeting(PLAIN | offered, "mysql_native_password");
+        line.hear(&hello, &[]).unwrap();
+        line.sent.clear();
+        assert_eq!(line.hear(&ok(2, 0, 2), &[]).unwrap().1, Said::More);
+        let plain = b"\x08\0\0\0\x03SET a=1";
+        if offered == 0 {
+            assert_eq!(line.sent, plain);
+            continue;
+        }
+        assert_eq!(line.sent, [b"\x0c\0\0\0\0\0\0".as_slice(), plain].concat());
+        let heard = stored(&ok(1, 0, 2));
+        assert_eq!(line.hear(&heard, &[]), Ok((heard.len(), Said::Ready)));
+    }
+    target.options.insert("compression".into(), "zstd".into());
+    let error = (CLIENT.build)(&target).err().unwrap();
+    assert!(error.what.contains("zstd") && error.hint.contains("zlib"), "{error}");
+}
+
+#[test]
+fn a_compressed_reply_is_the_same_wherever_it_is_cut() {
+    let mut target = target();
+    target.options.insert("compression".into(), "zlib".into());
+    // Two compressed packets with a packet across their border.
+    let reply = ok(1, 7, 2);
+    let (front, back) = reply.split_at(6);
+    let heard = [stored(front), stored(back)].concat();
+    for cut in 0..=heard.len() {
+        let mut line = Line::ready(&target, PLAIN | COMPRESS);
+        line.query();
+        let mut at = 0;
+        let mut said = Said::More;
+        for end in [cut, heard.len()] {
+            let (taken, found) = line.client.receive(&heard[at..end], &mut line.sent).unwrap();
+            at += taken;
+            said = found;
+            if said != Said::More {
+                break;
+            }
+        }
+        assert_eq!((at, said), (heard.len(), Said::Answered), "{cut}");
+        assert_eq!(line.client.answers()[0].affected, 7);
+    }
 }

@@ -37,6 +37,7 @@ pub fn target() -> Target {
         database: "dyno".into(),
         protocol: Default::default(),
         tls: Default::default(),
+        tls_extras: Default::default(),
         session_sql: vec![],
         options: Default::default(),
     }

@@ -20,6 +20,7 @@ fn target(path: &Path) -> Target {
         database: String::new(),
         protocol: Default::default(),
         tls: Tls::Off,
+        tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: Vec::new(),
         options: Default::default(),
     }
