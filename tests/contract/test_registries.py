@@ -23,6 +23,7 @@ from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.spec import workloads
+from dbdyno.spec.workloads import lua
 from dbdyno.spec.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
 from dbdyno.systems.base import System, TargetPlan
 
@@ -158,9 +159,12 @@ def beyond(option: Option) -> list[Any]:
 
 def test_every_workload_is_listed_in_both_languages(listed: dict[str, Any]) -> None:
     names = {workload["name"] for workload in listed["workloads"]}
-    assert names == members(ROOT / "engine/workloads/src")
+    stated = members(ROOT / "engine/workloads/src")
+    assert names == stated | {workloads.SCRIPT}
     assert names == {*workloads.WORKLOADS, *workloads.LOAD_ONLY}
-    for name in names:
+    assert set(listed["scripts"]) == {*lua.BUILTIN, *lua.MODULES}
+    assert covered("#[test]", "engine/script/src/trial/*")
+    for name in stated:
         assert covered("#[test]", f"engine/workloads/src/{name}*", f"engine/workloads/src/{name}/*")
 
 
@@ -205,7 +209,8 @@ def test_an_unknown_option_is_refused_with_the_known_ones(workload: str, tmp_pat
     event = sent(null_plan(tmp_path, {"point_selcts": 1}, workload))[-1]
     assert (event["event"], event["kind"]) == ("failed", "plan")
     assert "point_selcts" in event["what"]
-    for name in workloads.of(workload).model.model_fields:
+    of = workloads.of(workload)
+    for name in of.sent(dict.fromkeys(of.model.model_fields, 0)):
         assert name in event["hint"]
 
 

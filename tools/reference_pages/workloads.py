@@ -8,6 +8,7 @@ from dbdyno import spec
 from dbdyno.spec import workloads
 from dbdyno.spec.generators import GENERATORS
 from dbdyno.spec.workloads.base import FLAG, Option, Workload
+from dbdyno.spec.workloads.lua import BUILTIN
 from reference_pages.engine import listed
 from reference_pages.experiment import kind_of
 from reference_pages.markdown import code, sections, table
@@ -16,6 +17,20 @@ MIX = """The class of a statement, under which reports show it, is its name; tha
 Statements and transactions are chosen by weight. A transaction's steps stand between begin and commit. An answer that is not as `expect` says counts as an
 error `check`, and its transaction is rolled back. Whether a group changes data (then each trial starts from restored data) follows from the first word of each statement; `reads:` overrules it.
 A text alone stands for `{sql: text}`. Paths of factors reach into it: `app.params.uid.theta`, `app.statements.find_user.weight`."""
+
+LUA = f"""```yaml
+workload: {{kind: lua, script: my.lua, sessions: 16, options: {{tables: 4, table_size: 100000}}}}
+```
+
+What [`dyno sysbench`](sysbench.md) runs, in `dyno run`: `prepare` of the script loads the data, its events are the transactions. Built in: {", ".join(code(name) for name in sorted(BUILTIN))}.
+Systems: mariadb, mysql, postgres (as `pgsql` in scripts), sqlite; not the null driver. Options of a script are levels like any other: `workload.options.range_size: 10`. All of them count for the data, so that
+levels that differ in one are loaded apart. Where connections go, how many sessions there are and for how long is the experiment's to say: `sysbench.opt` has `threads`, `time` and `db-driver`, and no password, host or port.
+
+A file's text is part of the plan, and with it of the run; modules that it requires from beside it are not, so keep these with the run yourself. What a script prints goes to standard error.
+A transaction is an event: its latency includes errors after which the event began again and, unlike that of other workloads, the script's own time. Operations and rows are those of its last attempt. Errors that are ignored
+(`mysql-ignore-errors` and the like; in 1.0's default 1213, 1020 and 1205) count by code; any other ends the trial, as does a script whose sessions end before the time is over.
+`protocol:` of the target is not looked at: the script says itself what it prepares. Its sessions keep load threads of their own, so a script is the only group of its experiment. There are no classes of statements, hence no EXPLAIN;
+the lag of answers is not measured. `rate`, `find`, `think`, `deadline` and `retries` are refused. Five seconds after the end, events still under way are cancelled."""
 
 GENERATORS_ABOUT = """Parameters of `mix` and columns of declared tables say how their values are made: a mapping with exactly one of the keys below, and others
 beside it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.
@@ -42,8 +57,8 @@ def page() -> str:
 
 def _workload(workload: Workload, about: str) -> str:
     head = sections(f"## {workload.name}", f"{about[0].upper()}{about[1:]}.")
-    if not workload.options:
-        return sections(head, MIX, *_nested())
+    if workload.name in _PARTS:
+        return sections(head, _ABOUT[workload.name], *_nested(_PARTS[workload.name]))
     options = table(
         ("option", "values", "default", "meaning", "changes the data"),
         (_row(option) for option in workload.options),
@@ -67,6 +82,8 @@ _PRESETS = {
     "kv": "A preset gives proportions and the distribution to start from; what it does not name is 0.",
 }
 _ABOUT = {
+    "mix": MIX,
+    "lua": LUA,
     "tpcc": """`mode: faithful` is TPC Benchmark C 5.11 in its inputs and data: non-uniform numbers whose constants hold for a run (and keep the prescribed distance from the load's), 1 % of order lines
 and 15 % of payments from other warehouses, 60 % of customers by last name, full text, 1 % of new orders rolled back; mix 45:43:4:4:4. `mode: sysbench` is what the published scripts for sysbench do instead:
 everything at home, constants drawn anew, text of one repeated character, mix 10:10:1:1:1, some statements more and some columns not kept up, tables named `warehouse1` and so on; their foreign keys are left out, the indexes of these are not.
@@ -75,20 +92,24 @@ Neither yields a tpmC: there are no terminals, deliveries are not queued, and se
 Each kind of transaction has metrics of its own: `kind.new_order.per_min`, `kind.payment.service_ms_p95`. A new order that rolls back as it should is counted, under the class `rollback`, and is no error.
 After each trial the consistency conditions 1 to 5, 8 and 9 of clause 3.3.2 are checked; a trial whose data break one is void.""",
 }
-_PARTS = {
-    "groups.NAME": ("MixGroup", ("params", "statements", "transactions")),
-    "statements.NAME": ("Statement", ()),
-    "transactions.NAME": ("Transaction", ()),
-    "transactions.NAME.steps": ("Step", ()),
-    "expect": ("Expect", ()),
+# Of workloads whose options nest: title -> model in the schema, and which of its keys.
+_PARTS: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
+    "mix": {
+        "groups.NAME": ("MixGroup", ("params", "statements", "transactions")),
+        "statements.NAME": ("Statement", ()),
+        "transactions.NAME": ("Transaction", ()),
+        "transactions.NAME.steps": ("Step", ()),
+        "expect": ("Expect", ()),
+    },
+    "lua": {"groups.NAME, lua": ("LuaGroup", ("script", "options", "reads"))},
 }
 
 
-def _nested() -> list[str]:
-    """The keys of a mix, part by part, from the schema."""
+def _nested(titles: dict[str, tuple[str, tuple[str, ...]]]) -> list[str]:
+    """The keys of a workload, part by part, from the schema."""
     parts = spec.json_schema()["$defs"]
     found = []
-    for title, (name, only) in _PARTS.items():
+    for title, (name, only) in titles.items():
         fields: dict[str, Any] = parts[name]["properties"]
         rows = (
             (

@@ -3,14 +3,17 @@
 use crate::output;
 use dyno_core::driver::{DriverKind, DriverOption};
 use dyno_drivers::DRIVERS;
+use dyno_script::scripts::SCRIPTS;
+use dyno_script::trial;
 use dyno_workloads::WORKLOADS;
 use serde_json::{Value, json};
 
 /// Runs the command; returns the exit code.
 pub fn main(as_json: bool) -> i32 {
     let drivers: Vec<(&str, &str)> = DRIVERS.iter().map(|kind| (kind.name, kind.about)).collect();
-    let workloads: Vec<(&str, &str)> =
+    let mut workloads: Vec<(&str, &str)> =
         WORKLOADS.iter().map(|kind| (kind.name, kind.about)).collect();
+    workloads.push((trial::NAME, trial::ABOUT));
     if as_json {
         let all = json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -19,6 +22,7 @@ pub fn main(as_json: bool) -> i32 {
                 .iter()
                 .map(|(name, about)| json!({"name": name, "about": about}))
                 .collect::<Vec<_>>(),
+            "scripts": SCRIPTS.iter().map(|builtin| builtin.0).collect::<Vec<_>>(),
         });
         return output::text(&format!("{all}\n"));
     }

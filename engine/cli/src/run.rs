@@ -3,12 +3,16 @@
 use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
-use dyno_core::plan::{Job, Plan};
-use dyno_drivers::DRIVERS;
+use dyno_core::plan::{Group, Job, Plan};
+use dyno_drivers::{CLIENTS, DRIVERS};
 use dyno_load::run::Ends;
+use dyno_script::trial;
 use dyno_workloads::WORKLOADS;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// Largest plan, far above any real one.
 const PLAN_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -30,19 +34,53 @@ pub fn main() -> i32 {
 /// Whether it was interrupted.
 fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
     let plan = read_plan()?;
+    let has_script = plan.groups.iter().any(trial::is_script);
+    if has_script {
+        output::keep_for_events()?;
+    }
     match plan.job {
         Job::Run => {
             let ends = Ends { interrupted: &signals::STOP, enough: &signals::enough };
+            if has_script {
+                return trial::run(&plan, CLIENTS, ends, emit);
+            }
             dyno_load::run::run(&plan, DRIVERS, WORKLOADS, ends, emit)
         }
         Job::Load => {
             signals::end_at_once();
             dyno_load::check::common(&plan)?;
             dyno_load::machine::pin(&plan.cpus)?;
-            dyno_load::loader::load(&plan, DRIVERS, WORKLOADS, emit)?;
+            load(plan, emit)?;
             Ok(signals::STOP.load(Ordering::Relaxed))
         }
     }
+}
+
+/// Tables first, then what scripts prepare: they may build upon them.
+fn load(mut plan: Plan, emit: &(dyn Fn(Event) + Sync)) -> Result<()> {
+    let start = Instant::now();
+    let (scripts, others) = plan.groups.drain(..).partition(trial::is_script);
+    plan.groups = others;
+    let scripts: Vec<Group> = scripts;
+    if scripts.is_empty() {
+        return dyno_load::loader::load(&plan, DRIVERS, WORKLOADS, emit);
+    }
+    let loaded = Mutex::new(BTreeMap::new());
+    let keep = |event: Event| match event {
+        Event::Loaded { rows, .. } => {
+            *loaded.lock().unwrap_or_else(PoisonError::into_inner) = rows;
+        }
+        other => emit(other),
+    };
+    if !plan.groups.is_empty() {
+        dyno_load::loader::load(&plan, DRIVERS, WORKLOADS, &keep)?;
+    }
+    for group in &scripts {
+        trial::load(&plan, group, CLIENTS)?;
+    }
+    let rows = loaded.into_inner().unwrap_or_else(PoisonError::into_inner);
+    emit(Event::Loaded { rows, elapsed_s: start.elapsed().as_secs_f64() });
+    Ok(())
 }
 
 fn read_plan() -> Result<Plan> {

@@ -38,4 +38,5 @@ pub mod tls;
 pub mod totals;
 pub mod transport;
 pub mod tsv;
+pub mod watch;
 pub mod worker;

@@ -10,7 +10,7 @@ use crate::open::Ending;
 use crate::poller::Epoll;
 use crate::recorder::Recorder;
 use crate::report::{Ended, Names, Reporter};
-use crate::ticks::{Phase, TICK_NS};
+use crate::watch::{Times, Watch};
 use crate::worker::Worker;
 use crate::{cancel, check, machine};
 use dyno_core::clock::{Clock, MonotonicClock};
@@ -19,6 +19,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Plan, SCHEMA_VERSION};
 use dyno_core::workload::WorkloadKind;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
@@ -29,10 +30,6 @@ const CONNECTS_MAX: usize = 64;
 const START_PATIENCE_NS: u64 = 30_000_000_000;
 /// How often the reporter looks whether the backlogs are worked off.
 const DRAIN_LOOK_NS: u64 = 2_000_000;
-/// The measured phase does not end sooner than this after the decision: by then the load threads know.
-const NOTICE_NS: u64 = TICK_NS / 2;
-/// Longest sleep of the reporter: bounds how late a signal is noticed.
-const SLEEP_MAX: Duration = Duration::from_millis(10);
 /// Files that a blocking session may hold: SQLite has the database, its log or journal, a temporary
 /// one, and for a moment the directory.
 const FILES_A_SESSION: usize = 4;
@@ -148,35 +145,17 @@ impl Trial<'_> {
                 self.warn_of_missing(&control);
             }
             let interval_ns = (self.plan.interval_s * 1e9) as u64;
-            let mut finished = true;
-            if measure_ns > origin_ns {
-                let mut warmup = Phase { start_ns: origin_ns, end_ns: measure_ns, interval_ns };
-                finished = self.report(&mut reporter, &mut warmup, |_, _| {});
-            }
-            let mut measured = Phase { start_ns: measure_ns, end_ns, interval_ns };
-            if finished {
-                reporter.begin_measuring();
-                let mut is_enough = false;
-                (self.ends.enough)();
-                finished = self.report(&mut reporter, &mut measured, |phase, interval_end_ns| {
-                    is_enough = is_enough || (self.ends.enough)();
-                    let is_in_time = clock.now_ns() + NOTICE_NS <= interval_end_ns;
-                    if is_enough && is_in_time && interval_end_ns < phase.end_ns {
-                        phase.end_ns = interval_end_ns;
-                        intakes().for_each(|intake| intake.end_at(interval_end_ns));
-                        control.end_by(interval_end_ns + drain_ns);
-                    }
-                });
-            }
-            let ended = match finished {
-                false => Ended::Interrupted,
-                true if measured.end_ns < end_ns => Ended::Asked,
-                true => Ended::InTime,
-            };
-            let end_ns = measured.end_ns;
+            let times = Times { origin_ns, measure_ns, end_ns, interval_ns };
+            let is_interrupted = || self.is_interrupted();
+            let watch = Watch { is_interrupted: &is_interrupted, enough: self.ends.enough };
+            let (ended, end_ns) = watch.phases(&mut reporter, times, |end_ns| {
+                intakes().for_each(|intake| intake.end_at(end_ns));
+                control.end_by(end_ns + drain_ns);
+            });
+            let finished = ended != Ended::Interrupted;
             let closing = reporter.close(ended);
             if finished {
-                self.drain(&mut reporter, end_ns + drain_ns);
+                drain(&watch, &mut reporter, end_ns + drain_ns);
             }
             control.stop();
             let backends = self.built.iter().flat_map(|built| &built.backends);
@@ -321,59 +300,17 @@ impl Trial<'_> {
     fn is_interrupted(&self) -> bool {
         self.ends.interrupted.load(Ordering::Relaxed)
     }
+}
 
-    /// Ticks and intervals of one phase; false when interrupted, after a last, shorter interval.
-    /// `look`, called with the phase and the end of the interval under way, may let the phase end
-    /// there.
-    fn report<W: std::io::Write>(
-        &self,
-        reporter: &mut Reporter<'_, W>,
-        phase: &mut Phase,
-        mut look: impl FnMut(&mut Phase, u64),
-    ) -> bool {
-        let clock = MonotonicClock;
-        loop {
-            let mut interval = phase.interval(reporter.read_ns());
-            let (now_ns, finished) = loop {
-                look(phase, interval.end_ns());
-                let finished = self.sleep_until(interval.tick_end_ns());
-                let now_ns = clock.now_ns();
-                match if finished { interval.pass(now_ns) } else { None } {
-                    Some(ticks) => reporter.tick(now_ns, ticks),
-                    None => break (now_ns, finished),
-                }
-            };
-            let is_last = !finished || interval.end_ns() == phase.end_ns;
-            reporter.interval(now_ns, interval.rest(now_ns), is_last);
-            if is_last {
-                return finished;
-            }
+/// Lets the load threads work off the backlogs of open loops: until nothing is left, until
+/// `until_ns`, or until a signal. Closed loops go on as before and count nowhere, so that what
+/// was due under their load is also served under it.
+fn drain<W: Write>(watch: &Watch<'_>, reporter: &mut Reporter<'_, W>, until_ns: u64) {
+    while MonotonicClock.now_ns() < until_ns && !reporter.is_drained() {
+        if !watch.sleep_until(until_ns.min(MonotonicClock.now_ns() + DRAIN_LOOK_NS)) {
+            break;
         }
-    }
-
-    /// Lets the load threads work off the backlogs of open loops: until nothing is left, until
-    /// `until_ns`, or until a signal. Closed loops go on as before and count nowhere, so that what
-    /// was due under their load is also served under it.
-    fn drain<W: std::io::Write>(&self, reporter: &mut Reporter<'_, W>, until_ns: u64) {
-        while MonotonicClock.now_ns() < until_ns && !reporter.is_drained() {
-            if !self.sleep_until(until_ns.min(MonotonicClock.now_ns() + DRAIN_LOOK_NS)) {
-                break;
-            }
-            reporter.tell_notices();
-        }
-    }
-
-    fn sleep_until(&self, until_ns: u64) -> bool {
-        loop {
-            if self.is_interrupted() {
-                return false;
-            }
-            let left = Duration::from_nanos(until_ns.saturating_sub(MonotonicClock.now_ns()));
-            if left.is_zero() {
-                return true;
-            }
-            std::thread::sleep(left.min(SLEEP_MAX));
-        }
+        reporter.tell_notices();
     }
 }
 

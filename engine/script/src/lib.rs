@@ -16,6 +16,7 @@
 //! | [`native`] | tests without a script: fileio, cpu, memory, threads, mutex |
 //! | [`pace`] | when a session begins its next event: rate, number of events, time |
 //! | [`tally`] | what sessions count while they run; one writer each |
+//! | [`trial`] | a script as the workload of an experiment |
 //! | [`rand`](mod@rand) | random numbers of scripts |
 //! | [`report`] | intervals, checkpoints, the final text, CSV, JSON |
 
@@ -31,5 +32,6 @@ pub mod report;
 pub mod scripts;
 pub mod session;
 pub mod tally;
+pub mod trial;
 
 pub use command::main;

@@ -3,10 +3,14 @@
 
 use crate::pace::{Next, Pace};
 use crate::rand::Rand;
-use crate::tally::{Latencies, Tallies, Tally};
-use dyno_core::client::{Client, Library};
+use crate::tally::{Latencies, Sort, Tallies, Tally};
+use dyno_core::client::{Answer, Client, Library};
+use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Result};
+use dyno_load::notice::{Notice, Notices};
+use dyno_load::recorder::GroupRecorder;
 use dyno_load::transport::Link;
+use std::cell::Cell;
 
 /// What a session does from its begin to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,6 +189,11 @@ pub struct Session<'a> {
     held_ns: Option<u64>,
     /// Where it counts once the warm-up is over.
     measured: Option<(&'a Tally, &'a Latencies)>,
+    /// Where it counts in a trial of an experiment too.
+    trial: Option<(&'a GroupRecorder, &'a Notices)>,
+    /// Statements of the event under way, and rows that they returned.
+    statements: Cell<u64>,
+    rows: Cell<u64>,
 }
 
 impl<'a> Session<'a> {
@@ -201,6 +210,12 @@ impl<'a> Session<'a> {
             pace,
             held_ns: None,
             measured: None,
+            trial: tallies
+                .trial
+                .as_ref()
+                .map(|trial| (&trial.recorders[thread].groups[0], &trial.notices)),
+            statements: Cell::new(0),
+            rows: Cell::new(0),
         }
     }
 
@@ -218,6 +233,12 @@ impl<'a> Session<'a> {
         self.latencies = tallies.own(self.number);
         (self.held_ns, self.rand) = (baggage.held_ns, baggage.rand);
         self
+    }
+
+    /// Whether it could count on another thread: recorders of a trial belong to the threads that it
+    /// began with.
+    pub fn can_move(&self) -> bool {
+        self.trial.is_none()
     }
 
     /// What it takes along to another thread. Here nothing of it may run any more.
@@ -276,7 +297,45 @@ impl<'a> Session<'a> {
             (self.tally, self.latencies) = measured;
         }
         self.began_ns = now_ns.max(1);
+        self.statements.set(0);
+        self.rows.set(0);
         self.pace.begun();
+    }
+
+    /// A statement was answered.
+    #[inline]
+    pub fn statement(&self, answer: &Answer) {
+        self.tally.statement(match (answer.fields, answer.affected) {
+            (1.., _) => Sort::Read,
+            (0, 1..) => Sort::Write,
+            (0, 0) => Sort::Other,
+        });
+        self.statements.set(self.statements.get() + 1);
+        self.rows.set(self.rows.get() + answer.rows);
+    }
+
+    /// An error after which the event begins again; `code` as the system has it.
+    pub fn error(&self, code: &str, message: &str) {
+        self.tally.errors.add(1);
+        self.statements.set(0);
+        self.rows.set(0);
+        let Some((recorder, notices)) = self.trial else { return };
+        let at_ns = MonotonicClock.now_ns();
+        let age_ns = if self.began_ns == 0 { 0 } else { at_ns.saturating_sub(self.began_ns) };
+        recorder.retries.add(1);
+        if recorder.fail(code, age_ns) {
+            let (code, message) = (code.to_owned(), message.to_owned());
+            notices.tell(Notice::Error { at_ns, group: 0, code, message });
+        }
+    }
+
+    /// Nobody waits for the event under way any more, if there is one.
+    pub fn cut(&self, now_ns: u64) {
+        if let Some((recorder, _)) = self.trial
+            && self.began_ns != 0
+        {
+            recorder.in_flight_oldest_ns.raise(now_ns.saturating_sub(self.began_ns));
+        }
     }
 
     /// The event is done, and counts.
@@ -289,6 +348,12 @@ impl<'a> Session<'a> {
         self.latencies.events.record(latency_ns);
         if self.pace.has_rate() {
             self.latencies.responses.record(now_ns.saturating_sub(self.due_ns));
+        }
+        if let Some((recorder, _)) = self.trial {
+            if self.pace.is_over(now_ns) {
+                recorder.in_flight_oldest_ns.raise(latency_ns);
+            }
+            recorder.commit(latency_ns, self.statements.get(), self.rows.get());
         }
         self.tally.busy_ns.add(latency_ns);
         self.tally.events.add(1);

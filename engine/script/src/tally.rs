@@ -3,7 +3,8 @@
 //! (docs/decisions/single-writer-recorders.md).
 
 use dyno_core::histogram::Histogram;
-use dyno_load::recorder::{CODES_MAX, Counter, LiveHistogram, OTHER};
+use dyno_load::notice::Notices;
+use dyno_load::recorder::{CODES_MAX, Counter, LiveHistogram, OTHER, Recorder};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -120,6 +121,17 @@ pub struct Tallies {
     pub threads: Box<[Latencies]>,
     /// By session: of those that have moved to a thread of their own.
     own: Box<[OnceLock<Box<Latencies>>]>,
+    /// In a trial of an experiment: what its reporter reads.
+    pub trial: Option<Trial>,
+}
+
+/// What a trial of an experiment counts, warm-up included: its one group is the script.
+#[derive(Debug)]
+pub struct Trial {
+    /// By load thread.
+    pub recorders: Box<[Recorder]>,
+    /// Rare things.
+    pub notices: Notices,
 }
 
 impl Tallies {
@@ -128,8 +140,17 @@ impl Tallies {
         Self {
             sessions: (0..sessions).map(|_| Tally::default()).collect(),
             threads: (0..threads).map(|_| Latencies::default()).collect(),
+            trial: None,
             own: (0..sessions).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// The same for a trial of an experiment. `in_process`: the system works in the load threads.
+    #[must_use]
+    pub fn for_trial(mut self, in_process: bool, notices: Notices) -> Self {
+        let recorders = self.threads.iter().map(|_| Recorder::new([0], in_process)).collect();
+        self.trial = Some(Trial { recorders, notices });
+        self
     }
 
     /// Where a session counts latencies once it has a thread of its own.

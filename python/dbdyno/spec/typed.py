@@ -38,6 +38,7 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
             fix="make the interval shorter, or measure longer",
         )
     _one_search(groups, root)
+    _alone(groups, root)
     measuring.check(setup.duration, groups, duration[1])
     return Cell(
         index=index,
@@ -106,8 +107,13 @@ def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None
             where=node.mapping["template"].place,
             fix="load a dump instead: `dump: FILE`",
         )
+    return setups.typed(model.setup, node, _folder(root))
+
+
+def _folder(root: Node) -> Path:
+    """Where relative paths start."""
     file = root.where.file
-    return setups.typed(model.setup, node, file.parent if isinstance(file, Path) else Path())
+    return file.parent if isinstance(file, Path) else Path()
 
 
 def _group(
@@ -121,6 +127,8 @@ def _group(
     workload = workloads.of(model.kind)
     own = set(workload.model.model_fields)
     written = model.model_dump(include=own, exclude_none=True, by_alias=True)
+    written = workload.read(written, _folder(root))
+    _check_workload(name, model, targets, node)
     for each in workload.contradictions(written):
         keys = tuple(int(key) if key.isdigit() else key for key in each.keys)
         place, depth = node.find(keys)
@@ -144,6 +152,28 @@ def _group(
     )
 
 
+def _check_workload(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> None:
+    """Keys that mean nothing to the workload, and a system that a script cannot talk to."""
+    for key in workloads.of(model.kind).refuses:
+        if key in model.model_fields_set and key in node.mapping:
+            raise DynoError(
+                f"group `{name}`: `{key}` means nothing to `kind: {model.kind}`",
+                where=node.mapping[key].place,
+                cause="a script decides itself what it does when, as fast as answers come",
+                fix=f"leave `{key}` out; errors to go on after are options of the script, such as"
+                " `mysql-ignore-errors`",
+            )
+    if model.kind == workloads.SCRIPT and targets[_target_of(name, model, targets, node)].kind == (
+        "null"
+    ):
+        raise DynoError(
+            f"group `{name}`: a script cannot talk to the null driver",
+            where=node.place,
+            cause="nobody knows its statements beforehand",
+            fix="use mariadb, mysql, postgres or sqlite; or `dyno-engine null-server`",
+        )
+
+
 def _one_search(groups: Sequence[Group], root: Node) -> None:
     """Two searches in one trial would each move what the other looks at."""
     searching = [group.name for group in groups if group.find]
@@ -153,6 +183,18 @@ def _one_search(groups: Sequence[Group], root: Node) -> None:
             where=root.mapping["groups"].mapping[searching[1]].mapping["find"].place,
             cause="one's highest rate depends on the other's rate of the moment",
             fix="give all but one a fixed `rate`, and vary that as a factor",
+        )
+
+
+def _alone(groups: Sequence[Group], root: Node) -> None:
+    """A script has the load threads to itself."""
+    scripts = [group.name for group in groups if group.kind == workloads.SCRIPT]
+    if scripts and len(groups) > 1:
+        raise DynoError(
+            f"group `{scripts[0]}` is a script, and there are other groups",
+            where=root.mapping["groups"].mapping[scripts[0]].place,
+            cause="scripts have load threads of their own, which would take the others' CPUs",
+            fix="give the script an experiment of its own",
         )
 
 

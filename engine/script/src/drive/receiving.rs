@@ -37,7 +37,9 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     fn read(&mut self, token: Token, buffer: &mut [u8], is_closing: bool) {
         while let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
-            match link.receive_raw(buffer) {
+            let received = link.receive_raw(buffer);
+            self.count_calls(1);
+            match received {
                 Ok(None) => return,
                 Ok(Some(0)) => return self.stream_ended(token),
                 Ok(Some(bytes)) => {

@@ -5,6 +5,7 @@ use crate::pace::Pace;
 use crate::session::{Baggage, Session};
 use crate::tally::Tallies;
 use dyno_core::driver::Cancel;
+use dyno_load::recorder::Recorder;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,6 +80,11 @@ impl Shared {
             Some(all) => session.warming_up((&all.sessions[number as usize], all.own(number))),
             None => session,
         }
+    }
+
+    /// Where load thread `thread` counts in a trial of an experiment.
+    pub fn recorder(&self, thread: usize) -> Option<&Recorder> {
+        self.tallies.trial.as_ref().and_then(|trial| trial.recorders.get(thread))
     }
 
     /// The sessions that wait for the start may go on.

@@ -84,7 +84,7 @@ fn simulate(
     let poller = SimulatedPoller(Rc::clone(&clock));
     let seats = (0..sessions).map(|number| Seat::new(shared.session(number, 0))).collect();
     let stays = |_: u32, _: Baggage| unreachable!("pauses block nothing");
-    Worker::new((&*clock, poller), &shared, (Box::new(scripts), &stays), seats, 1)
+    Worker::new((&*clock, poller), &shared, (Box::new(scripts), &stays), (0, seats), 1)
         .run()
         .expect("simulated time does not fail");
     assert_eq!((shared.ended(), shared.arrived()), (sessions, sessions));

@@ -59,6 +59,7 @@ impl Crew {
         let work = move || {
             let ends = EndsThread(Arc::clone(&crew.shared), thread as u32);
             machine::wait_precisely();
+            ends.0.recorder(thread).inspect(|recorder| recorder.enter());
             if let Err(error) = crew.work(thread, moved) {
                 ends.0.failed(thread as u32, error.to_string());
             }
@@ -92,7 +93,7 @@ impl Crew {
             (&MonotonicClock, poller),
             &self.shared,
             (scripts, &move_out),
-            seats,
+            (thread, seats),
             connects_max,
         )
         .run()

@@ -57,7 +57,7 @@ impl<'a> Waiting<'a> {
     fn wait_for_sessions(&mut self) -> bool {
         let until_ns = MonotonicClock.now_ns() + nanos(self.drive.times.start_max);
         loop {
-            if self.shared.has_failed() {
+            if self.shared.has_failed() || self.drive.pace.is_stopped() {
                 return false;
             }
             if self.shared.arrived() >= self.drive.sessions {
@@ -100,7 +100,8 @@ impl<'a> Waiting<'a> {
             if self.shared.ended() >= self.drive.sessions || self.shared.threads() == 0 {
                 break;
             }
-            if self.shared.has_failed() && !is_stopping {
+            let is_to_end = self.shared.has_failed() || self.drive.pace.is_stopped();
+            if is_to_end && !is_stopping {
                 is_stopping = true;
                 self.drive.pace.stop();
                 cut_ns = cut_ns.min(now_ns.saturating_add(grace_ns));

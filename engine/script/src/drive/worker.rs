@@ -16,6 +16,7 @@ use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_load::poller::{Poller, Ready};
 use dyno_load::receiving::SLOT;
+use dyno_load::recorder::Recorder;
 use dyno_load::timers::{Cause, Timer, Timers};
 use std::collections::VecDeque;
 use std::io;
@@ -35,6 +36,7 @@ pub(crate) struct Worker<'a, C, P> {
     pub clock: &'a C,
     pub poller: P,
     pub shared: &'a Shared,
+    recorder: Option<&'a Recorder>,
     scripts: Box<dyn Scripts>,
     move_out: &'a MoveOut,
     pub seats: Vec<Seat<'a>>,
@@ -60,13 +62,14 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         (clock, poller): (&'a C, P),
         shared: &'a Shared,
         (scripts, move_out): (Box<dyn Scripts>, &'a MoveOut),
-        seats: Vec<Seat<'a>>,
+        (thread, seats): (usize, Vec<Seat<'a>>),
         connects_max: usize,
     ) -> Self {
         Self {
             clock,
             poller,
             shared,
+            recorder: shared.recorder(thread),
             scripts,
             move_out,
             turns: (0..seats.len() as u32).map(|seat| (seat, Outcome::Begin)).collect(),
@@ -165,6 +168,9 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             Error::new(Kind::System, format!("the system refuses to wait for sockets: {error}"))
         })?;
         self.now_ns = self.clock.now_ns();
+        if let Some(recorder) = self.recorder {
+            recorder.polls.add(1);
+        }
         if self.ready.is_empty() {
             return Ok(());
         }
@@ -264,7 +270,16 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         let Some(link) = &mut wired.link else { return };
         let sent = link.send(&wired.output);
         wired.output.clear();
+        self.count_calls(sent.as_ref().copied().unwrap_or(1));
         self.after_send(index, place, sent);
+    }
+
+    /// So many calls read from or wrote to a socket.
+    #[inline]
+    pub fn count_calls(&self, calls: u32) {
+        if let Some(recorder) = self.recorder {
+            recorder.syscalls.add(calls.into());
+        }
     }
 
     #[inline]
@@ -316,6 +331,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// The end of patience: whatever is going on is cancelled at its server and left.
     fn cut(&mut self) {
         for seat in &mut self.seats {
+            seat.session.cut(self.now_ns);
             if let Waits::Answer(place) = seat.waits
                 && let Some(wired) = seat.wired(place)
                 && wired.is_up()

@@ -6,8 +6,7 @@ use super::reply::{Failure, Reply};
 use super::setup::{During, Setup};
 use super::slot::{Pending, Slot, answers};
 use crate::session::{Connection, Session, Wired};
-use crate::tally::Sort;
-use dyno_core::client::{Answer, Bind, Nature, Refused};
+use dyno_core::client::{Bind, Nature, Refused};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::Duration;
 
@@ -198,21 +197,12 @@ pub fn results(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place:
     let Some(connection) = &session.connections[place] else { return closed() };
     let all = answers(connection).answers();
     for answer in all.iter().filter(|answer| answer.error.is_none()) {
-        session.tally.statement(sort(answer));
+        session.statement(answer);
     }
     let known = &mut slot.places[place];
     known.result = 0;
     known.has_results = true;
     result(session, slot, setup, place)
-}
-
-#[inline]
-fn sort(answer: &Answer) -> Sort {
-    match (answer.fields, answer.affected) {
-        (1.., _) => Sort::Read,
-        (0, 1..) => Sort::Write,
-        (0, 0) => Sort::Other,
-    }
 }
 
 /// The current result.
@@ -241,6 +231,14 @@ pub fn prepared(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place
     Reply::Pair(slot.statement(place, statement), f64::from(parameters))
 }
 
+/// What a lost connection counts as, as in other workloads.
+const LOST: &str = "lost";
+
+/// A refusal's code, as other workloads name it.
+fn code(refused: &Refused) -> String {
+    if refused.number > 0 { refused.number.to_string() } else { refused.state.clone() }
+}
+
 /// A server's refusal; counted if the event may begin again.
 fn refusal(
     session: &Session<'_>,
@@ -251,7 +249,7 @@ fn refusal(
 ) -> Reply {
     let is_ignorable = slot.is_ignorable(place, refused, setup);
     if is_ignorable {
-        session.tally.errors.add(1);
+        session.error(&code(refused), &refused.message);
     }
     Reply::Failed(Box::new(Failure { refused: refused.clone(), is_ignorable, is_lost: false }))
 }
@@ -336,7 +334,7 @@ fn recover(
     if !is_ignorable {
         return Reply::Failed(Box::new(Failure { refused, is_ignorable, is_lost: true }));
     }
-    session.tally.errors.add(1);
+    session.error(LOST, &refused.message);
     match open(session, slot, setup, place) {
         Ok(true) => recovered(session, refused),
         Ok(false) => {

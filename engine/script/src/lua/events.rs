@@ -67,7 +67,7 @@ fn ask(running: &mut Running, now_ns: u64) -> c_int {
         return WAIT;
     }
     match session.next_event(now_ns) {
-        Next::Go { due_ns } if slot.conduct == Conduct::Blocks => {
+        Next::Go { due_ns } if slot.conduct == Conduct::Blocks && session.can_move() => {
             session.hold(due_ns);
             slot.conduct = Conduct::Leaves;
             STOP

@@ -40,13 +40,7 @@ impl Source {
                 return Self::file(&path, builtins).map(Some);
             }
         }
-        Ok(builtins.iter().find(|builtin| builtin.0 == bare).map(|(name, text)| Self {
-            chunk: format!("@{name}.lua"),
-            text: text.as_bytes().to_vec(),
-            path: module_path(),
-            is_builtin: true,
-            builtins,
-        }))
+        Ok(Self::builtin(bare, builtins))
     }
 
     /// From a file; its directory is searched for modules first.
@@ -62,6 +56,28 @@ impl Source {
             text,
             path: format!("{folder}/?.lua;{}", module_path()),
             is_builtin: false,
+            builtins,
+        })
+    }
+
+    /// A script whose text is known; `folder` is searched for modules first.
+    pub fn kept(name: &str, text: &str, folder: &str, builtins: &'static [Builtin]) -> Self {
+        Self {
+            chunk: format!("@{name}"),
+            text: text.as_bytes().to_vec(),
+            path: format!("{folder}/?.lua;{}", module_path()),
+            is_builtin: false,
+            builtins,
+        }
+    }
+
+    /// A script that is built in; none: there is no such one.
+    pub fn builtin(name: &str, builtins: &'static [Builtin]) -> Option<Self> {
+        builtins.iter().find(|builtin| builtin.0 == name).map(|(name, text)| Self {
+            chunk: format!("@{name}.lua"),
+            text: text.as_bytes().to_vec(),
+            path: module_path(),
+            is_builtin: true,
             builtins,
         })
     }

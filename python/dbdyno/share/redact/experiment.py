@@ -112,6 +112,10 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
         return _word(texts, text)
     if last in _PATHS or text.startswith(("/", "~/", "./", "../")):
         return texts.path(text)
+    if last == "script" and text.endswith(".lua"):
+        return texts.path(text)
+    if last == "text" and parents == ("options",):
+        return texts.whole("script", text)
     if last in _SCHEMAS:
         return texts.name("schema", text)
     if last == "version" and re.fullmatch(VERSION_PATTERN, text):

@@ -106,8 +106,11 @@ PUBLIC = _words(
 # Values that options of workloads, targets and states take.
 OPTION = _words(
     """
-    oltp mix kv tpcc null mariadb mysql postgres sqlite
+    oltp mix kv tpcc lua null mariadb mysql postgres sqlite
     read_write read_only write_only point_select update_index update_non_index insert delete
+    bulk_insert oltp_delete oltp_insert oltp_point_select oltp_read_only oltp_read_write
+    oltp_update_index oltp_update_non_index oltp_write_only select_random_points
+    select_random_ranges
     uniform zipfian special pareto gaussian latest hotspot exponential constant poisson sequential
     full os_crash_unsafe none read_uncommitted read_committed repeatable_read serializable
     prepared text verify require prefer off tcp socket reuse restore warm cold read write max

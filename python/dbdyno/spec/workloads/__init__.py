@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.spec.workloads import kv, mix, oltp, tpcc
+from dbdyno.spec.workloads import kv, lua, mix, oltp, tpcc
 from dbdyno.spec.workloads.base import Contradiction, Options, Workload
 
 WORKLOADS: Mapping[str, Workload] = {
-    each.name: each for each in (oltp.WORKLOAD, mix.WORKLOAD, kv.WORKLOAD, tpcc.WORKLOAD)
+    each.name: each
+    for each in (oltp.WORKLOAD, mix.WORKLOAD, kv.WORKLOAD, tpcc.WORKLOAD, lua.WORKLOAD)
 }
 
+SCRIPT = lua.WORKLOAD.name
 TABLES = "tables"  # declared under `setup:` of a target
 LOAD_ONLY = (TABLES,)  # workloads of the engine that no group can be of
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pydantic import Field, create_model
@@ -61,6 +62,13 @@ class Workload(Protocol):
     def presets(self) -> Mapping[str, Mapping[str, Any]]:
         """Options by the name of a preset."""
 
+    @property
+    def refuses(self) -> Keys:
+        """Keys of all groups that mean nothing to it."""
+
+    def read(self, options: Options, base: Path) -> dict[str, Any]:
+        """The options with what the files say that they name, from the directory `base` on."""
+
     def effective(self, options: Options) -> dict[str, Any]:
         """All options with presets and defaults filled in: what will really be sent."""
 
@@ -91,6 +99,15 @@ class Workload(Protocol):
 
     def remarks(self, options: Options) -> tuple[str, ...]:
         """What a reader of its numbers must know, as a warning beside them."""
+
+
+class NoFiles:
+    """A workload that names no files and takes every key of a group."""
+
+    refuses: Keys = ()
+
+    def read(self, options: Options, base: Path) -> dict[str, Any]:
+        return dict(options)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dbdyno.spec.workloads.base import (
     WORD,
     Check,
     Contradiction,
+    NoFiles,
     Option,
     Options,
     model_of,
@@ -67,7 +68,7 @@ KV: tuple[Option, ...] = (
 )
 
 
-class Kv:
+class Kv(NoFiles):
     """See the module."""
 
     name = "kv"

@@ -16,7 +16,7 @@ from dbdyno.spec.generators import generator
 from dbdyno.spec.names import did_you_mean
 from dbdyno.spec.scalars import Strict, Whole
 from dbdyno.spec.unions import Short
-from dbdyno.spec.workloads.base import Check, Contradiction, Keys, Option, Options
+from dbdyno.spec.workloads.base import Check, Contradiction, Keys, NoFiles, Option, Options
 
 CLASSES_MAX = 64  # the engine's histograms
 STEPS_MAX = 1000
@@ -111,7 +111,7 @@ class MixOptions(Strict):
     transactions: dict[Name, Transaction] = Field({}, description="transactions by name")
 
 
-class Mix:
+class Mix(NoFiles):
     """See the module."""
 
     name = "mix"

@@ -16,6 +16,7 @@ from dbdyno.spec.workloads.base import (
     WORD,
     Check,
     Contradiction,
+    NoFiles,
     Option,
     Options,
     misplaced_distribution,
@@ -96,7 +97,7 @@ OLTP: tuple[Option, ...] = (
 )
 
 
-class Oltp:
+class Oltp(NoFiles):
     """See the module."""
 
     name = "oltp"

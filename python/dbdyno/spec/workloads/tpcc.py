@@ -17,6 +17,7 @@ from dbdyno.spec.workloads.base import (
     WORD,
     Check,
     Contradiction,
+    NoFiles,
     Option,
     Options,
     model_of,
@@ -72,7 +73,7 @@ TPCC: tuple[Option, ...] = (
 FULL = {option.name: option.default for option in TPCC}
 
 
-class Tpcc:
+class Tpcc(NoFiles):
     """See the module."""
 
     name = "tpcc"
