@@ -13,6 +13,8 @@ pub enum Kind {
     Int,
     /// The same, of bytes: the help shows it with a suffix.
     Size,
+    /// Number of a script, whole or not: Lua knows one kind.
+    Number,
     /// Floating-point number.
     Double,
     /// One number, or several separated by commas.
@@ -43,7 +45,7 @@ pub struct Declared {
 pub enum Value {
     /// On or off.
     Bool(bool),
-    /// Of [`Kind::Int`] and [`Kind::Size`].
+    /// Of [`Kind::Int`] and [`Kind::Size`], and of [`Kind::Number`] where it is whole.
     Int(i64),
     /// Of [`Kind::Double`].
     Double(f64),

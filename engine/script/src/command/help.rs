@@ -72,7 +72,7 @@ fn put_group(out: &mut String, group: &Group) {
 fn head(option: &Declared) -> String {
     let form = match option.kind {
         Kind::Bool => "[=on|off]",
-        Kind::Int | Kind::Double | Kind::Numbers => "=N",
+        Kind::Int | Kind::Number | Kind::Double | Kind::Numbers => "=N",
         Kind::Size => "=SIZE",
         Kind::Text => "=STRING",
         Kind::File => "=FILENAME",

@@ -12,6 +12,7 @@ pub fn parse(kind: Kind, text: Option<&str>) -> Option<Value> {
         Kind::Bool => switch(text).map(Value::Bool),
         Kind::Int | Kind::Size => size(text).map(Value::Int),
         Kind::Double => number(text).map(Value::Double),
+        Kind::Number => size(text).map(Value::Int).or_else(|| lua_number(text)),
         Kind::Numbers => numbers(text),
         Kind::Text | Kind::File => Some(Value::Text(text.to_owned())),
         Kind::List => Some(Value::List(list(text))),
@@ -23,7 +24,7 @@ pub fn parse(kind: Kind, text: Option<&str>) -> Option<Value> {
 pub fn empty(kind: Kind) -> Value {
     match kind {
         Kind::Bool => Value::Bool(true),
-        Kind::Int | Kind::Size | Kind::Numbers => Value::Int(0),
+        Kind::Int | Kind::Size | Kind::Number | Kind::Numbers => Value::Int(0),
         Kind::Double => Value::Double(0.0),
         Kind::Text | Kind::File => Value::Text(String::new()),
         Kind::List => Value::List(Vec::new()),
@@ -75,6 +76,18 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|value: &f64| value.is_finite())
 }
 
+/// As Lua writes numbers: `2.5`, `1e3`, `0x10`.
+fn lua_number(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    if let Some(digits) = hex {
+        return i64::from_str_radix(digits, 16).ok().map(Value::Int);
+    }
+    let value = number(text)?;
+    let is_whole = value.fract() == 0.0 && value.abs() < 2_f64.powi(53);
+    Some(if is_whole { Value::Int(value as i64) } else { Value::Double(value) })
+}
+
 fn numbers(text: &str) -> Option<Value> {
     if let Ok(one) = text.trim().parse() {
         return Some(Value::Int(one));
@@ -120,6 +133,18 @@ mod tests {
         assert_eq!(size("-1"), Some(Value::Int(-1)));
         for text in ["", "K", "1.5G", "1Q", "99999999999T", "1KK"] {
             assert_eq!(size(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_scripts_are_written_as_in_lua_or_with_a_suffix() {
+        let read = |text| parse(Kind::Number, Some(text));
+        for (text, value) in [("7", 7), ("1e3", 1000), ("0x10", 16), ("3K", 3072), ("-4", -4)] {
+            assert_eq!(read(text), Some(Value::Int(value)), "{text}");
+        }
+        assert_eq!(read("2.5"), Some(Value::Double(2.5)));
+        for text in ["", "abc", "0xg", "nan", "1.5K"] {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 

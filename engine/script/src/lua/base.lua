@@ -374,7 +374,7 @@ local function kind_of(default, kind)
   if kind ~= nil then return KINDS[kind] or error("unknown option type: " .. tostring(kind), 0) end
   local is = type(default)
   if is == "boolean" then return "bool" end
-  if is == "number" then return default == math.floor(default) and "int" or "double" end
+  if is == "number" then return default == math.floor(default) and "number" or "double" end
   return is == "table" and "list" or "text"
 end
 
@@ -398,7 +398,7 @@ local function declared(env)
     local kind = kind_of(default, option[3])
     local text = type(default) == "table" and table.concat(default, ",") or tostring(default)
     if default == nil then text = "" end
-    if kind == "int" and type(default) == "number" then text = ("%.0f"):format(default) end
+    if (kind == "int" or kind == "number") and type(default) == "number" then text = ("%.0f"):format(default) end
     for _, word in ipairs({ name, tostring(option[1] or ""), kind, default == nil and "" or "=", text }) do
       words[#words + 1] = word
     end

@@ -29,6 +29,7 @@ fn kind_of(name: &str) -> Kind {
     match name {
         "bool" => Kind::Bool,
         "int" => Kind::Int,
+        "number" => Kind::Number,
         "size" => Kind::Size,
         "double" => Kind::Double,
         "list" => Kind::List,
