@@ -63,15 +63,15 @@ fn build(target: &Target) -> Result<Box<dyn Clients>> {
     for (name, value) in &target.options {
         let known = match name.as_str() {
             "metadata" => cached_metadata(value).map(|on| config.cache_metadata = on),
-            "multi_statements" => value.as_bool().map(|on| {
-                config.capabilities &= !capability::MULTI_STATEMENTS;
-                config.capabilities |= capability::MULTI_STATEMENTS * u32::from(on);
-            }),
+            "multi_statements" => {
+                value.as_bool().map(|on| config.switch(capability::MULTI_STATEMENTS, on))
+            }
             "compression" => match value.as_str() {
-                Some("zlib") => Some(config.capabilities |= capability::COMPRESS),
-                Some("off") => Some(config.capabilities &= !capability::COMPRESS),
+                Some("zlib") => Some(true),
+                Some("off") => Some(false),
                 _ => None,
-            },
+            }
+            .map(|on| config.switch(capability::COMPRESS, on)),
             _ => None,
         };
         if known.is_none() {

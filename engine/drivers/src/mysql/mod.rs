@@ -111,6 +111,12 @@ fn configure(target: &Target, statements: &[Statement]) -> Result<Config> {
 }
 
 impl Config {
+    /// Asks for capabilities, or not.
+    fn switch(&mut self, capabilities: u32, on: bool) {
+        self.capabilities &= !capabilities;
+        self.capabilities |= capabilities * u32::from(on);
+    }
+
     /// What every connection to a target needs, whatever it is for.
     fn of(target: &Target) -> Result<Self> {
         let place = match &target.address {
