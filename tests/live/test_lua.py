@@ -23,6 +23,9 @@ end}}
 local con
 function thread_init()
   con = sysbench.sql.driver():connect()
+  local opt = sysbench.opt
+  assert(opt.threads == 3 and opt.time == 1, "what the experiment decides")
+  assert(opt.mysql_password == "" and opt.pgsql_password == "", "no secrets")
   print("not for the stream of events")
 end
 function event()

@@ -243,20 +243,6 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_decides_general_options_and_the_script_its_own() {
-        let text = "sysbench.cmdline.options = {size = {'rows', 5}, words = {'some', 'x'}}\n\
-                    function event() end\n\
-                    function check() assert(sysbench.opt.size == 9 and sysbench.opt.threads == 3)\n\
-                    assert(sysbench.opt.words == 'a,b' and sysbench.opt.db_driver == 'sqlite')\n\
-                    for k, v in pairs(sysbench.opt) do assert(v ~= 'secret', k) end end";
-        let options = json!({"script": "my.lua", "text": text,
-                             "options": {"size": 9, "words": ["a", "b"], "rand_type": "uniform"}});
-        let plan = plan("sqlite", options);
-        let mut order = Order::of(&plan, &plan.groups[0], CLIENTS, "run", 3).unwrap();
-        order.script.command("check").unwrap();
-    }
-
-    #[test]
     fn what_is_not_the_experiments_to_say_is_refused() {
         let script = |options: Value| json!({"script": "a.lua", "text": "function event() end", "options": options});
         for name in ["threads", "mysql-password", "time", "no_such", "rand-seed"] {
