@@ -98,7 +98,10 @@ local function dialect(name)
       end
       return "SERIAL", ""
    elseif name == "sqlite" then
-      -- A whole number as primary key counts up by itself.
+      -- A whole number as primary key counts up by itself, and nothing else does.
+      if opt.secondary and opt.auto_inc then
+         error("With SQLite --secondary=on needs --auto_inc=off: only a primary key counts up", 0)
+      end
       return "INTEGER NOT NULL", ""
    end
    error("Unsupported database driver: " .. name)

@@ -207,6 +207,19 @@ fn what_may_be_ignored_makes_the_event_begin_again() {
 }
 
 #[test]
+fn what_was_ignored_leaves_no_transaction_behind_where_none_may_begin_in_it() {
+    let script = |driver: &str| {
+        format!(
+            "con = sysbench.sql.driver('{driver}'):connect()
+             print(select(2, pcall(con.query, con, 'ignore 5')).errcode)
+             print(type(select(2, pcall(con.query, con, 'lose'))))"
+        )
+    };
+    let rollbacks = |driver| said(&script(driver)).lines().filter(|l| *l == "rollback 1").count();
+    assert_eq!((rollbacks("pgsql"), rollbacks("mysql")), (1, 0));
+}
+
+#[test]
 fn a_closed_connection_says_so() {
     says(
         "con = sysbench.sql.driver():connect() st = con:prepare('change 1')

@@ -115,6 +115,27 @@ pub fn query(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
     }
 }
 
+/// Ends the transaction that a refusal has left behind, so that the event may begin again. It is not
+/// counted, and what the server says to it is nobody's affair.
+pub fn rollback(running: &mut Running, handle: f64) -> Reply {
+    let (session, slot, _) = running.parts();
+    let Some(place) = slot.place(handle) else { return Reply::Nothing };
+    slot.places[place].has_results = false;
+    match &mut session.connections[place] {
+        Some(Connection::Wire(wired)) => {
+            wired.client.query(b"ROLLBACK", &mut wired.output);
+            slot.pending = Pending::Closed(place);
+            Reply::Yield
+        }
+        Some(Connection::Blocking(library)) => {
+            // A database that is of no more use says so at the next statement.
+            let _ = library.query(b"ROLLBACK", FOREVER);
+            Reply::Nothing
+        }
+        None => Reply::Nothing,
+    }
+}
+
 /// Executes a prepared statement.
 pub fn execute(running: &mut Running, handle: f64, statement: f64, values: &[Bind<'_>]) -> Reply {
     let (session, slot, setup) = running.parts();

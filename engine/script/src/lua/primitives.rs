@@ -39,6 +39,7 @@
 //! | `dyno.disconnect(con)` | nothing; a closed one is no error |
 //! | `dyno.reconnect(con)` | true; or nil, err. Counted as a reconnect. Its statements are gone |
 //! | `dyno.query(con, sql)` | nfields, nrows, affected of the first result (nfields 0: it returns no rows at all); or nil, err |
+//! | `dyno.rollback(con)` | nothing of use: ends a transaction that was refused; not counted |
 //! | `dyno.prepare(con, sql)` | stmt, number of parameters; or nil, err |
 //! | `dyno.execute(con, stmt, n, v1, ... vn)` | as `query`. Values: nil, number, boolean, string, `int64_t`, `uint64_t`; a number that is whole is bound as an integer |
 //! | `dyno.close(con, stmt)` | nothing; a statement that is gone is no error |
@@ -123,6 +124,7 @@ const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
     (c"disconnect", disconnect),
     (c"reconnect", reconnect),
     (c"query", query),
+    (c"rollback", rollback),
     (c"prepare", prepare),
     (c"execute", execute),
     (c"close", close),
@@ -405,6 +407,11 @@ unsafe extern "C-unwind" fn reconnect(lua: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn query(lua: *mut lua_State) -> c_int {
     // SAFETY: see above.
     unsafe { waiting(lua, |running| database::query(running, number(lua, 1), text(lua, 2))) }
+}
+
+unsafe extern "C-unwind" fn rollback(lua: *mut lua_State) -> c_int {
+    // SAFETY: see above.
+    unsafe { waiting(lua, |running| database::rollback(running, number(lua, 1))) }
 }
 
 unsafe extern "C-unwind" fn prepare(lua: *mut lua_State) -> c_int {

@@ -21,6 +21,8 @@ local function failed(con, record, err, what, sql)
    record.state, record.message = err.state, err.message
    con.error = is_ignorable and ERROR.IGNORABLE or ERROR.FATAL
    con.sql_errno, con.sql_state, con.sql_errmsg = err.number, record.state, record.message
+   -- MySQL begins a transaction whatever is open; the others refuse all until the old one is ended.
+   if is_ignorable and not err.lost and record.driver ~= "mysql" then dyno.rollback(record.number) end
    local description = {
       connection = con,
       query = sql,

@@ -73,6 +73,7 @@ local function make(options)
       line("reconnect", con)
       return true
    end
+   function dyno.rollback(con) line("rollback", con) end
    function dyno.query(con, sql)
       local ok, err = usable(con)
       if not ok then return nil, err end
