@@ -25,7 +25,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Batch, Connection, ffi};
+use rusqlite::{Batch, Connection, TransactionState, ffi};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,16 +92,19 @@ struct Patience {
 }
 
 impl Patience {
-    /// Runs `work` until it is not refused for a lock any more, or time is over.
+    /// Runs `work` until it is not refused for a lock any more, or time is over. A transaction that
+    /// has read and now wants to write is refused at once: whoever holds the lock waits for it to end,
+    /// or leaves it with a state that is old (sqlite3_busy_handler's own rule).
     fn with<T>(
         &self,
+        connection: &Handle,
         end: Instant,
         mut work: impl FnMut() -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         let mut wait: Option<Wait> = None;
         loop {
             match work() {
-                Err(error) if errors::worth_waiting(&error) => {
+                Err(error) if errors::worth_waiting(&error) && !has_read(connection) => {
                     let until = end.min(Instant::now() + self.busy_timeout);
                     let start = || Wait::new(until, Arc::clone(&self.waiters));
                     if !wait.get_or_insert_with(start).again() {
@@ -175,8 +178,12 @@ impl SqliteClient {
 
     fn query_text(&mut self, sql: &[u8], end: Instant) -> rusqlite::Result<()> {
         let mut batch = Batch::new(&self.connection, std::str::from_utf8(sql)?);
-        while let Some(mut statement) = self.patience.with(end, || batch.next())? {
-            self.patience.with(end, || run(&self.connection, &mut statement, &mut self.results))?;
+        while let Some(mut statement) =
+            self.patience.with(&self.connection, end, || batch.next())?
+        {
+            self.patience.with(&self.connection, end, || {
+                run(&self.connection, &mut statement, &mut self.results)
+            })?;
         }
         if self.results.answers().is_empty() {
             self.results.end(0);
@@ -188,10 +195,10 @@ impl SqliteClient {
         // SAFETY: statements are dropped before the connection: they stand before it.
         let connection = unsafe { self.connection.outliving() };
         let mut batch = Batch::new(connection, std::str::from_utf8(sql)?);
-        let Some(statement) = self.patience.with(end, || batch.next())? else {
+        let Some(statement) = self.patience.with(&self.connection, end, || batch.next())? else {
             return Err(refusal(ffi::SQLITE_ERROR, "there is no statement to prepare"));
         };
-        if self.patience.with(end, || batch.next())?.is_some() {
+        if self.patience.with(&self.connection, end, || batch.next())?.is_some() {
             return Err(rusqlite::Error::MultipleStatement);
         }
         // SQLite's own limit is below this.
@@ -224,8 +231,15 @@ impl SqliteClient {
             };
             statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(value))?;
         }
-        self.patience.with(end, || run(&self.connection, statement, &mut self.results))
+        self.patience
+            .with(&self.connection, end, || run(&self.connection, statement, &mut self.results))
     }
+}
+
+/// Whether a transaction is open that has read and not yet written.
+fn has_read(connection: &Handle) -> bool {
+    let state = connection.transaction_state(None::<&str>);
+    !connection.is_autocommit() && matches!(state, Ok(TransactionState::Read))
 }
 
 /// A refusal of ours, with SQLite's number for it.

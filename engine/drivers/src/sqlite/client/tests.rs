@@ -180,6 +180,22 @@ fn another_connections_lock_is_waited_for() {
 }
 
 #[test]
+fn who_has_read_and_cannot_write_is_refused_at_once() {
+    let (mut library, directory) = fresh();
+    query(&mut *library, "CREATE TABLE t (a); BEGIN; SELECT * FROM t");
+    let mut target = target(&directory.path().join("a.db"));
+    target.options.insert("busy_timeout_ms".into(), 600_000.into());
+    let mut other = open(&target).unwrap();
+    query(&mut *other, "BEGIN; SELECT * FROM t");
+    query(&mut *library, "INSERT INTO t VALUES (1)");
+    // Ten minutes of waiting, if it waited: the first could not commit before the second ends.
+    assert_eq!(refused(&mut *other, "INSERT INTO t VALUES (2)").number, 5);
+    query(&mut *other, "ROLLBACK");
+    assert_eq!(query(&mut *library, "COMMIT")[0].error, None);
+    assert_eq!(query(&mut *other, "INSERT INTO t VALUES (2)")[0].affected, 1);
+}
+
+#[test]
 fn work_ends_with_its_time() {
     let (mut library, _directory) = fresh();
     let endless =
