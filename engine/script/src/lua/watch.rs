@@ -94,8 +94,8 @@ fn tell() {
         console::say(
             Level::Warning,
             "the script calls something that blocks, which keeps other sessions of its load thread \
-             from running: at its next event the session moves to a thread of its own. There \
-             thread_init runs anew, and what the script kept in globals between events begins anew. \
+             from running. In the trial of an experiment it stays so; else the session moves to a \
+             thread of its own at its next event. There thread_init runs anew, and what the script kept in globals between events begins anew. \
              What waits for one session alone (queries, ffi.C.usleep) needs no thread",
         );
     }
