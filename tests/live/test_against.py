@@ -97,8 +97,10 @@ def test_an_interrupted_run_goes_on_with_both_versions(there: Place) -> None:
 
 
 def test_a_gate_fails_on_what_is_worse(there: Place) -> None:
-    """The new version waits before each statement, so that no noise hides what it costs."""
-    slow = OLD.replace("  kind: mix\n", "  kind: mix\n  think: {mean: 30ms, per: operation}\n")
+    """The new version waits before each statement, and there are blocks enough, so that no noise
+    hides what it costs."""
+    slow = OLD.replace("  kind: mix\n", "  kind: mix\n  think: {mean: 60ms, per: operation}\n")
+    slow = slow.replace("blocks: 3\n", "blocks: 6\n")
     there.experiment(slow, "files/slow.yaml")
     done = there.dyno(
         "run",

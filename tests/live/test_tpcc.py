@@ -21,7 +21,7 @@ factors:
   protocol: {{prepared: {{db.protocol: prepared}}, text: {{db.protocol: text}}}}
 blocks: 1
 warmup: 0s
-duration: 1s
+duration: 2s
 seed: 11
 """
 KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
@@ -37,6 +37,6 @@ def test_both_modes_run_and_leave_the_data_whole(system: str, there: Place) -> N
     for record in records:
         assert record["status"] == "complete", record["void_reason"]
         assert record["metrics"]["failed_per_s"] == 0, record["warnings"]
-        for kind in KINDS:
-            assert record["metrics"][f"kind.{kind}.per_min"] > 0, kind
+    for kind in KINDS:  # the rarest are too rare for each trial to have one
+        assert sum(record["metrics"][f"kind.{kind}.per_min"] for record in records) > 0, kind
     assert there.until_clean() == []

@@ -74,4 +74,6 @@ def test_signals_are_the_engines(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGINT
     ignored = int(done.stdout.split()[1], 16)
     for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGXFSZ):
-        assert not ignored >> (number - 1) & 1, number
+        # What whoever called us ignores (nohup), a program that is called goes on ignoring.
+        if signal.getsignal(number) != signal.SIG_IGN or number == signal.SIGPIPE:
+            assert not ignored >> (number - 1) & 1, number
