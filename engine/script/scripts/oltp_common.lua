@@ -246,6 +246,31 @@ function prepare_delete_inserts()
    prepare_for_each_table("inserts")
 end
 
+-- What several tests prepare together; `execute_...` below sends the same.
+
+function prepare_transactions()
+   if not sysbench.opt.skip_trx then
+      prepare_begin()
+      prepare_commit()
+   end
+end
+
+function prepare_reads()
+   prepare_point_selects()
+   if sysbench.opt.range_selects then
+      prepare_simple_ranges()
+      prepare_sum_ranges()
+      prepare_order_ranges()
+      prepare_distinct_ranges()
+   end
+end
+
+function prepare_writes()
+   prepare_index_updates()
+   prepare_non_index_updates()
+   prepare_delete_inserts()
+end
+
 -- Sessions --------------------------------------------------------------------------------------
 
 local function forget_statements()
@@ -411,4 +436,37 @@ function execute_delete_inserts()
       delete:execute()
       insert:execute()
    end
+end
+
+function execute_reads()
+   execute_point_selects()
+   if sysbench.opt.range_selects then
+      execute_simple_ranges()
+      execute_sum_ranges()
+      execute_order_ranges()
+      execute_distinct_ranges()
+   end
+end
+
+function execute_writes()
+   execute_index_updates()
+   execute_non_index_updates()
+   execute_delete_inserts()
+end
+
+-- One event: `reads` and `writes` in a transaction, unless the options say otherwise.
+function execute_transaction(reads, writes)
+   if not sysbench.opt.skip_trx then
+      begin()
+   end
+   if reads then
+      execute_reads()
+   end
+   if writes then
+      execute_writes()
+   end
+   if not sysbench.opt.skip_trx then
+      commit()
+   end
+   check_reconnect()
 end
