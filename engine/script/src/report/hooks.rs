@@ -177,12 +177,10 @@ pub fn close() -> &'static str {
     ARRAY.close()
 }
 
-fn default(row: &Row, rank: f64) -> String {
-    format!(
-        "[ {:.0}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,{rank}%): {:.2} \
-         err/s {:.2} reconn/s: {:.2}\n",
-        row.time_total,
-        row.threads_running,
+/// Events, statements, reads, writes and others a second; latency in ms; errors and reconnects a
+/// second.
+fn figures(row: &Row) -> [f64; 8] {
+    [
         row.per_s(row.events),
         row.per_s(row.queries()),
         row.per_s(row.reads),
@@ -191,54 +189,47 @@ fn default(row: &Row, rank: f64) -> String {
         row.latency_pct * 1e3,
         row.per_s(row.errors),
         row.per_s(row.reconnects),
+    ]
+}
+
+fn default(row: &Row, rank: f64) -> String {
+    let [tps, qps, reads, writes, other, latency, errors, reconnects] = figures(row);
+    format!(
+        "[ {:.0}s ] thds: {} tps: {tps:.2} qps: {qps:.2} (r/w/o: {reads:.2}/{writes:.2}/{other:.2}) lat (ms,{rank}%): {latency:.2} \
+         err/s {errors:.2} reconn/s: {reconnects:.2}\n",
+        row.time_total, row.threads_running,
     )
 }
 
 /// Time, threads, events, statements, reads, writes, others, latency in ms, errors, reconnects;
 /// counts a second.
 fn csv(row: &Row) -> String {
+    let [tps, qps, reads, writes, other, latency, errors, reconnects] = figures(row);
     format!(
-        "{:.0},{},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2}\n",
-        row.time_total,
-        row.threads_running,
-        row.per_s(row.events),
-        row.per_s(row.queries()),
-        row.per_s(row.reads),
-        row.per_s(row.writes),
-        row.per_s(row.other),
-        row.latency_pct * 1e3,
-        row.per_s(row.errors),
-        row.per_s(row.reconnects),
+        "{:.0},{},{tps:.2},{qps:.2},{reads:.2},{writes:.2},{other:.2},{latency:.2},{errors:.2},{reconnects:.2}\n",
+        row.time_total, row.threads_running,
     )
 }
 
 /// Without line end: a comma or the end of the array follows.
 fn json(row: &Row) -> String {
+    let [tps, qps, reads, writes, other, latency, errors, reconnects] = figures(row);
     format!(
         r#"  {{
     "time": {:4.0},
     "threads": {},
-    "tps": {:.2},
+    "tps": {tps:.2},
     "qps": {{
-      "total": {:.2},
-      "reads": {:.2},
-      "writes": {:.2},
-      "other": {:.2}
+      "total": {qps:.2},
+      "reads": {reads:.2},
+      "writes": {writes:.2},
+      "other": {other:.2}
     }},
-    "latency": {:.2},
-    "errors": {:.2},
-    "reconnects": {:.2}
+    "latency": {latency:.2},
+    "errors": {errors:.2},
+    "reconnects": {reconnects:.2}
   }}"#,
-        row.time_total,
-        row.threads_running,
-        row.per_s(row.events),
-        row.per_s(row.queries()),
-        row.per_s(row.reads),
-        row.per_s(row.writes),
-        row.per_s(row.other),
-        row.latency_pct * 1e3,
-        row.per_s(row.errors),
-        row.per_s(row.reconnects),
+        row.time_total, row.threads_running,
     )
 }
 
