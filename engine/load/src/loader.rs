@@ -172,10 +172,11 @@ impl Job<'_> {
         Ok(self.tables.iter().map(|(_, table)| (table.name.clone(), table.rows)).collect())
     }
 
-    /// Cuts the tables into at least as many pieces as there are threads, where that helps.
+    /// The tables, cut for the job's threads.
     pub(crate) fn pieces(&self) -> Pieces {
-        let a_table = self.threads.div_ceil(self.tables.len());
-        Pieces::new(self.tables.iter().map(|(_, table)| table.rows), a_table)
+        let tables: Vec<_> =
+            self.tables.iter().map(|(_, table)| (table.rows, table.columns.len())).collect();
+        Pieces::new(&tables, self.threads)
     }
 
     /// Writes a piece's rows into `sink`.
