@@ -150,6 +150,20 @@ pub enum Address {
     None,
 }
 
+impl Address {
+    /// Whether it leads to this machine for sure: a Unix socket, or a loopback address or name.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Tcp { host, .. } => {
+                let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+                ip.map_or_else(|_| host.eq_ignore_ascii_case("localhost"), |ip| ip.is_loopback())
+            }
+            Self::Unix(_) => true,
+            Self::File(_) | Self::None => false,
+        }
+    }
+}
+
 /// How statements are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -193,10 +193,12 @@ pub(crate) fn seats(plan: &Plan, built: &[Built]) -> (Seats, Seats) {
 
 /// How many threads drive the network sessions.
 pub(crate) fn worker_count(plan: &Plan, sessions: usize) -> usize {
-    let wanted = match (plan.workers as usize, plan.cpus.len()) {
-        (0, 0) => machine::cpus_usable(),
-        (0, cpus) => cpus,
-        (workers, _) => workers,
+    let wanted = match plan.workers as usize {
+        0 => {
+            let beside_servers = plan.targets.values().any(|target| target.address.is_loopback());
+            machine::load_threads(&plan.cpus, beside_servers)
+        }
+        workers => workers,
     };
     wanted.min(sessions)
 }

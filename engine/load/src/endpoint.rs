@@ -20,6 +20,7 @@ pub struct Endpoint {
     /// The candidate that answered last: `localhost` often names two addresses and one listener.
     preferred: AtomicUsize,
     is_unix: bool,
+    is_loopback: bool,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
@@ -42,6 +43,7 @@ impl Endpoint {
                     candidates: vec![address],
                     preferred: AtomicUsize::new(0),
                     is_unix: true,
+                    is_loopback: true,
                     // A socket never leaves the machine: TLS is not asked for.
                     tls: None,
                 })
@@ -69,6 +71,7 @@ impl Endpoint {
             candidates,
             preferred: AtomicUsize::new(0),
             is_unix: false,
+            is_loopback: target.address.is_loopback(),
             tls: tls::client_config(&target.tls, &target.tls_extras)?
                 .map(|config| tls::server_name(host).map(|name| (config, name)))
                 .transpose()?,
@@ -84,6 +87,11 @@ impl Endpoint {
     /// wants to know.
     pub fn is_unix(&self) -> bool {
         self.is_unix
+    }
+
+    /// Whether it leads to this machine: see [`Address::is_loopback`].
+    pub fn is_loopback(&self) -> bool {
+        self.is_loopback
     }
 
     /// TLS configuration and name to check, unless the plan says `off` or this is a Unix socket.

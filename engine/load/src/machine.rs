@@ -60,6 +60,25 @@ pub fn pin(cpus: &[u32]) -> Result<()> {
     Ok(())
 }
 
+/// Lets servers on the same CPUs go first (Linux: `SCHED_BATCH`): a thread that is woken by an answer
+/// then waits until the server's thread is done with what it does, and finds several answers. For
+/// threads that nothing but answers wakes: `docs/decisions/load-threads-let-servers-go-first.md`.
+pub fn let_servers_go_first() {
+    let normal = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `normal` is valid for the call. Refused, the thread stays as it is.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const normal) };
+}
+
+/// How many load threads: the CPUs that are their own; without such all that this process may use,
+/// half of them where servers on this machine need the rest.
+pub fn load_threads(own_cpus: &[u32], beside_servers: bool) -> usize {
+    match (own_cpus.len(), beside_servers) {
+        (0, true) => cpus_usable().div_ceil(2),
+        (0, false) => cpus_usable(),
+        (cpus, _) => cpus,
+    }
+}
+
 /// How many CPUs this process may use.
 pub fn cpus_usable() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

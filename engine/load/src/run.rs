@@ -198,11 +198,15 @@ impl Trial<'_> {
         let (network, own) = self.recorders.split_at(parts.len());
         // Otherwise what one thread wastes, another or the server itself may need.
         let has_own_cpu = self.recorders.len() <= self.plan.cpus.len();
+        let only_answers_wake = self.plan.groups.iter().all(|g| g.arrivals.is_none());
         for (number, (seats, recorder)) in parts.iter().zip(network).enumerate() {
             let connects_max = CONNECTS_MAX.div_ceil(parts.len());
             let work = move || {
                 recorder.enter();
                 machine::wait_precisely();
+                if only_answers_wake {
+                    machine::let_servers_go_first();
+                }
                 let poller = Epoll::new(seats.len()).map_err(|error| {
                     Error::new(Kind::System, format!("the system has no epoll left: {error}"))
                 })?;

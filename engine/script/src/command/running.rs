@@ -39,6 +39,8 @@ pub struct Work<'a> {
     pub events: u64,
     /// Whether a load thread carries many sessions on.
     pub shares_threads: bool,
+    /// On how many threads.
+    pub threads: usize,
     /// What connections go to.
     pub servers: Arc<[Server]>,
 }
@@ -93,22 +95,17 @@ pub fn command(work: &Work<'_>) -> Result<i32, Refusal> {
     Ok(if ended.how == Ending::Done { DONE } else { FAILED })
 }
 
-/// On how many threads a run has its sessions.
-pub fn threads(settings: &Settings, shares_threads: bool) -> usize {
-    Drive::threads(settings.threads, shares_threads, &[])
-}
-
 fn drive_of(work: &Work<'_>) -> Drive {
     let settings = &work.call.settings;
-    let threads = threads(settings, work.shares_threads);
     let rate = settings.rate_per_s.map(|per_s| Rate { per_s, seed: settings.random.seed });
     let grace = GRACE_MIN.max(settings.time.unwrap_or_default());
     Drive {
         program: work.program.clone(),
         sessions: settings.threads,
         shares_threads: work.shares_threads,
+        threads: work.threads,
         servers: Arc::clone(&work.servers),
-        tallies: Arc::new(Tallies::new(settings.threads as usize, threads)),
+        tallies: Arc::new(Tallies::new(settings.threads as usize, work.threads)),
         pace: Arc::new(Pace::new(work.events, rate, settings.warmup.as_secs_f64())),
         make: Arc::clone(&work.make),
         times: Times {

@@ -5,7 +5,7 @@ use super::resolve::{self, Unknown};
 use super::running::{self, Work};
 use super::{Call, DONE, Refusal, header, help};
 use crate::console;
-use crate::drive::Server;
+use crate::drive::{Drive, Server};
 use crate::lua::{Driver, Script, Setup, Source};
 use crate::options::{Declared, Options};
 use crate::rand::Uniques;
@@ -125,17 +125,20 @@ impl Test<'_> {
         let shares_threads =
             options.text("db-driver") != "sqlite" && !options.bool("mysql-dry-run");
         let settings = &self.call.settings;
+        let servers = &self.reach.servers;
+        let threads = Drive::threads_for(&program, settings.threads, shares_threads, &[], servers);
         Work {
             call: self.call,
             name: self.name,
             options,
-            make: script.workers(&program, running::threads(settings, shares_threads)),
+            make: script.workers(&program, threads),
             program,
             kind: Kind::Script,
             heading: String::new(),
             events: settings.events,
             shares_threads,
-            servers: Arc::clone(&self.reach.servers),
+            threads,
+            servers: Arc::clone(servers),
         }
     }
 }

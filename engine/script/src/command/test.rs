@@ -76,6 +76,7 @@ fn run(call: &Call, test: &dyn Native, options: &Options) -> Result<i32, Refusal
         heading: made.heading,
         events: if made.limits_events { 0 } else { settings.events },
         shares_threads: false,
+        threads: settings.threads as usize,
         servers: Arc::new([]),
     };
     running::run(&work, &mut NoHooks)

@@ -61,9 +61,11 @@ pub struct Drive {
     pub sessions: u32,
     /// Whether a load thread drives many sessions; otherwise each has a thread, as what blocks needs.
     pub shares_threads: bool,
+    /// On how many threads: what [`threads_for`](Self::threads_for) says.
+    pub threads: usize,
     /// [`Wired::server`](crate::session::Wired::server) says which of them.
     pub servers: Arc<[Server]>,
-    /// For `sessions` sessions and as many threads as [`threads`](Self::threads) says.
+    /// For `sessions` sessions and so many threads.
     pub tallies: Arc<Tallies>,
     /// When events begin.
     pub pace: Arc<Pace>,
@@ -76,10 +78,22 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// How many load threads drive so many sessions.
-    pub fn threads(sessions: u32, shares_threads: bool, cpus: &[u32]) -> usize {
-        let cpus = if cpus.is_empty() { machine::cpus_usable() } else { cpus.len() };
-        if shares_threads { cpus.min(sessions as usize).max(1) } else { sessions as usize }
+    /// How many load threads drive so many sessions on `cpus`. In a run servers on this machine get
+    /// their share of the CPUs; a command may have more to do than they.
+    pub fn threads_for(
+        program: &Program,
+        sessions: u32,
+        shares_threads: bool,
+        cpus: &[u32],
+        servers: &[Server],
+    ) -> usize {
+        if !shares_threads {
+            return sessions as usize;
+        }
+        let endpoints = servers.iter().filter_map(|server| server.endpoint.as_ref());
+        let beside_servers = endpoints.into_iter().any(Endpoint::is_loopback);
+        let threads = machine::load_threads(cpus, beside_servers && *program == Program::Run);
+        threads.min(sessions as usize).max(1)
     }
 }
 
@@ -125,7 +139,7 @@ const FILES_A_SESSION: u64 = 4;
 /// # Errors
 /// Before any session begins: what the machine refuses.
 pub fn run(drive: &Drive, observer: &mut dyn Observer) -> Result<Ended> {
-    let threads = Drive::threads(drive.sessions, drive.shares_threads, &drive.cpus);
+    let threads = drive.threads;
     machine::pin(&drive.cpus)?;
     let sessions = u64::from(drive.sessions);
     machine::allow_descriptors(sessions, sessions * FILES_A_SESSION)

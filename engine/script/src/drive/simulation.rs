@@ -69,6 +69,7 @@ fn simulate(
         program: Program::Run,
         sessions,
         shares_threads: true,
+        threads: 1,
         servers: Arc::new([]),
         tallies: Arc::clone(&tallies),
         pace: Arc::clone(&pace),

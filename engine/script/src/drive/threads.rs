@@ -35,6 +35,7 @@ pub(crate) fn start(drive: &Drive, threads: usize, shared: &Arc<Shared>) -> Resu
         make: Arc::clone(&drive.make),
         sessions: drive.sessions,
         threads,
+        only_answers_wake: drive.shares_threads && !drive.pace.has_rate(),
     };
     for thread in 0..threads {
         crew.start(thread, None).inspect_err(|_| shared.cut())?;
@@ -50,6 +51,8 @@ struct Crew {
     sessions: u32,
     /// Those that share the sessions; numbers from there on are of threads with one of its own.
     threads: usize,
+    /// The sessions share threads, and no rate has them wait for a time.
+    only_answers_wake: bool,
 }
 
 impl Crew {
@@ -59,6 +62,9 @@ impl Crew {
         let work = move || {
             let ends = EndsThread(Arc::clone(&crew.shared), thread as u32);
             machine::wait_precisely();
+            if crew.only_answers_wake && moved.is_none() {
+                machine::let_servers_go_first();
+            }
             ends.0.recorder(thread).inspect(|recorder| recorder.enter());
             if let Err(error) = crew.work(thread, moved) {
                 ends.0.failed(thread as u32, error.to_string());

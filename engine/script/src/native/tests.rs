@@ -50,6 +50,7 @@ pub(super) fn driven(run: &Run, pace: Pace, times: Times) -> (Ended, Reading, Ve
         program: Program::Run,
         sessions: 2,
         shares_threads: false,
+        threads: 2,
         servers: Arc::new([]),
         tallies: Arc::clone(&tallies),
         pace: Arc::new(pace),

@@ -36,13 +36,14 @@ pub fn load(plan: &Plan, group: &Group, kinds: Kinds) -> Result<()> {
 }
 
 fn in_parallel(plan: &Plan, order: &Order, sessions: u32) -> Result<()> {
-    let threads = Drive::threads(sessions, order.shares_threads, &plan.cpus);
     let program = Program::Command(PREPARE.to_owned());
+    let threads = order.threads(&program, sessions, plan);
     let drive = Drive {
         make: order.script.workers(&program, threads),
         program,
         sessions,
         shares_threads: order.shares_threads,
+        threads,
         servers: Arc::clone(&order.servers),
         tallies: Arc::new(Tallies::new(sessions as usize, threads)),
         pace: Arc::new(Pace::new(0, None, 0.0)),

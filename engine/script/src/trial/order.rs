@@ -1,12 +1,13 @@
 //! What a group of the plan asks for -> a script that is loaded and configured.
 
 use crate::command::{Kinds, database, header, line::Given, resolve, table};
-use crate::drive::Server;
+use crate::drive::{Drive, Server};
 use crate::lua::{Driver, Ignore, Script, Setup, Source};
 use crate::options::{Declared, Options, canonical};
 use crate::rand::{self, Uniques};
 use crate::report::Compat;
 use crate::scripts::SCRIPTS;
+use crate::session::Program;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Group, Plan, Target};
 use serde_json::Value;
@@ -39,6 +40,11 @@ pub struct Order {
 }
 
 impl Order {
+    /// On how many threads so many sessions of its script are driven.
+    pub fn threads(&self, program: &Program, sessions: u32, plan: &Plan) -> usize {
+        Drive::threads_for(program, sessions, self.shares_threads, &plan.cpus, &self.servers)
+    }
+
     /// Loads the group's script for `command`, in `sessions` sessions.
     ///
     /// # Errors

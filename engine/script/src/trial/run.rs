@@ -49,7 +49,7 @@ pub fn run(plan: &Plan, kinds: Kinds, ends: Ends<'_>, emit: &dyn Fn(Event)) -> R
         return Err(Error::new(Kind::Plan, obstacle).hint("a trial runs its event()"));
     }
     order.script.call("init").map_err(failed)?;
-    let threads = Drive::threads(group.sessions, order.shares_threads, &plan.cpus);
+    let threads = order.threads(&Program::Run, group.sessions, plan);
     emit(Event::Start {
         schema_version: SCHEMA_VERSION,
         engine_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -96,6 +96,7 @@ fn drive(plan: &Plan, group: &Group, order: &Order, threads: usize, notices: Not
         program: Program::Run,
         sessions: group.sessions,
         shares_threads: order.shares_threads,
+        threads,
         servers: Arc::clone(&order.servers),
         tallies: Arc::new(tallies),
         pace: Arc::new(Pace::new(0, None, plan.warmup_s)),

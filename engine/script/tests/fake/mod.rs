@@ -228,7 +228,8 @@ impl Trial {
 
     pub fn run(self) -> Done {
         let cpus = [];
-        let threads = Drive::threads(self.sessions, self.shares_threads, &cpus);
+        let threads =
+            Drive::threads_for(&self.program, self.sessions, self.shares_threads, &cpus, &[]);
         let tallies = Arc::new(Tallies::new(self.sessions as usize, threads));
         let (log, habits) = (Log::default(), self.habits);
         let shared_log = Arc::clone(&log);
@@ -243,6 +244,7 @@ impl Trial {
             program: self.program,
             sessions: self.sessions,
             shares_threads: self.shares_threads,
+            threads,
             servers: Arc::new([Server { clients: Box::new(ToyClients), endpoint }]),
             tallies: Arc::clone(&tallies),
             pace: Arc::new(Pace::new(self.events, self.rate, warmup_s)),

@@ -30,13 +30,14 @@ fn drive(text: &str, sessions: u32, warmup_ms: u64) -> (Ended, Heard, Arc<Tallie
         let worker = Worker::new(&source, &setup, task, false, MEMORY)?;
         Ok(Box::new(worker) as Box<dyn Scripts>)
     });
-    let threads = Drive::threads(sessions, true, &[]);
+    let threads = Drive::threads_for(&Program::Run, sessions, true, &[], &[]);
     let tallies = Arc::new(Tallies::new(sessions as usize, threads));
     let warmup = Duration::from_millis(warmup_ms);
     let drive = Drive {
         program: Program::Run,
         sessions,
         shares_threads: true,
+        threads,
         servers: Arc::new([]),
         tallies: Arc::clone(&tallies),
         pace: Arc::new(Pace::new(0, None, warmup.as_secs_f64())),
