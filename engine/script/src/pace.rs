@@ -1,13 +1,14 @@
 //! When a session begins its next event: as soon as it can, or when the next one is due at a rate;
 //! never after the last event or the end of the time.
 //!
-//! With a rate events fall due as a Poisson process, a pure function of (seed, number), and each
-//! belongs to the session that asks first (`dyno_load::intake`). However late the sessions are,
-//! nothing is dropped and no queue grows: the backlog is a difference of two numbers.
+//! With a rate events fall due as a Poisson process, or in a trial of an experiment by its schedule,
+//! a pure function of (seed, number), and each belongs to the session that asks first
+//! (`dyno_load::intake`). However late the sessions are, nothing is dropped and no queue grows: the
+//! backlog is a difference of two numbers.
 
 use dyno_core::plan::{Arrivals, Process, RateStep};
 use dyno_load::arrivals::Stream;
-use dyno_load::intake::Intake;
+use dyno_load::intake::{Arrival, Intake};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -55,11 +56,29 @@ pub struct Pace {
 
 #[derive(Debug)]
 struct Rated {
-    per_s: f64,
+    /// Where counting each event costs too much: the rate to reckon with.
+    reckoned_per_s: Option<f64>,
+    /// After how much measured time no further event falls due; none: when the run's time is over.
+    length_ns: Option<u64>,
     intake: Intake,
     begun: AtomicU64,
     ended: AtomicU64,
 }
+
+impl Rated {
+    fn new(stream: Stream) -> Self {
+        Self {
+            reckoned_per_s: None,
+            length_ns: None,
+            intake: Intake::new(stream),
+            begun: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+        }
+    }
+}
+
+/// Number of no arrival.
+const NONE: u64 = u64::MAX;
 
 impl Pace {
     /// At most `events` events (0: any number) beside those of the warm-up; without a rate at full
@@ -68,22 +87,38 @@ impl Pace {
         let rated = |Rate { per_s, seed }| {
             let steps = vec![RateStep { for_s: None, from_per_s: per_s, to_per_s: per_s }];
             let arrivals = Arrivals { process: Process::Poisson, steps };
-            let intake = Intake::new(Stream::new(&arrivals, seed, 0, warmup_s));
-            Rated { per_s, intake, begun: AtomicU64::new(0), ended: AtomicU64::new(0) }
+            let reckoned_per_s = Some(per_s).filter(|&per_s| per_s > COUNTED_RATE_MAX_PER_S);
+            Rated { reckoned_per_s, ..Rated::new(Stream::new(&arrivals, seed, 0, warmup_s)) }
         };
+        Self::of(events, rate.map(rated))
+    }
+
+    /// Events fall due as `stream` says for `length_ns` of measured time. What was due by then may
+    /// begin later; sessions stay until the [`stop`](Self::stop).
+    pub fn trial(stream: Stream, length_ns: u64) -> Self {
+        Self::of(0, Some(Rated { length_ns: Some(length_ns), ..Rated::new(stream) }))
+    }
+
+    fn of(events: u64, rate: Option<Rated>) -> Self {
         Self {
             events: if events == 0 { u64::MAX } else { events },
             claimed: AtomicU64::new(0),
             origin_ns: AtomicU64::new(u64::MAX),
             end_ns: AtomicU64::new(u64::MAX),
-            rate: rate.map(rated),
+            rate,
         }
+    }
+
+    /// What falls due at a rate.
+    pub fn intake(&self) -> Option<&Intake> {
+        self.rate.as_ref().map(|rate| &rate.intake)
     }
 
     /// The measured time is from `origin_ns` to `end_ns` (`u64::MAX`: as long as there are events).
     pub fn starts(&self, origin_ns: u64, end_ns: u64) {
         if let Some(rate) = &self.rate {
-            rate.intake.open(origin_ns, end_ns);
+            let length_ns = rate.length_ns.unwrap_or(u64::MAX);
+            rate.intake.open(origin_ns, end_ns.min(origin_ns.saturating_add(length_ns)));
         }
         // `stop` may have come first.
         let _ = self.end_ns.compare_exchange(u64::MAX, end_ns, Release, Relaxed);
@@ -93,9 +128,6 @@ impl Pace {
     /// No further event begins.
     pub fn stop(&self) {
         self.end_ns.store(0, Release);
-        if let Some(rate) = &self.rate {
-            rate.intake.end_at(0);
-        }
     }
 
     /// Whether [`stop`](Self::stop) was called.
@@ -121,26 +153,50 @@ impl Pace {
         self.rate.is_some()
     }
 
-    /// When the event is due that a session gets which asks at `now_ns`; `None`: there is none. With
-    /// a rate it may lie ahead, and belongs to that session all the same. When no other is due before
-    /// the end, it is the end itself, where none begins: sessions stay until the time is over.
+    /// The event that a session gets which asks at `now_ns`; `None`: there is none. With a rate it may
+    /// lie ahead, and belongs to that session all the same. When no other is due before the end, it is
+    /// the end itself, where none begins: sessions stay until the time is over.
     #[inline]
-    pub fn claim(&self, now_ns: u64) -> Option<u64> {
+    pub fn claim(&self, now_ns: u64) -> Option<Arrival> {
         if self.is_over(now_ns) {
             return None;
         }
-        let due_ns = match &self.rate {
+        let arrival = match &self.rate {
             Some(rate) => match rate.intake.claim() {
-                Some(arrival) => arrival.due_ns,
-                None => return Some(self.end_ns.load(Relaxed)),
+                Some(arrival) => arrival,
+                None => return Some(self.end()),
             },
-            None => now_ns,
+            None => Arrival { number: NONE, due_ns: now_ns, is_measured: true },
         };
-        let is_limited = self.events != u64::MAX && self.is_measured(due_ns);
+        let is_limited = self.events != u64::MAX && self.is_measured(arrival.due_ns);
         if is_limited && self.claimed.fetch_add(1, Relaxed) >= self.events {
             return None;
         }
-        Some(due_ns)
+        Some(arrival)
+    }
+
+    /// The same event at `now_ns`: without a rate it is due when it is asked for; with one, and if it
+    /// falls due after an end that has come sooner, it is the end itself.
+    #[inline]
+    pub fn reconsider(&self, arrival: Arrival, now_ns: u64) -> Arrival {
+        match &self.rate {
+            Some(rate) if rate.intake.is_over(arrival) => self.end(),
+            Some(_) => arrival,
+            None => Arrival { due_ns: now_ns, ..arrival },
+        }
+    }
+
+    fn end(&self) -> Arrival {
+        Arrival { number: NONE, due_ns: self.end_ns.load(Relaxed), is_measured: false }
+    }
+
+    /// A session has no use for an event that it was given, or will not end it.
+    pub fn give_back(&self, arrival: Arrival) {
+        if let Some(rate) = &self.rate
+            && arrival.number != NONE
+        {
+            rate.intake.give_back(arrival);
+        }
     }
 
     /// A session begins an event.
@@ -165,11 +221,12 @@ impl Pace {
         let (mut stream, origin_ns) = rate.intake.count_along();
         // Passing a warm-up costs time; only a limit needs to know how much lies in it.
         let early = if self.events == u64::MAX { 0 } else { stream.clone().pass(0) };
-        let due = if rate.per_s > COUNTED_RATE_MAX_PER_S {
-            let start_ns = origin_ns.saturating_add_signed(stream.due_ns().min(0));
-            Due::Expected { start_ns, per_s: rate.per_s }
-        } else {
-            Due::Counted { stream: Box::new(stream), origin_ns }
+        let due = match rate.reckoned_per_s {
+            Some(per_s) => {
+                let start_ns = origin_ns.saturating_add_signed(stream.due_ns().min(0));
+                Due::Expected { start_ns, per_s }
+            }
+            None => Due::Counted { stream: Box::new(stream), origin_ns },
         };
         let due_max = self.events.saturating_add(early);
         Some(Backlog { rate, end_ns: &self.end_ns, due, due_max })
@@ -197,7 +254,7 @@ impl Backlog<'_> {
         // In this order: what ends between the two reads is under way, not less than nothing.
         let ended = self.rate.ended.load(Relaxed);
         let begun = self.rate.begun.load(Relaxed);
-        let until_ns = now_ns.min(self.end_ns.load(Relaxed));
+        let until_ns = now_ns.min(self.end_ns.load(Relaxed)).min(self.rate.intake.end_ns());
         let due = match &mut self.due {
             Due::Counted { stream, origin_ns } => {
                 stream.pass(until_ns.cast_signed().saturating_sub_unsigned(*origin_ns))
@@ -216,14 +273,18 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
+    fn due(pace: &Pace, now_ns: u64) -> Option<u64> {
+        pace.claim(now_ns).map(|arrival| arrival.due_ns)
+    }
+
     #[test]
     fn neither_more_events_than_asked_for_nor_any_after_the_end() {
         let pace = Pace::new(2, None, 0.0);
         pace.starts(1, u64::MAX);
-        assert_eq!([1, 2, 3].map(|now| pace.claim(now)), [Some(1), Some(2), None]);
+        assert_eq!([1, 2, 3].map(|now| due(&pace, now)), [Some(1), Some(2), None]);
         let pace = Pace::new(0, None, 0.0);
         pace.starts(1, 10);
-        assert_eq!((pace.claim(9), pace.claim(10)), (Some(9), None));
+        assert_eq!((due(&pace, 9), due(&pace, 10)), (Some(9), None));
     }
 
     #[test]
@@ -256,7 +317,7 @@ mod tests {
         let times = |seed| {
             let pace = Pace::new(0, Some(Rate { per_s: 0.25, seed }), 0.0);
             pace.starts(S, 40_001 * S);
-            std::iter::from_fn(|| pace.claim(S).filter(|&due_ns| !pace.is_over(due_ns)))
+            std::iter::from_fn(|| due(&pace, S).filter(|&due_ns| !pace.is_over(due_ns)))
                 .collect::<Vec<_>>()
         };
         let once = times(7);
@@ -272,7 +333,7 @@ mod tests {
         pace.starts(S, 11 * S);
         let mut backlog = pace.backlog().expect("it has a rate");
         let due =
-            std::iter::from_fn(|| pace.claim(S).filter(|&due_ns| due_ns < 2 * S)).count() as u64;
+            std::iter::from_fn(|| due(&pace, S).filter(|&due_ns| due_ns < 2 * S)).count() as u64;
         assert_eq!(backlog.at(2 * S), (due, 0));
         pace.begun();
         pace.begun();
@@ -281,6 +342,38 @@ mod tests {
         let whole = backlog.at(11 * S).0;
         assert_eq!(backlog.at(20 * S).0, whole, "nothing falls due after the end");
         assert!(Pace::new(0, None, 0.0).backlog().is_none());
+    }
+
+    /// An arrival each 100 ms for a second.
+    fn trial() -> Pace {
+        let steps = vec![RateStep { for_s: None, from_per_s: 10.0, to_per_s: 10.0 }];
+        let arrivals = Arrivals { process: Process::Uniform, steps };
+        let pace = Pace::trial(Stream::new(&arrivals, 1, 0, 0.0), S);
+        pace.starts(S, u64::MAX);
+        pace
+    }
+
+    #[test]
+    fn in_a_trial_nothing_falls_due_after_its_time_and_sessions_stay_until_the_stop() {
+        let pace = trial();
+        let all: Vec<Arrival> = (0..10).filter_map(|_| pace.claim(9 * S)).collect();
+        assert_eq!(all.iter().filter(|arrival| !pace.is_over(arrival.due_ns)).count(), 10);
+        let end = pace.claim(9 * S).unwrap();
+        assert_eq!(end.due_ns, u64::MAX);
+        pace.stop();
+        assert_eq!((pace.reconsider(end, 9 * S).due_ns, pace.claim(9 * S)), (0, None));
+    }
+
+    #[test]
+    fn a_trial_that_ends_sooner_leaves_what_is_due_later() {
+        let pace = trial();
+        let held: Vec<Arrival> = (0..8).filter_map(|_| pace.claim(S)).collect();
+        pace.intake().unwrap().end_at(S + S / 2);
+        let ends = |arrival: &&Arrival| pace.reconsider(**arrival, S).due_ns == u64::MAX;
+        assert_eq!(held.iter().filter(ends).count(), 3);
+        assert_eq!(due(&pace, S), Some(u64::MAX));
+        pace.give_back(held[2]);
+        assert_eq!(pace.claim(S), Some(held[2]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::tally::{Latencies, Sort, Tallies, Tally};
 use dyno_core::client::{Answer, Client, Library};
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Result};
+use dyno_load::intake::Arrival;
 use dyno_load::notice::{Notice, Notices};
 use dyno_load::recorder::GroupRecorder;
 use dyno_load::transport::Link;
@@ -163,7 +164,7 @@ impl Wired {
 /// What goes with a session that moves to another thread.
 #[derive(Debug)]
 pub struct Baggage {
-    held_ns: Option<u64>,
+    held: Option<Arrival>,
     rand: Option<Box<Rand>>,
 }
 
@@ -185,8 +186,12 @@ pub struct Session<'a> {
     /// Its random numbers, on their way to another thread.
     pub rand: Option<Box<Rand>>,
     pace: &'a Pace,
-    /// An event that is its own and has not begun.
-    held_ns: Option<u64>,
+    /// An event that is its own and that it waits for.
+    held: Option<Arrival>,
+    /// An event that it may begin, and whether it has waited for it.
+    granted: Option<(Arrival, bool)>,
+    /// The event under way, in a trial with a rate.
+    under_way: Option<Arrival>,
     /// Where it counts once the warm-up is over.
     measured: Option<(&'a Tally, &'a Latencies)>,
     /// Where it counts in a trial of an experiment too.
@@ -208,7 +213,9 @@ impl<'a> Session<'a> {
             due_ns: 0,
             rand: None,
             pace,
-            held_ns: None,
+            held: None,
+            granted: None,
+            under_way: None,
             measured: None,
             trial: tallies
                 .trial
@@ -231,7 +238,7 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn moved(mut self, tallies: &'a Tallies, baggage: Baggage) -> Self {
         self.latencies = tallies.own(self.number);
-        (self.held_ns, self.rand) = (baggage.held_ns, baggage.rand);
+        (self.held, self.rand) = (baggage.held, baggage.rand);
         self
     }
 
@@ -243,30 +250,33 @@ impl<'a> Session<'a> {
 
     /// What it takes along to another thread. Here nothing of it may run any more.
     pub fn leave(&mut self) -> Baggage {
-        Baggage { held_ns: self.held_ns.take(), rand: self.rand.take() }
+        Baggage { held: self.held.take(), rand: self.rand.take() }
     }
 
-    /// The event that is due at `due_ns` is this session's, but does not begin now.
-    pub fn hold(&mut self, due_ns: u64) {
-        self.held_ns = Some(due_ns);
+    /// The event that it may begin stays this session's, but does not begin now.
+    pub fn hold(&mut self) {
+        self.held = self.granted.take().map(|(arrival, _)| arrival);
     }
 
     /// What it does next, having ended an event. After [`Next::Wait`], ask again when the time has
     /// come.
     #[inline]
     pub fn next_event(&mut self, now_ns: u64) -> Next {
-        // Without a rate an event is due when it is asked for.
-        let held_ns =
-            self.held_ns.take().map(|due_ns| if self.pace.has_rate() { due_ns } else { now_ns });
-        let Some(due_ns) = held_ns.or_else(|| self.pace.claim(now_ns)) else { return Next::Stop };
+        self.drop_granted();
+        let held = self.held.take();
+        let Some(own) = held.or_else(|| self.pace.claim(now_ns)) else { return Next::Stop };
+        let arrival = self.pace.reconsider(own, now_ns);
+        let due_ns = arrival.due_ns;
         if due_ns > now_ns && !self.pace.is_stopped() {
-            self.held_ns = Some(due_ns);
+            self.held = Some(arrival);
             return Next::Wait { until_ns: due_ns };
         }
         if self.pace.is_over(due_ns) {
+            self.pace.give_back(own);
             return Next::Stop;
         }
         self.due_ns = due_ns;
+        self.granted = Some((arrival, held.is_some()));
         Next::Go { due_ns }
     }
 
@@ -283,7 +293,7 @@ impl<'a> Session<'a> {
 
     /// Whether it waits for an event that is not due yet.
     pub fn awaits_event(&self) -> bool {
-        self.held_ns.is_some()
+        self.held.is_some()
     }
 
     /// An event begins. One that begins in the warm-up counts nowhere, nor does what is done in it,
@@ -296,10 +306,46 @@ impl<'a> Session<'a> {
         {
             (self.tally, self.latencies) = measured;
         }
+        self.give_up();
+        if let Some((arrival, was_awaited)) = self.granted.take()
+            && let Some(recorder) = self.open()
+        {
+            recorder.open.begin(arrival, now_ns, was_awaited);
+            self.under_way = Some(arrival);
+        }
         self.began_ns = now_ns.max(1);
         self.statements.set(0);
         self.rows.set(0);
         self.pace.begun();
+    }
+
+    /// Where its arrivals count: in a trial with a rate.
+    #[inline]
+    fn open(&self) -> Option<&'a GroupRecorder> {
+        if self.pace.has_rate() { self.trial.map(|(recorder, _)| recorder) } else { None }
+    }
+
+    /// An event that the script has taken and not begun is one that it fails to do.
+    #[inline]
+    fn drop_granted(&mut self) {
+        if let Some((arrival, _)) = self.granted.take()
+            && let Some(recorder) = self.open()
+        {
+            recorder.open.begin(arrival, arrival.due_ns, false);
+            self.under_way = Some(arrival);
+            self.give_up();
+        }
+    }
+
+    /// The event under way will not end.
+    #[inline]
+    fn give_up(&mut self) {
+        if let Some(arrival) = self.under_way.take()
+            && let Some(recorder) = self.open()
+        {
+            recorder.failed.add(1);
+            recorder.open.give_up(arrival, arrival.due_ns, false);
+        }
     }
 
     /// A statement was answered.
@@ -329,8 +375,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Nobody waits for the event under way any more, if there is one.
-    pub fn cut(&self, now_ns: u64) {
+    /// Nobody waits for its events any more: the one under way and those that have not begun.
+    pub fn cut(&mut self, now_ns: u64) {
+        let granted = self.granted.take().map(|(arrival, _)| arrival);
+        for arrival in [granted, self.held.take(), self.under_way.take()].into_iter().flatten() {
+            self.pace.give_back(arrival);
+        }
         if let Some((recorder, _)) = self.trial
             && self.began_ns != 0
         {
@@ -354,6 +404,9 @@ impl<'a> Session<'a> {
                 recorder.in_flight_oldest_ns.raise(latency_ns);
             }
             recorder.commit(latency_ns, self.statements.get(), self.rows.get());
+            if let Some(arrival) = self.under_way.take() {
+                recorder.open.commit(arrival, now_ns);
+            }
         }
         self.tally.busy_ns.add(latency_ns);
         self.tally.events.add(1);
@@ -362,6 +415,8 @@ impl<'a> Session<'a> {
 
     /// The event is given up, and does not count.
     pub fn leave_event(&mut self) {
+        self.drop_granted();
+        self.give_up();
         if self.began_ns != 0 {
             self.began_ns = 0;
             self.pace.ended();

@@ -10,7 +10,7 @@ local ffi = require("ffi")
 local std, loaded = _G, package.loaded
 local setfenv, loadstring, pcall, xpcall, error = setfenv, loadstring, pcall, xpcall, error
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
-local running = coroutine.running
+local running, yield = coroutine.running, coroutine.yield
 
 -- Chunks.
 
@@ -176,6 +176,20 @@ local function co_wrap(f)
   return function(...) return unwrap(co_resume(co, ...)) end
 end
 
+-- The coroutines of sessions, which are no coroutines of scripts: as in sysbench, where a function
+-- of the script is called by C, it cannot yield there.
+local mains = setmetatable({}, { __mode = "k" })
+
+local function co_yield(...)
+  if mains[running()] then error("attempt to yield across C-call boundary", 2) end
+  return yield(...)
+end
+
+local function co_running()
+  local co = running()
+  return not mains[co] and co or nil
+end
+
 -- Random numbers, through Rust functions that compiled code calls (events.rs).
 
 local draw = ffi.cast("double (*)(int, double, double)", host.rand_draw)
@@ -266,7 +280,7 @@ local function symbol(_, name)
     return value
   end
   local instead = type(name) == "string" and INSTEAD[name:sub(1, 3)]
-  if not instead then error(value, 2) end
+  if not instead then error((value:gsub("^base%.lua:%d+: ", "")), 2) end -- the place is the script's
   error("ffi.C." .. name .. " is a function within sysbench that is not there: use " .. instead, 2)
 end
 
@@ -301,6 +315,7 @@ end
 
 local script_coroutine = copy(coroutine)
 script_coroutine.resume, script_coroutine.wrap = co_resume, co_wrap
+script_coroutine.yield, script_coroutine.running = co_yield, co_running
 
 local function make_env()
   local env = copy(std)
@@ -350,7 +365,7 @@ local function start(number, what, name)
     end
     return program[what](session, name, ...)
   end)
-  session.co = co
+  session.co, mains[co] = co, true
   return co
 end
 

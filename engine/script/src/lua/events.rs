@@ -67,8 +67,8 @@ fn ask(running: &mut Running, now_ns: u64) -> c_int {
         return WAIT;
     }
     match session.next_event(now_ns) {
-        Next::Go { due_ns } if slot.conduct == Conduct::Blocks && session.can_move() => {
-            session.hold(due_ns);
+        Next::Go { .. } if slot.conduct == Conduct::Blocks && session.can_move() => {
+            session.hold();
             slot.conduct = Conduct::Leaves;
             STOP
         }

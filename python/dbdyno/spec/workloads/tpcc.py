@@ -141,7 +141,19 @@ class Tpcc(NoFiles):
 
 
 # SQL that returns what breaks a condition. Amounts are compared within half a cent: SQLite adds
-# them up in floating point.
+# them up in floating point. Rows are grouped before they are joined: one pass over each table.
+LINES_OF_ORDERS = (
+    "(SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS found, COUNT(ol_delivery_d) AS delivered"
+    " FROM {order_line} GROUP BY ol_w_id, ol_d_id, ol_o_id) l"
+)
+BOUGHT = (
+    "(SELECT o_w_id, o_d_id, o_c_id, SUM(amount) AS bought FROM {orders} JOIN"
+    " (SELECT ol_w_id, ol_d_id, ol_o_id, SUM(ol_amount) AS amount FROM {order_line}"
+    " WHERE ol_delivery_d IS NOT NULL GROUP BY ol_w_id, ol_d_id, ol_o_id) l"
+    " ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id"
+    " GROUP BY o_w_id, o_d_id, o_c_id) o"
+    " ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id"
+)
 CONDITIONS: tuple[tuple[str, str], ...] = (
     (
         "consistency condition 1: w_ytd = sum(d_ytd)",
@@ -179,6 +191,19 @@ CONDITIONS: tuple[tuple[str, str], ...] = (
         " WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL) LIMIT 10",
     ),
     (
+        "consistency condition 6: o_ol_cnt = rows of order_line of the order",
+        "SELECT o_w_id, o_d_id, o_id FROM {orders} LEFT JOIN " + LINES_OF_ORDERS + ""
+        " ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id"
+        " WHERE found IS NULL OR o_ol_cnt <> found LIMIT 10",
+    ),
+    (
+        "consistency condition 7: ol_delivery_d is NULL where o_carrier_id is",
+        "SELECT ol_w_id, ol_d_id, ol_o_id FROM " + LINES_OF_ORDERS + " LEFT JOIN {orders}"
+        " ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id"
+        " WHERE o_id IS NULL"
+        " OR delivered <> CASE WHEN o_carrier_id IS NULL THEN 0 ELSE found END LIMIT 10",
+    ),
+    (
         "consistency condition 8: w_ytd = sum(h_amount)",
         "SELECT w_id FROM {warehouse} LEFT JOIN"
         " (SELECT h_w_id, SUM(h_amount) AS paid FROM {history} GROUP BY h_w_id) h ON h_w_id = w_id"
@@ -190,6 +215,32 @@ CONDITIONS: tuple[tuple[str, str], ...] = (
         " (SELECT h_w_id, h_d_id, SUM(h_amount) AS paid FROM {history}"
         " GROUP BY h_w_id, h_d_id) h ON h_w_id = d_w_id AND h_d_id = d_id"
         " WHERE paid IS NULL OR ABS(d_ytd - paid) > 0.005",
+    ),
+    (
+        "consistency condition 10: c_balance = sum(ol_amount) of what is delivered - sum(h_amount)",
+        "SELECT c_w_id, c_d_id, c_id FROM {customer} LEFT JOIN " + BOUGHT + " LEFT JOIN"
+        " (SELECT h_c_w_id, h_c_d_id, h_c_id, SUM(h_amount) AS paid FROM {history}"
+        " GROUP BY h_c_w_id, h_c_d_id, h_c_id) h"
+        " ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id"
+        " WHERE ABS(c_balance - COALESCE(bought, 0) + COALESCE(paid, 0)) > 0.005 LIMIT 10",
+    ),
+    (
+        # The specification says 2100: what is delivered when nothing has run yet.
+        "consistency condition 11: rows of orders - rows of new_order = {delivered}"
+        " + sum(c_delivery_cnt)",
+        "SELECT c_w_id, c_d_id FROM"
+        " (SELECT c_w_id, c_d_id, SUM(c_delivery_cnt) AS since FROM {customer}"
+        " GROUP BY c_w_id, c_d_id) c LEFT JOIN"
+        " (SELECT o_w_id, o_d_id, COUNT(*) AS placed FROM {orders} GROUP BY o_w_id, o_d_id) o"
+        " ON o_w_id = c_w_id AND o_d_id = c_d_id LEFT JOIN"
+        " (SELECT no_w_id, no_d_id, COUNT(*) AS waiting FROM {new_order}"
+        " GROUP BY no_w_id, no_d_id) n ON no_w_id = c_w_id AND no_d_id = c_d_id"
+        " WHERE COALESCE(placed, 0) - COALESCE(waiting, 0) <> {delivered} + since",
+    ),
+    (
+        "consistency condition 12: c_balance + c_ytd_payment = sum(ol_amount) of what is delivered",
+        "SELECT c_w_id, c_d_id, c_id FROM {customer} LEFT JOIN " + BOUGHT + ""
+        " WHERE ABS(c_balance + c_ytd_payment - COALESCE(bought, 0)) > 0.005 LIMIT 10",
     ),
 )
 

@@ -1,0 +1,235 @@
+//! One thing that a server did: the schema that all log formats share.
+
+use serde::Serialize;
+
+/// A statement or a command, as a log tells of it. Text is bytes as they stand in the log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Event<'a> {
+    /// Where it begins in the log, bytes; in a compressed file those of its content.
+    pub offset: u64,
+    /// How much of the log it takes, bytes.
+    pub bytes: u64,
+    /// What was done.
+    pub kind: Kind,
+    /// When it ended, nanoseconds since 1970 (UTC); none where the log does not say.
+    pub end_ns: Option<i64>,
+    /// How long it took; none where the log does not say.
+    pub duration_ns: Option<u64>,
+    /// The statement without a terminator; for other kinds what the log calls them.
+    pub text: &'a [u8],
+    /// Empty: not known. So for `host` and `database`.
+    pub user: &'a [u8],
+    /// Name or address of the client.
+    pub host: &'a [u8],
+    /// The default schema or database.
+    pub database: &'a [u8],
+    /// The connection's number.
+    pub session: Option<u64>,
+    /// How many events it stands for, in logs that keep one of so many; 0 means 1.
+    pub weight: u32,
+    /// The server's error: a number (MySQL) or the SQLSTATE's five letters (PostgreSQL). Empty: none
+    /// known.
+    pub error: &'a [u8],
+    /// The measures that the log has for it.
+    pub numbers: Numbers,
+}
+
+/// What an event is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A statement that was executed.
+    #[default]
+    Statement,
+    /// A statement that was prepared, not executed.
+    Prepare,
+    /// A command that is no statement: ping, connect, quit.
+    Command,
+}
+
+/// Whose statements these are, which decides how they are taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// MySQL and MariaDB: backslashes escape, double quotes hold strings, backticks names.
+    Mysql,
+    /// PostgreSQL: double quotes hold names, dollar quotes strings.
+    Postgres,
+    /// MongoDB's commands as JSON.
+    Mongo,
+}
+
+macro_rules! measures {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal, $unit:ident;)*) => {
+        /// What logs measure of an event besides its time.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Measure { $($(#[doc = $doc])* $variant,)* }
+
+        impl Measure {
+            /// All, in the order of their numbers.
+            pub const ALL: &[Measure] = &[$(Measure::$variant,)*];
+
+            /// Its name in documents and reports.
+            pub fn name(self) -> &'static str {
+                match self { $(Measure::$variant => $name,)* }
+            }
+
+            /// Its unit.
+            pub fn unit(self) -> Unit {
+                match self { $(Measure::$variant => Unit::$unit,)* }
+            }
+        }
+    };
+}
+
+/// Units of measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds; seconds in documents.
+    Ns,
+    /// A number of things.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// 0 or 1.
+    Flag,
+}
+
+measures! {
+    /// Waiting for table locks (and, in MySQL 8.0.28 and later, for row locks).
+    LockTime = "lock_time", Ns;
+    /// Waiting for row locks in InnoDB (Percona).
+    RecordLockWait = "innodb_rec_lock_wait", Ns;
+    /// Reading in InnoDB (Percona); `Pages_read_time` of MariaDB.
+    ReadWait = "innodb_io_r_wait", Ns;
+    /// Waiting for InnoDB's queue (Percona).
+    QueueWait = "innodb_queue_wait", Ns;
+    /// In the storage engine (MariaDB).
+    EngineTime = "engine_time", Ns;
+    /// Planning (PostgreSQL, MongoDB).
+    PlanTime = "plan_time", Ns;
+    /// Processor time (MongoDB).
+    CpuTime = "cpu_time", Ns;
+    /// Waiting for a ticket or for execution (MongoDB).
+    Queued = "queued_time", Ns;
+    /// Rows given to the client.
+    RowsSent = "rows_sent", Count;
+    /// Rows looked at.
+    RowsExamined = "rows_examined", Count;
+    /// Rows changed.
+    RowsAffected = "rows_affected", Count;
+    /// Rows read from the engine.
+    RowsRead = "rows_read", Count;
+    /// Keys looked at (MongoDB).
+    KeysExamined = "keys_examined", Count;
+    /// Bytes given to the client.
+    BytesSent = "bytes_sent", Bytes;
+    /// Bytes taken from the client.
+    BytesReceived = "bytes_received", Bytes;
+    /// Temporary tables.
+    TmpTables = "tmp_tables", Count;
+    /// Temporary tables on disk.
+    TmpDiskTables = "tmp_disk_tables", Count;
+    /// Size of temporary tables, or of temporary files.
+    TmpBytes = "tmp_bytes", Bytes;
+    /// Merge passes of sorts.
+    MergePasses = "merge_passes", Count;
+    /// Pages read (InnoDB's `IO_r_ops`; MariaDB's `Pages_read`; PostgreSQL's shared blocks read).
+    PagesRead = "pages_read", Count;
+    /// Bytes read by InnoDB.
+    ReadBytes = "read_bytes", Bytes;
+    /// Distinct pages used (Percona), or pages found (MariaDB's `Pages_accessed`).
+    PagesUsed = "pages_used", Count;
+    /// Undo records looked at for old versions (MariaDB).
+    OldRowsRead = "old_rows_read", Count;
+    /// A result from the query cache.
+    QueryCacheHit = "qc_hit", Flag;
+    /// A table was read whole.
+    FullScan = "full_scan", Flag;
+    /// A join without an index.
+    FullJoin = "full_join", Flag;
+    /// A temporary table was needed.
+    TmpTable = "tmp_table", Flag;
+    /// A temporary table on disk was needed.
+    TmpTableOnDisk = "tmp_table_on_disk", Flag;
+    /// A sort was needed.
+    Filesort = "filesort", Flag;
+    /// A sort went through files.
+    FilesortOnDisk = "filesort_on_disk", Flag;
+}
+
+/// How many measures there are.
+pub const MEASURES: usize = Measure::ALL.len();
+
+/// The measures of one event; those that its log does not have are not there, which is not 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbers {
+    present: u32,
+    values: [u64; MEASURES],
+}
+
+const _: () = assert!(MEASURES <= 32, "one bit a measure");
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self { present: 0, values: [0; MEASURES] }
+    }
+}
+
+impl Numbers {
+    /// Sets one: nanoseconds, a count, bytes, 0 or 1.
+    #[inline]
+    pub fn set(&mut self, measure: Measure, value: u64) {
+        self.present |= 1 << measure as u32;
+        self.values[measure as usize] = value;
+    }
+
+    /// One, if the log has it.
+    #[inline]
+    pub fn get(&self, measure: Measure) -> Option<u64> {
+        (self.present >> measure as u32 & 1 == 1).then(|| self.values[measure as usize])
+    }
+
+    /// Those that are there, in the order of their numbers.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (Measure, u64)> + '_ {
+        let mut left = self.present;
+        std::iter::from_fn(move || {
+            (left != 0).then(|| {
+                let index = left.trailing_zeros() as usize;
+                left &= left - 1;
+                (Measure::ALL[index], self.values[index])
+            })
+        })
+    }
+
+    /// Forgets all.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.present = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_that_were_not_set_are_not_zero_but_absent() {
+        let mut numbers = Numbers::default();
+        numbers.set(Measure::RowsSent, 0);
+        numbers.set(Measure::FilesortOnDisk, 1);
+        assert_eq!(numbers.get(Measure::RowsSent), Some(0));
+        assert_eq!(numbers.get(Measure::LockTime), None);
+        let all: Vec<_> = numbers.iter().collect();
+        assert_eq!(all, [(Measure::RowsSent, 0), (Measure::FilesortOnDisk, 1)]);
+        numbers.clear();
+        assert_eq!(numbers.iter().count(), 0);
+    }
+
+    #[test]
+    fn names_of_measures_are_distinct() {
+        let names: std::collections::BTreeSet<_> = Measure::ALL.iter().map(|m| m.name()).collect();
+        assert_eq!(names.len(), MEASURES);
+    }
+}

@@ -1,0 +1,202 @@
+//! What a log format must be able to do.
+//!
+//! A log is read in parts, each beginning at an event, several at a time on several threads. What a
+//! part must know of what lies before it (in MySQL's slow log the last `# Time:` and `USE`) is its
+//! `Context`: looked for backwards at the part's begin, carried along from one part to the next when
+//! they are read in turn.
+
+use crate::event::{Event, Language};
+use dyno_core::Result;
+use std::any::Any;
+
+/// A log format: an entry of [`FORMATS`](crate::formats::FORMATS).
+pub struct FormatKind {
+    /// Its name: `mysql-slow`.
+    pub name: &'static str,
+    /// What it is, for the list.
+    pub about: &'static str,
+    /// Whether logs of real servers were read, and not samples after the documentation alone.
+    pub is_seen_live: bool,
+    /// Whether these bytes, the first 64 KiB or less of a log, are in this format. Formats are asked
+    /// in the order of the list.
+    pub detect: fn(head: &[u8]) -> bool,
+    /// Makes a reader of one log.
+    ///
+    /// # Errors
+    /// A setting that the format does not take.
+    pub open: fn(settings: &Settings) -> Result<Box<dyn Format>>,
+}
+
+/// What users may say about a log that does not say it itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// PostgreSQL's `log_line_prefix`; none: found out from the log.
+    pub line_prefix: Option<String>,
+    /// What the server's local times are ahead of UTC, seconds. Where a log says itself, it is right.
+    pub utc_offset_s: i32,
+    /// Ports of servers in network captures; empty: the usual ones.
+    pub ports: Vec<u16>,
+}
+
+/// A reader of one log. Shared by threads: what changes while reading stands in the [`Context`].
+pub trait Format: Send + Sync {
+    /// Whose statements its events hold.
+    fn language(&self) -> Language;
+
+    /// Whether parts can be read apart from each other. Otherwise (binary logs, captures) they come in
+    /// turn with one context.
+    fn is_divisible(&self) -> bool;
+
+    /// Where the first event at or after `from` begins; `log.len()`: none does. Of divisible formats
+    /// only.
+    fn boundary(&self, log: &[u8], from: usize) -> usize {
+        let _ = from;
+        log.len()
+    }
+
+    /// What reading at `at`, a boundary, must know of what lies before: found by looking backwards.
+    fn context(&self, log: &[u8], at: usize) -> Context {
+        let _ = (log, at);
+        Context::default()
+    }
+
+    /// Reads the events of a part, in their order; returns how many bytes it has done with. If the
+    /// part is not the last one, an event is whole only once the next one's begin is seen: what lies
+    /// behind is given again at the begin of the next part, with more behind it.
+    fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize;
+
+    /// Servers, versions and thresholds as the log has told them so far.
+    fn facts(&self, context: &Context) -> Facts {
+        context.facts.clone()
+    }
+}
+
+/// Some bytes of a log, beginning at an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Where they begin in the log.
+    pub offset: u64,
+    /// Whether nothing follows, ever: the last event ends with the part.
+    pub is_last: bool,
+}
+
+/// What is known from before a part.
+#[derive(Default)]
+pub struct Context {
+    /// The last time told, nanoseconds since 1970 (UTC).
+    pub time_ns: Option<i64>,
+    /// The last default database told.
+    pub database: Vec<u8>,
+    /// What the log says of its server.
+    pub facts: Facts,
+    /// What else a format must keep: sessions of a capture, tables of a binary log.
+    pub state: Option<Box<dyn Any + Send>>,
+}
+
+/// What a log says of the server that wrote it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// `MariaDB 10.11.14`, if the log says so.
+    pub server: Option<String>,
+    /// Statements faster than this are missing, nanoseconds, if the log says so (most do not: then the
+    /// fastest statement is the evidence).
+    pub threshold_ns: Option<u64>,
+    /// One of so many sessions or statements was logged (Percona).
+    pub sampled_one_of: Option<u32>,
+}
+
+/// Takes what a log holds.
+pub trait Sink {
+    /// An event. Its texts are valid during the call.
+    fn event(&mut self, event: &Event<'_>);
+
+    /// Bytes that are no event: where, how many, and why in a few words that never quote the log.
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str);
+}
+
+/// Keeps everything, for tests of formats.
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// (event without its texts, text, user, host, database, error).
+    pub(crate) events: Vec<Owned>,
+    /// Offset, bytes, why.
+    pub(crate) not_understood: Vec<(u64, u64, &'static str)>,
+}
+
+/// An event with texts of its own.
+#[cfg(test)]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Owned {
+    pub(crate) event: Event<'static>,
+    pub(crate) text: String,
+    pub(crate) user: String,
+    pub(crate) host: String,
+    pub(crate) database: String,
+    pub(crate) error: String,
+}
+
+#[cfg(test)]
+impl Sink for Kept {
+    fn event(&mut self, event: &Event<'_>) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        self.events.push(Owned {
+            event: Event {
+                text: b"",
+                user: b"",
+                host: b"",
+                database: b"",
+                error: b"",
+                numbers: event.numbers.clone(),
+                ..*event
+            },
+            text: text(event.text),
+            user: text(event.user),
+            host: text(event.host),
+            database: text(event.database),
+            error: text(event.error),
+        });
+    }
+
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
+        self.not_understood.push((offset, bytes, why));
+    }
+}
+
+/// Reads a whole log cut into parts at each of `cuts` (moved to boundaries), for tests: however it is
+/// cut, the events must be the same.
+#[cfg(test)]
+pub(crate) fn read_in_parts(format: &dyn Format, log: &[u8], cuts: &[usize]) -> Kept {
+    let mut borders: Vec<usize> =
+        cuts.iter().map(|&at| format.boundary(log, at.min(log.len()))).collect();
+    borders.push(0);
+    borders.push(log.len());
+    borders.sort_unstable();
+    borders.dedup();
+    let mut kept = Kept::default();
+    for pair in borders.windows(2) {
+        let mut context = format.context(log, pair[0]);
+        let part = Part { bytes: &log[pair[0]..pair[1]], offset: pair[0] as u64, is_last: true };
+        format.read(part, &mut context, &mut kept);
+    }
+    kept
+}
+
+/// Reads a log that comes in pieces of `piece` bytes, as from a pipe, for tests.
+#[cfg(test)]
+pub(crate) fn read_as_stream(format: &dyn Format, log: &[u8], piece: usize) -> Kept {
+    let (mut kept, mut context) = (Kept::default(), Context::default());
+    let (mut begin, mut end) = (0, 0);
+    while end < log.len() || begin < end {
+        end = (end + piece.max(1)).min(log.len());
+        let is_last = end == log.len();
+        let part = Part { bytes: &log[begin..end], offset: begin as u64, is_last };
+        begin += format.read(part, &mut context, &mut kept);
+        if is_last {
+            break;
+        }
+    }
+    kept
+}
