@@ -68,7 +68,7 @@ def test_a_smoke_test_has_small_tables(tmp_path: Path) -> None:
     [
         (TEXT.replace("SCRIPT", "no_such.lua"), "there is no script no_such.lua"),
         (TEXT.replace("SCRIPT", "oltp_common"), "there is no script oltp_common"),
-        (TEXT.replace("sessions: 2", "rate: 100/s"), "`rate` means nothing"),
+        (TEXT.replace("sessions: 2", "deadline: 1s"), "`deadline` means nothing"),
         (TEXT.replace("sessions: 2", "think: 1ms"), "`think` means nothing"),
         (TEXT.replace("sessions: 2", "retries: 3"), "`retries` means nothing"),
         (TEXT.replace("kind: sqlite", "kind: 'null'"), "cannot talk to the null driver"),

@@ -28,9 +28,14 @@ levels that differ in one are loaded apart. Where connections go, how many sessi
 
 A file's text is part of the plan, and with it of the run; modules that it requires from beside it are not, so keep these with the run yourself. What a script prints goes to standard error.
 A transaction is an event: its latency includes errors after which the event began again and, unlike that of other workloads, the script's own time. Operations and rows are those of its last attempt. Errors that are ignored
-(`mysql-ignore-errors` and the like; in 1.0's default 1213, 1020 and 1205) count by code; any other ends the trial, as does a script whose sessions end before the time is over.
-`protocol:` of the target is not looked at: the script says itself what it prepares. Its sessions keep load threads of their own, so a script is the only group of its experiment. There are no classes of statements, hence no EXPLAIN;
-the lag of answers is not measured. `rate`, `find`, `think`, `deadline` and `retries` are refused. Five seconds after the end, events still under way are cancelled."""
+(`mysql-ignore-errors`, by default 1213, 1020, 1205; `pgsql-ignore-errors`: 40P01, 40001, 23505; `sqlite-ignore-errors`: 5, 6) count by code; any other ends the trial, as does a script whose sessions end before
+the time is over.
+`protocol:` of the target is not looked at: the script says itself what it prepares. Its sessions keep load threads of their own, so a script is the only group of its experiment. There are no classes of statements, hence no EXPLAIN.
+
+`rate` and `find` are as for other workloads: an event begins when it is due, its response counts from then, and the backlog is drained. A script with a `thread_run` of its own takes an event by
+`sb_more_events` and begins it by `sb_event_start`; one that it does not begin or not end has failed. `think`, `deadline` and `retries` are refused: within an event a script decides itself what it waits for
+and tries again, and it cannot be stopped in the midst of one. Five seconds after the end, or after the drain, events still under way are cancelled; with a rate they are left, as lower bounds.
+The sessions of a load thread take turns, so an answer waits for the turns before it: that wait is the lag, and part of the latency."""
 
 GENERATORS_ABOUT = """Parameters of `mix` and columns of declared tables say how their values are made: a mapping with exactly one of the keys below, and others
 beside it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.

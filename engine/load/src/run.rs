@@ -309,7 +309,7 @@ impl Trial<'_> {
 /// Lets the load threads work off the backlogs of open loops: until nothing is left, until
 /// `until_ns`, or until a signal. Closed loops go on as before and count nowhere, so that what
 /// was due under their load is also served under it.
-fn drain<W: Write>(watch: &Watch<'_>, reporter: &mut Reporter<'_, W>, until_ns: u64) {
+pub fn drain<W: Write>(watch: &Watch<'_>, reporter: &mut Reporter<'_, W>, until_ns: u64) {
     while MonotonicClock.now_ns() < until_ns && !reporter.is_drained() {
         if !watch.sleep_until(until_ns.min(MonotonicClock.now_ns() + DRAIN_LOOK_NS)) {
             break;

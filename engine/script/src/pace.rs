@@ -332,13 +332,13 @@ mod tests {
         let pace = Pace::new(0, Some(Rate { per_s: 1000.0, seed: 3 }), 0.0);
         pace.starts(S, 11 * S);
         let mut backlog = pace.backlog().expect("it has a rate");
-        let due =
+        let early =
             std::iter::from_fn(|| due(&pace, S).filter(|&due_ns| due_ns < 2 * S)).count() as u64;
-        assert_eq!(backlog.at(2 * S), (due, 0));
+        assert_eq!(backlog.at(2 * S), (early, 0));
         pace.begun();
         pace.begun();
         pace.ended();
-        assert_eq!(backlog.at(2 * S), (due - 2, 1));
+        assert_eq!(backlog.at(2 * S), (early - 2, 1));
         let whole = backlog.at(11 * S).0;
         assert_eq!(backlog.at(20 * S).0, whole, "nothing falls due after the end");
         assert!(Pace::new(0, None, 0.0).backlog().is_none());

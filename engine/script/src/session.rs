@@ -433,3 +433,77 @@ pub trait Scripts {
 /// Makes the scripts of a load thread, given its number; called on that thread. What it makes lives
 /// as long as it must: a thread whose script never returns is left behind by the run.
 pub type MakeScripts = dyn Fn(usize) -> Result<Box<dyn Scripts>> + Send + Sync;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_core::histogram::Histogram;
+    use dyno_core::plan::{Arrivals, Process, RateStep};
+    use dyno_load::arrivals::Stream;
+
+    const MS: u64 = 1_000_000;
+
+    /// An arrival each 10 ms from 0 to 100 ms, in a trial of an experiment.
+    fn paced(run: impl FnOnce(&Tallies, &Pace)) {
+        let steps = vec![RateStep { for_s: None, from_per_s: 100.0, to_per_s: 100.0 }];
+        let arrivals = Arrivals { process: Process::Uniform, steps };
+        let pace = Pace::trial(Stream::new(&arrivals, 1, 0, 0.0), 100 * MS);
+        pace.starts(0, u64::MAX);
+        let tallies = Tallies::new(2, 1).for_trial(false, Notices::new().0);
+        run(&tallies, &pace);
+    }
+
+    fn counts(tallies: &Tallies) -> (u64, u64, u64) {
+        let open = &tallies.trial.as_ref().unwrap().recorders[0].groups[0].open;
+        (open.begun.get(), open.ended(), open.failed.get())
+    }
+
+    #[test]
+    fn in_a_trial_with_a_rate_each_arrival_is_ended_or_left_whatever_scripts_do() {
+        paced(|tallies, pace| {
+            let mut one = Session::new(0, 0, tallies, pace);
+            let mut other = Session::new(1, 0, tallies, pace);
+            assert_eq!(one.next_event(0), Next::Go { due_ns: 0 });
+            one.begin_event(0);
+            one.end_event(25 * MS);
+            assert_eq!(counts(tallies), (1, 1, 0));
+            // Taken and not begun; begun and not ended.
+            assert_eq!(one.next_event(25 * MS), Next::Go { due_ns: 10 * MS });
+            assert_eq!(one.next_event(25 * MS), Next::Go { due_ns: 20 * MS });
+            one.begin_event(25 * MS);
+            one.begin_event(26 * MS);
+            assert_eq!(counts(tallies), (3, 3, 2));
+            // Under way, and waited for, when nobody waits any more.
+            assert_eq!(one.next_event(40 * MS), Next::Go { due_ns: 30 * MS });
+            one.begin_event(40 * MS);
+            assert_eq!(other.next_event(35 * MS), Next::Wait { until_ns: 40 * MS });
+            pace.stop();
+            assert_eq!(other.next_event(50 * MS), Next::Stop);
+            one.cut(50 * MS);
+            let mut ages = Histogram::default();
+            let left = pace.intake().unwrap().leave(100 * MS, 200 * MS, &mut ages).count;
+            assert_eq!(counts(tallies).1 + left, 10);
+        });
+    }
+
+    #[test]
+    fn responses_count_from_when_events_were_due_and_lags_from_there_to_their_begin() {
+        paced(|tallies, pace| {
+            let mut session = Session::new(0, 0, tallies, pace);
+            assert_eq!(session.next_event(0), Next::Go { due_ns: 0 });
+            session.begin_event(0);
+            session.end_event(2 * MS);
+            assert_eq!(session.next_event(2 * MS), Next::Wait { until_ns: 10 * MS });
+            assert_eq!(session.next_event(11 * MS), Next::Go { due_ns: 10 * MS });
+            session.begin_event(12 * MS);
+            session.end_event(15 * MS);
+            let open = &tallies.trial.as_ref().unwrap().recorders[0].groups[0].open;
+            let of = |live: &dyno_load::recorder::LiveHistogram| {
+                let mut histogram = Histogram::default();
+                live.add_to(&mut histogram);
+                (histogram.count(), histogram.sum_ns())
+            };
+            assert_eq!((of(&open.response), of(&open.dispatch)), ((2, 7 * MS), (1, 2 * MS)));
+        });
+    }
+}

@@ -159,7 +159,8 @@ def _check_workload(name: str, model: GroupBase, targets: Mapping[str, Target], 
             raise DynoError(
                 f"group `{name}`: `{key}` means nothing to `kind: {model.kind}`",
                 where=node.mapping[key].place,
-                cause="a script decides itself what it does when, as fast as answers come",
+                cause="within an event a script decides itself what it waits for and tries again,"
+                " and it cannot be stopped in the midst of one",
                 fix=f"leave `{key}` out; errors to go on after are options of the script, such as"
                 " `mysql-ignore-errors`",
             )

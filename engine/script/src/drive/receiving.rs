@@ -19,18 +19,23 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     /// Serves one ready socket: what came is understood, and the session that it answers goes on.
-    pub fn serve(&mut self, event: Ready, buffer: &mut [u8]) {
+    /// In a trial the time since the poll's return is what its answer has lain unread.
+    pub fn serve(&mut self, event: Ready, buffer: &mut [u8], polled_ns: u64) {
         let token = Token(event.token);
         let Some(wired) = self.wired_of(token) else { return };
         if wired.stage == Stage::Connecting {
             return self.transport_connected(token.seat(), token.place());
         }
+        let is_up = wired.is_up();
         let Some(link) = &mut wired.link else { return };
         if event.writable && link.has_unsent() {
             let flushed = link.flush();
             self.after_send(token.seat(), token.place(), flushed);
         }
         if event.readable {
+            if is_up && self.is_started() {
+                self.count_lag(polled_ns);
+            }
             self.read(token, buffer, event.is_closing);
         }
     }

@@ -180,8 +180,9 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         // Taken out for the turn: what is received is read while sessions go on.
         let mut buffer = std::mem::take(&mut self.buffer);
         let ready = std::mem::take(&mut self.ready);
+        let polled_ns = self.now_ns;
         for event in &ready {
-            self.serve(*event, &mut buffer);
+            self.serve(*event, &mut buffer, polled_ns);
         }
         self.buffer = buffer;
         self.ready = ready;
@@ -280,6 +281,20 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         if let Some(recorder) = self.recorder {
             recorder.syscalls.add(calls.into());
         }
+    }
+
+    /// What is read now was ready at `polled_ns`.
+    #[inline]
+    pub fn count_lag(&self, polled_ns: u64) {
+        if let Some(recorder) = self.recorder {
+            recorder.lag.record(self.clock.now_ns().saturating_sub(polled_ns));
+        }
+    }
+
+    /// Whether the load has begun, as this thread knows.
+    #[inline]
+    pub fn is_started(&self) -> bool {
+        self.saw_start
     }
 
     #[inline]

@@ -14,11 +14,12 @@ use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Plan, SCHEMA_VERSION};
+use dyno_load::arrivals::Stream;
 use dyno_load::hlog::Hlog;
 use dyno_load::notice::{Notice, Notices};
 use dyno_load::open::Ending;
 use dyno_load::report::{Ended, Names, Reporter};
-use dyno_load::run::Ends;
+use dyno_load::run::{Ends, drain};
 use dyno_load::watch::{Times, Watch};
 use dyno_load::{check, machine};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,12 +73,6 @@ fn check_group(plan: &Plan, group: &Group) -> Result<()> {
         let what = format!("groups.{}.{what}", group.name);
         Err(Error::new(Kind::Plan, what).hint(hint))
     };
-    if group.arrivals.is_some() {
-        return refuse(
-            "arrivals: a script runs as a closed loop here",
-            "leave the rate out; dyno sysbench --rate paces a script",
-        );
-    }
     if group.think.is_some() {
         return refuse("think: a script pauses by itself", "leave it out");
     }
@@ -99,7 +94,7 @@ fn drive(plan: &Plan, group: &Group, order: &Order, threads: usize, notices: Not
         threads,
         servers: Arc::clone(&order.servers),
         tallies: Arc::new(tallies),
-        pace: Arc::new(Pace::new(0, None, plan.warmup_s)),
+        pace: Arc::new(pace(plan, group)),
         times: LoadTimes {
             warmup: Duration::from_secs_f64(plan.warmup_s),
             // The reporter says when: threads that ended before it looks would take their CPU times
@@ -109,6 +104,18 @@ fn drive(plan: &Plan, group: &Group, order: &Order, threads: usize, notices: Not
             start_max: START_MAX,
         },
         cpus: plan.cpus.clone(),
+    }
+}
+
+/// When events begin: as fast as they can, or when they are due.
+fn pace(plan: &Plan, group: &Group) -> Pace {
+    match &group.arrivals {
+        // It is the only group of its trial.
+        Some(arrivals) => {
+            let stream = Stream::new(arrivals, plan.seed, 0, plan.warmup_s);
+            Pace::trial(stream, (plan.duration_s * 1e9) as u64)
+        }
+        None => Pace::new(0, None, plan.warmup_s),
     }
 }
 
@@ -214,8 +221,9 @@ fn report(
     };
     let since_start_s = (MonotonicClock.now_ns() - at.started_ns) as f64 / 1e9;
     let start_unix_s = machine::unix_s() - since_start_s;
+    let intake = load.drive.pace.intake();
     let names =
-        [Names { group: group.name.clone(), classes: Vec::new(), kinds: Vec::new(), intake: None }];
+        [Names { group: group.name.clone(), classes: Vec::new(), kinds: Vec::new(), intake }];
     let mut reporter = Reporter::new(&names, recorders, told, emit, (at.started_ns, at.origin_ns));
     reporter.log_to(Hlog::create(&plan.directory.join("latency.hlog"), start_unix_s));
     emit(Event::Ready {
@@ -230,8 +238,13 @@ fn report(
         end_ns: at.origin_ns + (plan.duration_s * 1e9) as u64,
         interval_ns: (plan.interval_s * 1e9) as u64,
     };
-    let (ended, end_ns) = watch.phases(&mut reporter, times, |_| {});
+    let (ended, end_ns) = watch.phases(&mut reporter, times, |end_ns| {
+        intake.inspect(|intake| intake.end_at(end_ns));
+    });
     let closing = reporter.close(ended);
+    if intake.is_some() && ended != Ended::Interrupted {
+        drain(&watch, &mut reporter, end_ns + (plan.drain_s * 1e9) as u64);
+    }
     let at_end = load.end()?;
     let is_interrupted = ends.interrupted.load(Ordering::Relaxed);
     if ended == Ended::Interrupted && !is_interrupted {
@@ -240,6 +253,11 @@ fn report(
         return Err(Error::new(Kind::Plan, what)
             .hint("a trial needs events until its time is over: event() must not return a value"));
     }
+    if intake.is_some() && at_end.abandoned > 0 {
+        let what = format!("{} load threads hang in the script or a library", at_end.abandoned);
+        return Err(Error::new(Kind::Server, what)
+            .hint("with a rate a trial tells what became of each event: shorten what blocks"));
+    }
     if let LoadEnding::Forced { unfinished } = at_end.how {
         let message = format!(
             "{unfinished} sessions had an event under way {} s after the end: it was cancelled",
@@ -247,8 +265,10 @@ fn report(
         );
         emit(Event::Warning { message });
     }
-    let stopped_ns = MonotonicClock.now_ns().max(end_ns);
-    reporter.finish(&closing, Ending { end_ns, stopped_ns }, notices.dropped());
+    let now_ns = MonotonicClock.now_ns();
+    let end_ns = if ended == Ended::Interrupted { end_ns.min(now_ns) } else { end_ns };
+    let ending = Ending { end_ns, stopped_ns: now_ns.max(end_ns) };
+    reporter.finish(&closing, ending, notices.dropped());
     Ok(ended == Ended::Interrupted)
 }
 

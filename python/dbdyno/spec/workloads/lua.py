@@ -66,7 +66,7 @@ class Lua:
     model: type[Strict] = LuaOptions
     options: tuple[Option, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-    refuses = ("rate", "arrivals", "find", "think", "deadline", "retries")
+    refuses = ("think", "deadline", "retries")
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
         """The options with the script's text, and where it looks for modules. DynoError never: see
