@@ -30,6 +30,9 @@ pub struct Event<'a> {
     /// The server's error: a number (MySQL) or the SQLSTATE's five letters (PostgreSQL). Empty: none
     /// known.
     pub error: &'a [u8],
+    /// Values of the statement's parameters as the log writes them: `$1 = '7', $2 = NULL`
+    /// (PostgreSQL). Empty: none known.
+    pub parameters: &'a [u8],
     /// The measures that the log has for it.
     pub numbers: Numbers,
 }

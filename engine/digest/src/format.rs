@@ -20,11 +20,11 @@ pub struct FormatKind {
     /// Whether these bytes, the first 64 KiB or less of a log, are in this format. Formats are asked
     /// in the order of the list.
     pub detect: fn(head: &[u8]) -> bool,
-    /// Makes a reader of one log.
+    /// Makes a reader of one log, whose first bytes (64 KiB or less) are `head`.
     ///
     /// # Errors
-    /// A setting that the format does not take.
-    pub open: fn(settings: &Settings) -> Result<Box<dyn Format>>,
+    /// A setting that the format does not take, or one that `head` shows to be needed.
+    pub open: fn(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>>,
 }
 
 /// What users may say about a log that does not say it itself.
@@ -105,6 +105,8 @@ pub struct Facts {
     pub threshold_ns: Option<u64>,
     /// One of so many sessions or statements was logged (Percona).
     pub sampled_one_of: Option<u32>,
+    /// PostgreSQL's `log_line_prefix`, as given or as found out.
+    pub line_prefix: Option<String>,
 }
 
 /// Takes what a log holds.
@@ -136,6 +138,7 @@ pub(crate) struct Owned {
     pub(crate) host: String,
     pub(crate) database: String,
     pub(crate) error: String,
+    pub(crate) parameters: String,
 }
 
 #[cfg(test)]
@@ -149,6 +152,7 @@ impl Sink for Kept {
                 host: b"",
                 database: b"",
                 error: b"",
+                parameters: b"",
                 numbers: event.numbers.clone(),
                 ..*event
             },
@@ -157,6 +161,7 @@ impl Sink for Kept {
             host: text(event.host),
             database: text(event.database),
             error: text(event.error),
+            parameters: text(event.parameters),
         });
     }
 
