@@ -99,7 +99,13 @@ fn setup() -> Arc<Setup> {
         zipfian_exp: 0.8,
         seed: 7,
     };
-    let drivers = vec![Driver { name: "mysql", servers: vec![0], ignore: Ignore::All }];
+    let drivers = vec![Driver {
+        name: "mysql",
+        servers: vec![0],
+        addresses: Vec::new(),
+        ignore: Ignore::All,
+        is_traced: false,
+    }];
     Arc::new(Setup {
         options: Options::default(),
         drivers,

@@ -77,7 +77,7 @@ pub fn say(level: Level, text: &str) {
     *last = (line, 0);
 }
 
-/// Prints text, whatever the verbosity. A reader that has gone away is no error to shout about.
+/// Prints text, whatever the verbosity. What cannot be printed cannot be told either.
 pub fn print(text: &str) {
     let _ = io::Write::write_all(&mut Stdout, text.as_bytes());
 }
@@ -104,6 +104,7 @@ impl io::Write for Stdout {
         // SAFETY: the stream lives as long as the process and locks itself; the bytes live through
         // the call.
         let written = unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), C_STDOUT) };
+        end_without_reader();
         if written == 0 && !bytes.is_empty() {
             return Err(io::Error::last_os_error());
         }
@@ -112,10 +113,27 @@ impl io::Write for Stdout {
 
     fn flush(&mut self) -> io::Result<()> {
         // SAFETY: as above.
-        if unsafe { libc::fflush(C_STDOUT) } == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
+        let code = unsafe { libc::fflush(C_STDOUT) };
+        let error = io::Error::last_os_error();
+        end_without_reader();
+        if code == 0 { Ok(()) } else { Err(error) }
+    }
+}
+
+/// Ends the process by SIGPIPE, as others end (to a shell 128 + 13), if something could not be printed
+/// and the reader of the pipe has gone away (`| head -1`); scripts' own printing counts too. The signal
+/// is asked for here alone, as sockets of servers that die raise it as well.
+fn end_without_reader() {
+    // SAFETY: the stream lives as long as the process; `poll` is given one descriptor of ours; the
+    // default action of the signal ends the process.
+    unsafe {
+        if libc::ferror(C_STDOUT) == 0 {
+            return;
+        }
+        let mut out = libc::pollfd { fd: libc::STDOUT_FILENO, events: libc::POLLOUT, revents: 0 };
+        if libc::poll(&raw mut out, 1, 0) == 1 && out.revents & libc::POLLERR != 0 {
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            libc::raise(libc::SIGPIPE);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::dry::Dry;
 use super::{Kinds, Refusal};
+use crate::console::{self, Level};
 use crate::drive::Server;
 use crate::lua::{Driver, Ignore};
 use crate::options::Options;
@@ -44,12 +45,15 @@ pub struct Databases {
 pub fn databases(options: &Options, compat: Compat, kinds: Kinds) -> Result<Databases, Refusal> {
     check(options)?;
     let wanted = options.text("db-driver");
+    if wanted == "mysql" && options.bool("mysql-debug") {
+        console::set_verbosity(Level::Debug as u8); // as sysbench does
+    }
     let mut found = Databases { drivers: Vec::new(), servers: Vec::new() };
     let (first, others): (Vec<_>, Vec<_>) =
         DRIVERS.into_iter().partition(|(name, _)| *name == wanted);
     for (name, kind) in first.into_iter().chain(others) {
         match servers(name, kind, options, compat, kinds) {
-            Ok(servers) => found.add(name, servers, options),
+            Ok(reached) => found.add(name, reached, options),
             Err(refusal) if name == wanted => return Err(refusal),
             Err(_) => {}
         }
@@ -58,13 +62,20 @@ pub fn databases(options: &Options, compat: Compat, kinds: Kinds) -> Result<Data
 }
 
 impl Databases {
-    fn add(&mut self, name: &'static str, servers: Vec<Server>, options: &Options) {
+    fn add(
+        &mut self,
+        name: &'static str,
+        (addresses, servers): (Vec<Address>, Vec<Server>),
+        options: &Options,
+    ) {
         let begin = self.servers.len();
         self.servers.extend(servers);
         self.drivers.push(Driver {
             name,
             servers: (begin..self.servers.len()).collect(),
+            addresses,
             ignore: Ignore::new(options.list(&format!("{name}-ignore-errors"))),
+            is_traced: options.bool("db-debug") || name == "mysql" && options.bool("mysql-debug"),
         });
     }
 }
@@ -75,14 +86,6 @@ fn check(options: &Options) -> Result<(), Refusal> {
     if !["auto", "disable"].contains(&mode) {
         return Err(Refusal::fatal(format!("Invalid value for db-ps-mode: {mode}")));
     }
-    for (name, why) in [
-        ("db-debug", "there is nothing to print beyond --verbosity=5; use that"),
-        ("mysql-debug", "it traces a client library, and there is none here; use --verbosity=5"),
-    ] {
-        if options.bool(name) {
-            return Err(Refusal::fatal(format!("--{name}: {why}")));
-        }
-    }
     Ok(())
 }
 
@@ -92,9 +95,10 @@ fn servers(
     options: &Options,
     compat: Compat,
     kinds: Kinds,
-) -> Result<Vec<Server>, Refusal> {
+) -> Result<(Vec<Address>, Vec<Server>), Refusal> {
     if name == "mysql" && options.bool("mysql-dry-run") {
-        return Ok(vec![Server { clients: Box::new(Dry), endpoint: None }]);
+        let dry = Server { clients: Box::new(Dry), endpoint: None };
+        return Ok((vec![Address::None], vec![dry]));
     }
     let targets = match name {
         "mysql" => mysql(options, compat)?,
@@ -105,7 +109,8 @@ fn servers(
         .iter()
         .find(|known| known.name == kind)
         .ok_or_else(|| Refusal::fatal(format!("database driver {name} is not in this build")))?;
-    targets.iter().map(|target| server(kind.build, target)).collect()
+    let servers: Result<_, _> = targets.iter().map(|target| server(kind.build, target)).collect();
+    Ok((targets.into_iter().map(|target| target.address).collect(), servers?))
 }
 
 /// A server that is reached by a target.
@@ -403,7 +408,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_honoured_is_refused() {
-        for arg in ["--db-debug", "--mysql-debug=on", "--db-ps-mode=foo", "--mysql-port=abc"] {
+        for arg in ["--db-ps-mode=foo", "--mysql-port=abc"] {
             let given = options(&[arg], Compat::V1_0);
             assert!(databases(&given, Compat::V1_0, &[]).is_err(), "{arg}");
         }

@@ -108,7 +108,7 @@ pub struct Call {
 pub fn main(args: &[String], kinds: Kinds) -> i32 {
     Stdout::by_lines();
     let code = begin(args, kinds).unwrap_or_else(|refusal| refusal.tell());
-    // Whoever read the rest has gone; there is nobody to tell.
+    // What cannot be printed cannot be told either.
     let _ = Stdout.flush();
     code
 }

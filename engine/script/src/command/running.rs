@@ -10,7 +10,7 @@ use crate::pace::{Pace, Rate};
 use crate::report::json::Whole;
 use crate::report::watch::{Hooks, Reports, Watch, on_console};
 use crate::report::{Form, Kind};
-use crate::session::{MakeScripts, Program};
+use crate::session::{MakeScripts, Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::Tallies;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +66,7 @@ pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
     if !told.has_started {
         return Ok(not_started(&ended, settings));
     }
+    tell_limit(&ended, work);
     let code = tell_end(&ended);
     if ended.moved > 1 {
         let moved = ended.moved;
@@ -107,7 +108,10 @@ fn drive_of(work: &Work<'_>) -> Drive {
         servers: Arc::clone(&work.servers),
         tallies: Arc::new(Tallies::new(settings.threads as usize, work.threads)),
         pace: Arc::new(Pace::new(work.events, rate, settings.warmup.as_secs_f64())),
-        make: Arc::clone(&work.make),
+        make: match console::admits(Level::Debug) {
+            true => told(Arc::clone(&work.make)),
+            false => Arc::clone(&work.make),
+        },
         times: Times {
             warmup: settings.warmup,
             length: settings.time,
@@ -145,6 +149,18 @@ fn not_started(ended: &Ended, settings: &Settings) -> i32 {
     };
     console::say(Level::Fatal, &text);
     FAILED
+}
+
+/// Says which limit has ended the run: once, where sysbench says it for each thread.
+fn tell_limit(ended: &Ended, work: &Work<'_>) {
+    let (begin_ns, end_ns) = ended.measured;
+    let passed = Duration::from_nanos(end_ns.saturating_sub(begin_ns));
+    if work.call.settings.time.is_some_and(|time| passed >= time) {
+        console::say(Level::Info, "Time limit exceeded, exiting...");
+    } else if work.events > 0 && ended.how == Ending::Done {
+        console::say(Level::Info, "Event limit exceeded, exiting...");
+    }
+    console::say(Level::Info, "Done.\n");
 }
 
 /// Says how the run ended, before its report; its exit code.
@@ -192,6 +208,29 @@ impl Observer for Told<'_> {
     fn failed(&mut self, number: u32, message: &str) {
         self.failure.get_or_insert_with(|| message.to_owned());
         self.watch.failed(number, message);
+    }
+}
+
+/// Scripts whose sessions say when they begin, and when they have begun.
+fn told(make: Arc<MakeScripts>) -> Arc<MakeScripts> {
+    Arc::new(move |thread| Ok(Box::new(Beginnings(make(thread)?))))
+}
+
+struct Beginnings(Box<dyn Scripts>);
+
+impl Scripts for Beginnings {
+    fn resume(&mut self, session: &mut Session<'_>, outcome: Outcome) -> Step {
+        let say = |number: u32, word: &str| {
+            console::say(Level::Debug, &format!("Worker thread (#{number}) {word}"));
+        };
+        if matches!(outcome, Outcome::Begin) {
+            say(session.number, "started");
+        }
+        let step = self.0.resume(session, outcome);
+        if matches!(step, Step::Wait(Wait::Start)) {
+            say(session.number, "initialized");
+        }
+        step
     }
 }
 

@@ -5,6 +5,7 @@ use super::events;
 use super::reply::{Failure, Reply};
 use super::setup::{During, Setup};
 use super::slot::{Pending, Slot, answers};
+use super::trace::Trace;
 use crate::session::{Connection, Session, Wired};
 use dyno_core::client::{Bind, Nature, Refused};
 use dyno_core::error::{Error, Kind, Result};
@@ -12,6 +13,8 @@ use std::time::Duration;
 
 /// What a library is given: the end of the run is the watchdog's.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+const ROLLBACK: &[u8] = b"ROLLBACK";
 
 /// Connects to a driver by its name; empty: the first.
 pub fn connect(running: &mut Running, name: &[u8]) -> Reply {
@@ -44,7 +47,7 @@ pub fn connect(running: &mut Running, name: &[u8]) -> Reply {
         }
         Err(error) => {
             slot.places[place].is_open = false;
-            failed(slot.lost(session, place, During::Connect, &error, setup))
+            not_connected(session, slot, setup, place, &error)
         }
     }
 }
@@ -55,6 +58,9 @@ fn open(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place: usize)
     let server = known.server;
     known.logins = known.logins.wrapping_add(1);
     known.has_results = false;
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.connect();
+    }
     session.connections[place] = None;
     let connection = match setup.servers[server].clients.client()? {
         Nature::Blocking(library) => Connection::Blocking(library),
@@ -67,8 +73,11 @@ fn open(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place: usize)
 
 /// Says farewell and closes.
 pub fn disconnect(running: &mut Running, handle: f64) {
-    let (session, slot, _) = running.parts();
+    let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return };
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.word("disconnect");
+    }
     slot.places[place].is_open = false;
     farewell(session.connections[place].take());
 }
@@ -83,6 +92,9 @@ fn farewell(connection: Option<Connection>) {
 pub fn reconnect(running: &mut Running, handle: f64) -> Reply {
     let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return closed() };
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.word("disconnect");
+    }
     farewell(session.connections[place].take());
     match open(session, slot, setup, place) {
         Ok(true) => {
@@ -93,7 +105,7 @@ pub fn reconnect(running: &mut Running, handle: f64) -> Reply {
             slot.pending = Pending::Reconnect(place);
             Reply::Yield
         }
-        Err(error) => failed(slot.lost(session, place, During::Connect, &error, setup)),
+        Err(error) => not_connected(session, slot, setup, place, &error),
     }
 }
 
@@ -101,6 +113,9 @@ pub fn reconnect(running: &mut Running, handle: f64) -> Reply {
 pub fn query(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
     let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return closed() };
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.statement("query", sql);
+    }
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
             wired.client.query(sql, &mut wired.output);
@@ -118,18 +133,21 @@ pub fn query(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
 /// Ends the transaction that a refusal has left behind, so that the event may begin again. It is not
 /// counted, and what the server says to it is nobody's affair.
 pub fn rollback(running: &mut Running, handle: f64) -> Reply {
-    let (session, slot, _) = running.parts();
+    let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return Reply::Nothing };
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.statement("query", ROLLBACK);
+    }
     slot.places[place].has_results = false;
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
-            wired.client.query(b"ROLLBACK", &mut wired.output);
+            wired.client.query(ROLLBACK, &mut wired.output);
             slot.pending = Pending::Closed(place);
             Reply::Yield
         }
         Some(Connection::Blocking(library)) => {
             // A database that is of no more use says so at the next statement.
-            let _ = library.query(b"ROLLBACK", FOREVER);
+            let _ = library.query(ROLLBACK, FOREVER);
             Reply::Nothing
         }
         None => Reply::Nothing,
@@ -143,6 +161,9 @@ pub fn execute(running: &mut Running, handle: f64, statement: f64, values: &[Bin
     let Some(statement) = slot.statement_of(place, statement) else {
         return Reply::misuse("the prepared statement is gone with its connection");
     };
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.execute(statement, values);
+    }
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
             wired.client.execute(statement, values, &mut wired.output);
@@ -161,6 +182,9 @@ pub fn execute(running: &mut Running, handle: f64, statement: f64, values: &[Bin
 pub fn prepare(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
     let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return closed() };
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.statement("prepare", sql);
+    }
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
             wired.client.prepare(sql, &mut wired.output);
@@ -177,9 +201,12 @@ pub fn prepare(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
 
 /// Ends a prepared statement; one that is gone is no error.
 pub fn close(running: &mut Running, handle: f64, statement: f64) -> Reply {
-    let (session, slot, _) = running.parts();
+    let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return Reply::Nothing };
     let Some(statement) = slot.statement_of(place, statement) else { return Reply::Nothing };
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.close(statement);
+    }
     let is_answered = match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => wired.client.close(statement, &mut wired.output),
         Some(Connection::Blocking(library)) => {
@@ -220,6 +247,9 @@ pub fn results(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place:
     for answer in all.iter().filter(|answer| answer.error.is_none()) {
         session.statement(answer);
     }
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        all.iter().for_each(|answer| trace.answer(answer));
+    }
     let known = &mut slot.places[place];
     known.result = 0;
     known.has_results = true;
@@ -245,10 +275,17 @@ pub fn prepared(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place
     let Some(connection) = &session.connections[place] else { return closed() };
     slot.places[place].has_results = false;
     let answers = answers(connection);
+    let trace = Trace::of(slot, setup, place);
     if let Some(refused) = answers.answers().first().and_then(|answer| answer.error.as_ref()) {
+        if let Some(trace) = trace {
+            trace.refused("=", refused);
+        }
         return refusal(session, slot, setup, place, refused);
     }
     let (statement, parameters) = answers.prepared();
+    if let Some(trace) = trace {
+        trace.prepared(statement, parameters);
+    }
     Reply::Pair(slot.statement(place, statement), f64::from(parameters))
 }
 
@@ -272,7 +309,12 @@ fn refusal(
     if is_ignorable {
         session.error(&code(refused), &refused.message);
     }
-    Reply::Failed(Box::new(Failure { refused: refused.clone(), is_ignorable, is_lost: false }))
+    Reply::Failed(Box::new(Failure {
+        refused: refused.clone(),
+        is_ignorable,
+        is_lost: false,
+        at: None,
+    }))
 }
 
 /// Whether the last request has results after the current one.
@@ -351,9 +393,12 @@ fn recover(
     refused: Refused,
 ) -> Reply {
     session.connections[place] = None;
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.refused("lost", &refused);
+    }
     let is_ignorable = slot.is_ignorable(place, &refused, setup);
     if !is_ignorable {
-        return Reply::Failed(Box::new(Failure { refused, is_ignorable, is_lost: true }));
+        return Reply::Failed(Box::new(Failure { refused, is_ignorable, is_lost: true, at: None }));
     }
     session.error(LOST, &refused.message);
     match open(session, slot, setup, place) {
@@ -362,7 +407,7 @@ fn recover(
             slot.pending = Pending::Recover(place, Box::new(refused));
             Reply::Yield
         }
-        Err(error) => failed(slot.lost(session, place, During::Connect, &error, setup)),
+        Err(error) => not_connected(session, slot, setup, place, &error),
     }
 }
 
@@ -376,29 +421,41 @@ pub fn retry(
     error: &Error,
 ) -> Reply {
     let is_hopeless = error.kind == Kind::Authentication || session.is_over(events::now_ns());
-    let said = slot.lost(session, place, During::Connect, error, setup);
-    session.connections[place] = None;
     if is_hopeless || slot.tid.is_none() {
-        return failed(said);
+        return not_connected(session, slot, setup, place, error);
     }
+    session.connections[place] = None;
     match open(session, slot, setup, place) {
         Ok(_) => {
             slot.pending = Pending::Retry(place, refused);
             Reply::Yield
         }
-        Err(error) => failed(slot.lost(session, place, During::Connect, &error, setup)),
+        Err(error) => not_connected(session, slot, setup, place, &error),
     }
 }
 
 /// A lost connection that was made anew.
 pub fn recovered(session: &Session<'_>, refused: Refused) -> Reply {
     session.tally.reconnects.add(1);
-    Reply::Failed(Box::new(Failure { refused, is_ignorable: true, is_lost: true }))
+    Reply::Failed(Box::new(Failure { refused, is_ignorable: true, is_lost: true, at: None }))
 }
 
-/// A connection that could not be made.
-pub fn failed(refused: Refused) -> Reply {
-    Reply::Failed(Box::new(Failure { refused, is_ignorable: false, is_lost: true }))
+/// The connection at `place` could not be made.
+pub fn not_connected(
+    session: &mut Session<'_>,
+    slot: &Slot,
+    setup: &Setup,
+    place: usize,
+    error: &Error,
+) -> Reply {
+    let refused = slot.lost(session, place, During::Connect, error, setup);
+    session.connections[place] = None;
+    if let Some(trace) = Trace::of(slot, setup, place) {
+        trace.refused("lost", &refused);
+    }
+    let known = &slot.places[place];
+    let at = setup.drivers[known.driver].address(known.server).cloned();
+    Reply::Failed(Box::new(Failure { refused, is_ignorable: false, is_lost: true, at }))
 }
 
 fn closed() -> Reply {

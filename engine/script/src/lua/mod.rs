@@ -18,6 +18,7 @@
 //! | `current` | the session that runs on this thread |
 //! | `slot` | a session's side in Lua |
 //! | `state`, `memory` | one state, and the bound on its memory |
+//! | `trace` | tells what drivers are asked and answer |
 //! | `watch` | tells of scripts that block their thread |
 //! | `worker` | the sessions of one state, as load threads know them |
 
@@ -39,6 +40,7 @@ pub mod source;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod watch;
 mod worker;
 

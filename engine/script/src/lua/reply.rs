@@ -1,8 +1,11 @@
 //! What a primitive gives back, at once or after a wait, and how it looks in Lua.
 
+use super::state::set_text;
 use dyno_core::client::{Answer, Refused};
+use dyno_core::plan::Address;
 use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;
+use std::os::unix::ffi::OsStrExt;
 
 /// What a primitive gives.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,13 +35,15 @@ pub struct Failure {
     pub is_ignorable: bool,
     /// Whether the connection is lost.
     pub is_lost: bool,
+    /// Where it could not be made.
+    pub at: Option<Address>,
 }
 
 impl Reply {
     /// A wrong use: of a closed connection, of a statement that is gone.
     pub fn misuse(message: impl Into<String>) -> Self {
         let refused = Refused { number: 0, state: String::new(), message: message.into() };
-        Self::Failed(Box::new(Failure { refused, is_ignorable: false, is_lost: false }))
+        Self::Failed(Box::new(Failure { refused, is_ignorable: false, is_lost: false, at: None }))
     }
 
     /// Of one result.
@@ -95,19 +100,25 @@ impl Failure {
         let kind = if self.is_ignorable { "ignorable" } else { "fatal" };
         // SAFETY: as promised by the caller; each string is pushed with its length.
         unsafe {
-            ffi::lua_createtable(lua, 0, 5);
+            ffi::lua_createtable(lua, 0, 7);
             ffi::lua_pushnumber(lua, f64::from(self.refused.number));
             ffi::lua_setfield(lua, -2, c"number".as_ptr());
-            for (name, text) in [
-                (c"state", self.refused.state.as_str()),
-                (c"message", &self.refused.message),
-                (c"kind", kind),
-            ] {
-                ffi::lua_pushlstring(lua, text.as_ptr().cast(), text.len());
-                ffi::lua_setfield(lua, -2, name.as_ptr());
-            }
+            set_text(lua, "state", &self.refused.state);
+            set_text(lua, "message", &self.refused.message);
+            set_text(lua, "kind", kind);
             ffi::lua_pushboolean(lua, c_int::from(self.is_lost));
             ffi::lua_setfield(lua, -2, c"lost".as_ptr());
+            match &self.at {
+                Some(Address::Tcp { host, port }) => {
+                    set_text(lua, "host", host);
+                    ffi::lua_pushnumber(lua, f64::from(*port));
+                    ffi::lua_setfield(lua, -2, c"port".as_ptr());
+                }
+                Some(Address::Unix(path)) => {
+                    set_text(lua, "socket", path.as_os_str().as_bytes());
+                }
+                Some(Address::File(_) | Address::None) | None => {}
+            }
         }
     }
 }

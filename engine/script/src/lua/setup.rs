@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::rand::{Settings, Uniques};
 use dyno_core::client::Refused;
 use dyno_core::error::{Error, Kind};
+use dyno_core::plan::Address;
 use std::sync::Arc;
 
 /// Everything that all sessions of a run share.
@@ -45,8 +46,12 @@ pub struct Driver {
     pub name: &'static str,
     /// Which of [`Setup::servers`] are its; connections go round.
     pub servers: Vec<usize>,
+    /// Of each of `servers`, as it was asked for.
+    pub addresses: Vec<Address>,
     /// Which refusals a script may go on after.
     pub ignore: Ignore,
+    /// Whether all it is asked, and what it answers, is to be told.
+    pub is_traced: bool,
 }
 
 /// Refusals after which the event begins again: the options `mysql-ignore-errors` and the like.
@@ -91,6 +96,12 @@ pub enum During {
 }
 
 impl Driver {
+    /// Where a server of [`Setup::servers`] is, if it is one of this driver's.
+    pub fn address(&self, server: usize) -> Option<&Address> {
+        let place = self.servers.iter().position(|known| *known == server)?;
+        self.addresses.get(place)
+    }
+
     /// A lost connection, with the number by which the system's own client library would call it.
     /// Sources: MySQL reference manual, "Client Error Message Reference"; PostgreSQL manual,
     /// "Error Codes", class 08.
@@ -143,7 +154,13 @@ mod tests {
 
     #[test]
     fn lost_connections_are_called_as_the_systems_own_clients_call_them() {
-        let driver = |name| Driver { name, servers: Vec::new(), ignore: Ignore::All };
+        let driver = |name| Driver {
+            name,
+            servers: Vec::new(),
+            addresses: Vec::new(),
+            ignore: Ignore::All,
+            is_traced: false,
+        };
         let error = Error::new(Kind::Connection, "it closed");
         let call = |name, during| {
             let refused = driver(name).lost(during, &error);

@@ -5,6 +5,7 @@ use super::setup::{Driver, Setup};
 use super::slot::Slot;
 use crate::console::{self, Level};
 use dyno_core::client::{Answer, Bind, Refused};
+use dyno_core::plan::Address;
 use std::fmt::{Display, Formatter, Result};
 
 /// The connection at a place, if what it does is to be told.
@@ -34,7 +35,7 @@ impl<'a> Trace<'a> {
     /// A connection is being made.
     pub fn connect(&self) {
         match self.driver.address(self.server) {
-            Some(address) => self.say(format_args!("connect {address}")),
+            Some(address) => self.say(format_args!("connect {}", said(address))),
             None => self.say("connect"),
         }
     }
@@ -80,6 +81,15 @@ impl<'a> Trace<'a> {
     pub fn refused(&self, how: &str, refused: &Refused) {
         let Refused { number, state, message } = refused;
         self.say(format_args!("{how} error {number} ({state}) {message}"));
+    }
+}
+
+/// An address as messages have it.
+fn said(address: &Address) -> String {
+    match address {
+        Address::Tcp { host, port } => format!("{host}:{port}"),
+        Address::Unix(path) | Address::File(path) => path.display().to_string(),
+        Address::None => "nothing".to_owned(),
     }
 }
 

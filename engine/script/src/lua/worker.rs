@@ -3,10 +3,11 @@
 use super::current::scope;
 use super::database;
 use super::reply::Reply;
-use super::setup::{During, Setup};
+use super::setup::Setup;
 use super::slot::{Pending, Slot};
 use super::source::Source;
 use super::state::{Call, State, Stopped, push_text};
+use super::trace::Trace;
 use super::watch::Conduct;
 use crate::rand::Rand;
 use crate::session::{Outcome, Program, Scripts, Session, Step};
@@ -191,7 +192,17 @@ unsafe fn push_table(lua: *mut lua_State, fields: &[(&str, f64)]) {
 
 /// What a wait has come to.
 fn come(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup) -> Reply {
-    match std::mem::replace(&mut slot.pending, Pending::Nothing) {
+    let pending = std::mem::replace(&mut slot.pending, Pending::Nothing);
+    let connected = match &pending {
+        Pending::Connect(place) | Pending::Reconnect(place) | Pending::Recover(place, _) => {
+            Trace::of(slot, setup, *place)
+        }
+        _ => None,
+    };
+    if let Some(trace) = connected {
+        trace.word("connected");
+    }
+    match pending {
         Pending::Nothing | Pending::Plain(_) | Pending::Closed(_) => Reply::Nothing,
         Pending::Results(place) => database::results(session, slot, setup, place),
         Pending::Prepared(place) => database::prepared(session, slot, setup, place),
@@ -217,15 +228,9 @@ fn lost(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, error: &Error
         }
         Pending::Connect(place) => {
             slot.places[place].is_open = false;
-            let refused = slot.lost(session, place, During::Connect, error, setup);
-            session.connections[place] = None;
-            database::failed(refused)
+            database::not_connected(session, slot, setup, place, error)
         }
-        Pending::Reconnect(place) => {
-            let refused = slot.lost(session, place, During::Connect, error, setup);
-            session.connections[place] = None;
-            database::failed(refused)
-        }
+        Pending::Reconnect(place) => database::not_connected(session, slot, setup, place, error),
         Pending::Recover(place, refused) => {
             database::retry(session, slot, setup, place, refused, error)
         }

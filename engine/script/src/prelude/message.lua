@@ -14,7 +14,9 @@ local mysql = {}
 
 function mysql.connect(err)
    local options = dyno.options()
-   local socket = err.socket or first(options.mysql_socket)
+   -- A socket that was not asked for stands for the host "localhost".
+   local asked = first(options.mysql_socket)
+   local socket = asked and (err.socket or asked)
    local host = err.host or first(options.mysql_host) or "localhost"
    local message = err.message
    if err.number == 2005 then message = format("Unknown MySQL server host '%s' (0)", host) end

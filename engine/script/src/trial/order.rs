@@ -69,7 +69,9 @@ impl Order {
             drivers: vec![Driver {
                 name: driver,
                 servers: (0..servers.len()).collect(),
+                addresses: targets.iter().map(|target| target.address.clone()).collect(),
                 ignore: Ignore::new(options.list(&format!("{driver}-ignore-errors"))),
+                is_traced: false,
             }],
             options,
             servers: Arc::clone(&servers),

@@ -1,6 +1,7 @@
 //! Scripts against a database that answers at once: whatever a session waits for has come.
 
 mod moving;
+mod places;
 mod symbols;
 
 use super::*;
@@ -13,6 +14,7 @@ use crate::tally::Tallies;
 use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature, Refused, Said};
 use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::Address;
 use std::sync::Arc;
 
 /// A server whose answers are told by the statement: `rows 2`, `change 3`, `refuse 1213`, `lose`,
@@ -119,7 +121,9 @@ fn setup() -> Arc<Setup> {
         drivers: vec![Driver {
             name: "mysql",
             servers: vec![0],
+            addresses: vec![Address::Tcp { host: "db1".into(), port: 3307 }],
             ignore: Ignore::new(&["1213".into(), "2013".into()]),
+            is_traced: true,
         }],
         servers: [Server { clients: Box::new(Fakes), endpoint: None }].into(),
         rand,
