@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from running import Place, complete_trials
+from private_servers import binaries
+from running import Place, complete_trials, result
 
 pytestmark = pytest.mark.live
 
@@ -53,8 +54,28 @@ seed: 11
 """
 
 
-@pytest.mark.parametrize("system", ["mariadb", "postgres", "sqlite"])
+SEARCH = """
+experiment: searched
+targets: {db: {kind: sqlite}}
+workload:
+  kind: lua
+  script: oltp_point_select
+  reads: true
+  sessions: 2
+  options: {table_size: 100}
+  find: {rate: max, while: response_ms_p50 < 50, start: 300/s, within: 20%}
+blocks: 1
+warmup: 100ms
+duration: 300ms
+interval: 100ms
+drain: 100ms
+"""
+
+
+@pytest.mark.parametrize("system", ["mariadb", "mysql", "postgres", "sqlite"])
 def test_a_script_loads_and_runs_and_is_kept_with_the_run(system: str, there: Place) -> None:
+    if system == "mysql":
+        binaries(system)  # skips where there are none
     (there.path / "mine.lua").write_text(SCRIPT)
     file = there.experiment(EXPERIMENT.format(system=system))
     done = there.dyno("run", file, "--dir", "out")
@@ -85,4 +106,14 @@ def test_what_the_script_fails_of_is_said(there: Place) -> None:
     file = there.experiment(plain.format(system="sqlite").replace("table_size: 40", ""))
     done = there.dyno("run", file, "--dir", "out2")
     assert "no luck today" in done.stdout + done.stderr
+    assert there.until_clean() == []
+
+
+def test_the_highest_rate_of_a_script_is_searched_for(there: Place) -> None:
+    run = there.path / "run"
+    done = there.dyno("run", there.experiment(SEARCH), "--quick", "--dir", run)
+    assert done.returncode == 0, done.stderr
+    assert "probe 1: " in done.stderr
+    (cell,) = result(run)["cells"]
+    assert cell["metrics"]["rate_max_per_s"]["mean"] > 0
     assert there.until_clean() == []
