@@ -2,5 +2,8 @@
 
 use crate::format::FormatKind;
 
+mod mysql_slow;
+mod mysql_time;
+
 /// All formats, in the order in which they are asked whether a log is theirs.
-pub const FORMATS: &[FormatKind] = &[];
+pub const FORMATS: &[FormatKind] = &[mysql_slow::MYSQL_SLOW];

@@ -1,0 +1,202 @@
+//! Where an event begins: header lines in the exact shape that servers write, and never a line of a
+//! statement that only looks like one of them.
+//!
+//! An event begins with `# Time: ` before `# User@Host: `, with `# User@Host: ` alone (older servers
+//! write the time once a second), or with `# Query_time: ` (`log_short_format`). Whether a line is a border
+//! depends on itself, the line before and two behind it, so that a log cut anywhere has the same ones.
+
+use crate::formats::mysql_time::stamp;
+use memchr::{memchr, memmem, memrchr};
+
+/// Border lines are shorter than this (a user of 80 characters, a host of 255, each up to 4 bytes).
+const LONGEST: usize = 2048;
+
+/// What follows `# User@Host: ` in all servers.
+const SECOND: [&[u8]; 3] = [b"# Query_time: ", b"# Thread_id: ", b"# Schema: "];
+
+/// An event's begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Border {
+    /// Where it begins.
+    pub(super) at: usize,
+    /// Where the first line begins that was not looked at.
+    pub(super) next: usize,
+}
+
+/// The first border at or after `from`.
+pub(super) fn find(log: &[u8], from: usize) -> Option<Border> {
+    if from >= log.len() {
+        return None;
+    }
+    // A line that begins at `from` has its newline before it.
+    let start = from.saturating_sub(1);
+    if from == 0
+        && let Some(border) = border(log, 0)
+    {
+        return Some(border);
+    }
+    memmem::find_iter(&log[start..], b"\n# ").find_map(|hit| border(log, start + hit + 1))
+}
+
+/// The border at `at`, a line's begin.
+fn border(log: &[u8], at: usize) -> Option<Border> {
+    let next = match log.get(at + 2)? {
+        b'T' => {
+            is_time(line(log, at)?).then_some(())?;
+            let user = at + line(log, at)?.len() + 1;
+            user_and_second(log, user)?
+        }
+        b'U' => {
+            let next = user_and_second(log, at)?;
+            if line_before(log, at).is_some_and(is_time) {
+                return None;
+            }
+            next
+        }
+        b'Q' => {
+            let short = is_short(line(log, at)?);
+            if !short || line_before(log, at).is_some_and(|line| line.starts_with(b"#")) {
+                return None;
+            }
+            at
+        }
+        _ => return None,
+    };
+    Some(Border { at, next })
+}
+
+fn user_and_second(log: &[u8], at: usize) -> Option<usize> {
+    let line = line(log, at)?;
+    let next = at + line.len() + 1;
+    let second = &log[next..];
+    (user(line).is_some() && SECOND.iter().any(|start| second.starts_with(start))).then_some(next)
+}
+
+/// The line at `at` without its newline, if that is there and not too far.
+fn line(log: &[u8], at: usize) -> Option<&[u8]> {
+    let most = &log[at..log.len().min(at + LONGEST)];
+    memchr(b'\n', most).map(|end| &most[..end])
+}
+
+/// The line that ends before `at`.
+fn line_before(log: &[u8], at: usize) -> Option<&[u8]> {
+    let end = at.checked_sub(1)?;
+    let most = &log[end.saturating_sub(LONGEST)..end];
+    match memrchr(b'\n', most) {
+        Some(newline) => Some(&most[newline + 1..]),
+        None => (end < LONGEST).then_some(most),
+    }
+}
+
+fn is_time(line: &[u8]) -> bool {
+    line.strip_prefix(b"# Time: ")
+        .and_then(|text| stamp(text).map(|(_, length)| &text[length..]))
+        .is_some_and(|rest| rest.trim_ascii().is_empty())
+}
+
+fn is_short(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"# Query_time: ") else { return false };
+    let number = rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+    number > 0
+        && rest[number..].starts_with(b"  Lock_time: ")
+        && memmem::find(rest, b" Rows_sent: ").is_some()
+}
+
+/// User, host and connection of a line `# User@Host: USER[PRIVILEGES] @ HOST [ADDRESS]  Id: N`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct User<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) host: &'a [u8],
+    pub(super) session: Option<u64>,
+}
+
+/// Takes a line of that form apart. Replication has no user outside of the brackets; then it is the
+/// one inside. Servers that look up no names have no host, then it is the address.
+pub(super) fn user(line: &[u8]) -> Option<User<'_>> {
+    let line = line.strip_prefix(b"# User@Host: ")?.trim_ascii_end();
+    let (line, session) = match line.last()? {
+        b']' => (line, None),
+        _ => {
+            let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let (rest, digits) = line.split_at(line.len() - digits);
+            let session = std::str::from_utf8(digits).ok()?.parse().ok()?;
+            (rest.trim_ascii_end().strip_suffix(b"Id:")?.trim_ascii_end(), Some(session))
+        }
+    };
+    let line = line.strip_suffix(b"]")?;
+    let open = memrchr(b'[', line)?;
+    let (host, address) = (line[..open].strip_suffix(b" ")?, &line[open + 1..]);
+    let middle = memmem::rfind(host, b"] @ ")?;
+    let (user, host) = (&host[..middle], &host[middle + 4..]);
+    let open = memrchr(b'[', user)?;
+    let name = if open == 0 { &user[1..] } else { &user[..open] };
+    Some(User { name, host: if host.is_empty() { address } else { host }, session })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ISO: &[u8] = b"# Time: 2025-11-22T04:42:15.123456Z\n";
+    const SHORT: &[u8] = b"# Time: 251122  4:42:15\n";
+    const USER: &[u8] = b"# User@Host: a[a] @ localhost []  Id:     5\n";
+    const QUERY: &[u8] = b"# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n";
+
+    fn borders(pieces: &[&[u8]]) -> Vec<usize> {
+        let log = pieces.concat();
+        let (mut found, mut from) = (vec![], 0);
+        while let Some(border) = find(&log, from) {
+            found.push(border.at);
+            from = border.at + 1;
+        }
+        found
+    }
+
+    #[test]
+    fn events_begin_at_their_first_header_line() {
+        let text = b"select 1;\n";
+        assert_eq!(borders(&[ISO, USER, QUERY, text]), [0]);
+        assert_eq!(borders(&[SHORT, USER, QUERY, text, USER, QUERY]).len(), 2);
+        assert_eq!(borders(&[QUERY, text, QUERY, text]), [0, QUERY.len() + text.len()]);
+    }
+
+    #[test]
+    fn lines_that_lack_their_company_are_no_borders() {
+        let begin = b"select '\n";
+        let none: &[usize] = &[];
+        assert_eq!(borders(&[begin, ISO, USER, b"'\n"]), none);
+        assert_eq!(borders(&[begin, ISO, QUERY]), none, "behind a header line");
+        assert_eq!(borders(&[begin, b"# User@Host: x\n", QUERY]), none);
+        assert_eq!(borders(&[begin, b"# Time: now\n", USER, QUERY]).len(), 1);
+        assert_eq!(borders(&[b" ", ISO, USER, QUERY]), [1 + ISO.len()], "not at a line's begin");
+        assert_eq!(borders(&[b" ", &[b'x'; 4096], b"\n", ISO, USER, QUERY]), [4098]);
+    }
+
+    #[test]
+    fn a_border_is_the_same_wherever_the_search_begins() {
+        let log = [ISO, USER, QUERY, b"select 1;\n", ISO, USER, QUERY, b"select 2;\n"].concat();
+        let second = log.len() - b"select 2;\n".len() - QUERY.len() - USER.len() - ISO.len();
+        for from in 1..=second {
+            assert_eq!(find(&log, from).unwrap().at, second, "{from}");
+        }
+        for from in second + 1..log.len() + 2 {
+            assert_eq!(find(&log, from), None, "{from}");
+        }
+    }
+
+    #[test]
+    fn users_are_taken_apart() {
+        let parts = |line: &'static str| {
+            let user = user(line.as_bytes()).unwrap();
+            let text = |bytes| std::str::from_utf8(bytes).unwrap();
+            (text(user.name), text(user.host), user.session)
+        };
+        assert_eq!(parts("# User@Host: a[b] @ h [10.0.0.1]  Id:     5"), ("a", "h", Some(5)));
+        assert_eq!(parts("# User@Host: a[b] @  [10.0.0.1]\r"), ("a", "10.0.0.1", None));
+        assert_eq!(parts("# User@Host: [SQL_SLAVE] @  []"), ("SQL_SLAVE", "", None));
+        assert_eq!(parts("# User@Host: a b[c[d][a] @ h []"), ("a b[c[d]", "h", None));
+        assert_eq!(user(b"# User@Host: a[b] @ h []  Id: "), None);
+        assert_eq!(user(b"# User@Host: ]"), None);
+        assert_eq!(user(b"# User@Host: "), None);
+    }
+}

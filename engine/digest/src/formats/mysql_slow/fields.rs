@@ -1,0 +1,181 @@
+//! The fields of header lines by their names.
+//!
+//! Sources: MySQL Reference Manual, "The Slow Query Log" and `log_slow_extra`; Percona Server manual, "Slow
+//! query log"; MariaDB documentation, "Slow Query Log Extended Statistics" (which also says that
+//! `Engine_time` and `Pages_read_time` are milliseconds); logs of MariaDB 10.11 and 11.8 and MySQL 9.
+
+use crate::event::Measure;
+
+/// What a field means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    /// How long it took, seconds.
+    Duration,
+    /// Seconds.
+    Seconds(Measure),
+    /// Milliseconds (MariaDB's engine statistics).
+    Millis(Measure),
+    /// A count or bytes.
+    Number(Measure),
+    /// Yes or No.
+    Flag(Measure),
+    /// The connection's number.
+    Session,
+    /// The default database.
+    Schema,
+    /// The error's number; 0: none.
+    Error,
+    /// One of so many was logged.
+    RateLimit,
+    /// When the statement ended.
+    End,
+}
+
+use Field::*;
+use Measure as M;
+
+const NAMES: &[(&[u8], Field)] = &[
+    (b"Query_time", Duration),
+    (b"Lock_time", Seconds(M::LockTime)),
+    (b"Rows_sent", Number(M::RowsSent)),
+    (b"Rows_examined", Number(M::RowsExamined)),
+    (b"Rows_affected", Number(M::RowsAffected)),
+    (b"Rows_read", Number(M::RowsRead)),
+    (b"Bytes_sent", Number(M::BytesSent)),
+    (b"Thread_id", Session),
+    (b"Schema", Schema),
+    (b"QC_hit", Flag(M::QueryCacheHit)),
+    (b"Full_scan", Flag(M::FullScan)),
+    (b"Full_join", Flag(M::FullJoin)),
+    (b"Tmp_table", Flag(M::TmpTable)),
+    (b"Tmp_table_on_disk", Flag(M::TmpTableOnDisk)),
+    (b"Disk_tmp_table", Flag(M::TmpTableOnDisk)),
+    (b"Filesort", Flag(M::Filesort)),
+    (b"Filesort_on_disk", Flag(M::FilesortOnDisk)),
+    (b"Disk_filesort", Flag(M::FilesortOnDisk)),
+    (b"Merge_passes", Number(M::MergePasses)),
+    (b"Tmp_tables", Number(M::TmpTables)),
+    (b"Tmp_disk_tables", Number(M::TmpDiskTables)),
+    (b"Tmp_table_sizes", Number(M::TmpBytes)),
+    // MySQL's log_slow_extra.
+    (b"Errno", Error),
+    (b"Bytes_received", Number(M::BytesReceived)),
+    (b"Sort_merge_passes", Number(M::MergePasses)),
+    (b"Created_tmp_tables", Number(M::TmpTables)),
+    (b"Created_tmp_disk_tables", Number(M::TmpDiskTables)),
+    (b"End", End),
+    // Percona Server.
+    (b"Last_errno", Error),
+    (b"InnoDB_IO_r_ops", Number(M::PagesRead)),
+    (b"InnoDB_IO_r_bytes", Number(M::ReadBytes)),
+    (b"InnoDB_IO_r_wait", Seconds(M::ReadWait)),
+    (b"InnoDB_rec_lock_wait", Seconds(M::RecordLockWait)),
+    (b"InnoDB_queue_wait", Seconds(M::QueueWait)),
+    (b"InnoDB_pages_distinct", Number(M::PagesUsed)),
+    (b"Log_slow_rate_limit", RateLimit),
+    // MariaDB's engine statistics.
+    (b"Pages_accessed", Number(M::PagesUsed)),
+    (b"Pages_read", Number(M::PagesRead)),
+    (b"Old_rows_read", Number(M::OldRowsRead)),
+    (b"Pages_read_time", Millis(M::ReadWait)),
+    (b"Engine_time", Millis(M::EngineTime)),
+];
+
+const SLOTS: usize = 256;
+const EMPTY: u8 = u8::MAX;
+const TABLE: [u8; SLOTS] = table();
+
+/// Hashes of names: their lengths and three letters tell almost all of them apart.
+const fn slot(name: &[u8]) -> usize {
+    let length = name.len();
+    let (first, middle, last) = (name[0], name[length / 2], name[length - 1]);
+    (length * 29 + first as usize * 5 + middle as usize * 17 + last as usize * 3) % SLOTS
+}
+
+/// Indices into `NAMES` by hash; the next free slot where one is taken.
+const fn table() -> [u8; SLOTS] {
+    let mut table = [EMPTY; SLOTS];
+    let mut index = 0;
+    while index < NAMES.len() {
+        let mut at = slot(NAMES[index].0);
+        while table[at] != EMPTY {
+            at = (at + 1) % SLOTS;
+        }
+        table[at] = index as u8;
+        index += 1;
+    }
+    table
+}
+
+/// What the field of this name means to us.
+#[inline]
+pub(super) fn field(name: &[u8]) -> Option<Field> {
+    if name.is_empty() {
+        return None;
+    }
+    let mut at = slot(name);
+    loop {
+        let (known, field) = NAMES.get(usize::from(TABLE[at]))?;
+        if *known == name {
+            return Some(*field);
+        }
+        at = (at + 1) % SLOTS;
+    }
+}
+
+/// A decimal number in units of 10^-`DIGITS`, and the digits behind are passed over: seconds in
+/// nanoseconds (9), milliseconds in nanoseconds (6), whole numbers (0). None: no number, or one that
+/// does not fit (servers print negative differences as huge ones).
+#[inline]
+pub(super) fn decimal<const DIGITS: u32>(text: &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    let mut at = 0;
+    while let Some(byte) = text.get(at).filter(|byte| byte.is_ascii_digit()) {
+        value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+        at += 1;
+    }
+    let mut left = DIGITS;
+    if text.get(at) == Some(&b'.') && at > 0 {
+        at += 1;
+        while let Some(byte) = text.get(at).filter(|byte| byte.is_ascii_digit()) {
+            if left > 0 {
+                value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+                left -= 1;
+            }
+            at += 1;
+        }
+    }
+    if at == 0 || at < text.len() {
+        return None;
+    }
+    value.checked_mul(10u64.pow(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_is_found_and_others_are_not() {
+        for (name, known) in NAMES {
+            assert_eq!(field(name), Some(*known), "{}", String::from_utf8_lossy(name));
+        }
+        for name in [&b""[..], b"x", b"Query_tim", b"query_time", b"Killed", b"\xff"] {
+            assert_eq!(field(name), None);
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_exactly_and_rubbish_is_none() {
+        assert_eq!(decimal::<9>(b"1.500262"), Some(1_500_262_000));
+        assert_eq!(decimal::<9>(b"3"), Some(3_000_000_000));
+        assert_eq!(decimal::<6>(b"17.0204"), Some(17_020_400));
+        assert_eq!(decimal::<9>(b"0.1234567899"), Some(123_456_789));
+        assert_eq!(decimal::<0>(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(decimal::<0>(b"18446744073709551616"), None);
+        assert_eq!(decimal::<9>(b"18446744073699.000000"), None);
+        for rubbish in [&b""[..], b"-1", b".5", b"1x", b"1.2.3", b"Yes"] {
+            assert_eq!(decimal::<9>(rubbish), None);
+        }
+    }
+}

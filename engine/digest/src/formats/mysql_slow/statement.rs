@@ -1,0 +1,174 @@
+//! What stands behind a header: the server's own `use` and `SET timestamp`, and the statement. And what
+//! servers write into their logs when they open them.
+
+use super::fields::decimal;
+use memchr::{memchr, memmem, memrchr};
+
+/// The lines between header and statement.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Preamble<'a> {
+    /// The default database, told where it is another one than that of the event before.
+    pub(super) database: Option<&'a [u8]>,
+    /// `SET timestamp`, nanoseconds since 1970 (UTC).
+    pub(super) timestamp_ns: Option<i64>,
+    /// How many bytes they take.
+    pub(super) length: usize,
+}
+
+/// Reads the lines before the statement in `body`, what follows the header.
+pub(super) fn preamble(body: &[u8]) -> Preamble<'_> {
+    let mut found = Preamble::default();
+    if let Some((line, next)) = line(body)
+        && let Some(name) = line.strip_prefix(b"use ")
+        // `use x` alone is the user's own.
+        && next < body.len()
+    {
+        found.database = Some(
+            name.strip_prefix(b"`").map_or(name, |name| name.strip_suffix(b"`").unwrap_or(name)),
+        );
+        found.length = next;
+    }
+    if let Some((line, next)) = line(&body[found.length..])
+        && let Some(settings) = line.strip_prefix(b"SET ")
+        && let Some(timestamp_ns) = timestamp(settings)
+    {
+        found.timestamp_ns = Some(timestamp_ns);
+        found.length += next;
+    }
+    found
+}
+
+/// The first line without its `;`, if it ends with one, and where the next begins.
+fn line(text: &[u8]) -> Option<(&[u8], usize)> {
+    // Names and settings are short; statements are not looked through.
+    let end = memchr(b'\n', &text[..text.len().min(1024)])?;
+    Some((text[..end].trim_ascii_end().strip_suffix(b";")?, end + 1))
+}
+
+/// The time in `last_insert_id=1,insert_id=2,timestamp=1763786535.5`.
+fn timestamp(settings: &[u8]) -> Option<i64> {
+    let mut timestamp_ns = None;
+    for setting in settings.split(|byte| *byte == b',') {
+        let equals = memchr(b'=', setting)?;
+        let value = &setting[equals + 1..];
+        match &setting[..equals] {
+            b"timestamp" => timestamp_ns = Some(decimal::<9>(value)?.try_into().ok()?),
+            b"last_insert_id" | b"insert_id" => {}
+            _ => return None,
+        }
+    }
+    timestamp_ns
+}
+
+/// The statement in `body`: up to the `;` that servers write behind it, and where what they wrote ends.
+/// None: there is no end.
+pub(super) fn statement(body: &[u8]) -> Option<(&[u8], usize)> {
+    let whole = body.trim_ascii_end();
+    if let Some(text) = whole.strip_suffix(b";") {
+        return Some((text.trim_ascii(), body.len()));
+    }
+    // Something else was written behind the statement.
+    let mut most = whole;
+    loop {
+        let at = memrchr(b';', most)?;
+        let newline = if body[at + 1..].starts_with(b"\r\n") { 3 } else { 2 };
+        if body[at + newline - 1] == b'\n' {
+            return Some((body[..at].trim_ascii(), at + newline));
+        }
+        most = &most[..at];
+    }
+}
+
+/// The command in `# administrator command: Quit`.
+pub(super) fn command(text: &[u8]) -> Option<&[u8]> {
+    let command = text.strip_prefix(b"# administrator command: ")?;
+    (memchr(b'\n', command).is_none()).then_some(command)
+}
+
+/// Cuts off the lines at the end of `chunk` that a server writes when it opens its log, as often as they stand
+/// there: what is left, and the server's version as it writes it.
+pub(super) fn without_openings(mut chunk: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let mut version = None;
+    while let Some((rest, line)) = without_opening(chunk) {
+        (chunk, version) = (rest, version.or(Some(line)));
+    }
+    (chunk, version)
+}
+
+fn without_opening(chunk: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (rest, columns) = last_line(chunk)?;
+    (columns.starts_with(b"Time ") || columns.starts_with(b"Time\t")).then_some(())?;
+    columns.ends_with(b"Argument").then_some(())?;
+    let (rest, port) = last_line(rest)?;
+    port.get(..9)?.eq_ignore_ascii_case(b"tcp port:").then_some(())?;
+    let (rest, server) = last_line(rest)?;
+    let server = server.strip_suffix(b". started with:")?;
+    let version = memmem::find(server, b", Version: ")?;
+    Some((rest, &server[version + 11..]))
+}
+
+/// The last line, and what is before it.
+fn last_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let whole = text.trim_ascii_end();
+    if whole.is_empty() {
+        return None;
+    }
+    let begin = memrchr(b'\n', whole).map_or(0, |newline| newline + 1);
+    Some((&text[..begin], &whole[begin..]))
+}
+
+/// `MariaDB 10.11.14` of `10.11.14-MariaDB-log (Debian 12)`.
+pub(super) fn server(version: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&version[..version.len().min(200)]);
+    let number = text.split([' ', '(']).next().unwrap_or_default();
+    let short = |number: &str| number.split('-').next().unwrap_or_default().to_owned();
+    if text.contains("MariaDB") {
+        format!("MariaDB {}", short(number))
+    } else if text.contains("Percona") {
+        format!("Percona Server {}", number.trim_end_matches("-log"))
+    } else {
+        format!("MySQL {}", short(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_server_are_told_from_the_statement() {
+        let found =
+            preamble(b"use `shop`;\nSET last_insert_id=4,timestamp=1763786535.25;\nselect 1;\n");
+        assert_eq!(found.database, Some(&b"shop"[..]));
+        assert_eq!(found.timestamp_ns, Some(1_763_786_535_250_000_000));
+        assert_eq!(preamble(b"SET timestamp=5;\r\nSET timestamp=6;\n").length, 18);
+        assert_eq!(preamble(b"use shop;\n"), Preamble::default(), "the user's own");
+        assert_eq!(preamble(b"SET autocommit=1;\n"), Preamble::default());
+        assert_eq!(preamble(b"use shop"), Preamble::default());
+    }
+
+    #[test]
+    fn a_statement_ends_where_the_server_ended_it() {
+        assert_eq!(statement(b"select 1;\n"), Some((&b"select 1"[..], 10)));
+        assert_eq!(statement(b"a;\nb;\r\n"), Some((&b"a;\nb"[..], 7)));
+        assert_eq!(statement(b"select 1;\n[Note] x\n"), Some((&b"select 1"[..], 10)));
+        assert_eq!(statement(b"select 1;\r\n[Note; x\n"), Some((&b"select 1"[..], 11)));
+        for open in [&b""[..], b"select 1", b"select ';'", b"\n"] {
+            assert_eq!(statement(open), None);
+        }
+    }
+
+    #[test]
+    fn openings_are_cut_off_as_often_as_they_stand_there() {
+        let opening = "/usr/sbin/mysqld, Version: 8.0.35-27 (Percona Server (GPL)). started with:\n\
+                       Tcp port: 3306  Unix socket: /x\nTime                 Id Command    Argument\n";
+        let log = format!("select 1;\n{opening}{opening}");
+        let (rest, version) = without_openings(log.as_bytes());
+        assert_eq!(rest, b"select 1;\n");
+        assert_eq!(server(version.unwrap()), "Percona Server 8.0.35-27");
+        let cut = &log.as_bytes()[..log.len() - 3];
+        assert_eq!(without_openings(cut), (cut, None));
+        assert_eq!(server(b"10.11.14-MariaDB-0+deb12u1-log (Debian 12)"), "MariaDB 10.11.14");
+        assert_eq!(server(b"9.7.4-2 ((Debian))"), "MySQL 9.7.4");
+    }
+}
