@@ -16,5 +16,8 @@
 
 pub mod document;
 pub mod event;
+pub mod fingerprint;
 pub mod format;
 pub mod formats;
+pub mod id;
+pub mod token;

@@ -1,0 +1,82 @@
+//! Statements without their literals: what makes two events one class.
+//!
+//! A statement becomes its *normal form*, a line of text; a class is known by the hash of that text, so
+//! that equal keys and equal texts are the same thing. `docs/reference/digest.md` has the rules:
+//!
+//! | in the statement | in the normal form |
+//! |---|---|
+//! | strings, numbers, bits, dates' strings, parameters | `?`; a sign that belongs to them goes with them |
+//! | NULL, TRUE, FALSE | `?`, but for `is null`, `not null`, and statements that define tables |
+//! | keywords and names without quotes | in lower case; digits in names stay |
+//! | names in quotes | as they stand |
+//! | comments; hints `/*+ */` | left out; kept, without their numbers |
+//! | lists after IN, rows after VALUES, `array[...]` | `in(?+)`, `values(?+)`, `array[?+]` if all are literals; otherwise items (rows) that repeat once |
+//! | selects of a union that repeat | the first, and `union all+` |
+//! | `limit 5, 10`, `offset 5 limit 10` | `limit ? offset ?` |
+//! | `call p(1, 2)`, `execute p(1)` | `call p`, `execute p` |
+//! | `use orders` | `use ?` |
+
+mod hash;
+mod keywords;
+mod normal;
+
+use crate::event::Language;
+use normal::Normaliser;
+
+/// Makes keys and fingerprints of statements. Each thread has its own: it keeps buffers.
+#[derive(Debug)]
+pub struct Fingerprinter {
+    language: Language,
+    normaliser: Normaliser,
+    valid: String,
+}
+
+impl Fingerprinter {
+    /// For statements of one language.
+    pub fn new(language: Language) -> Self {
+        Self { language, normaliser: Normaliser::new(language), valid: String::new() }
+    }
+
+    /// The hash of the fingerprint: equal for two statements if and only if that is. The same in every
+    /// version.
+    #[inline]
+    pub fn key(&mut self, statement: &[u8]) -> u128 {
+        let domain = match self.language {
+            Language::Mysql => 1,
+            Language::Postgres => 2,
+            Language::Mongo => 3,
+        };
+        hash::hash(self.text(statement), domain)
+    }
+
+    /// The statement without its literals.
+    pub fn fingerprint(&mut self, statement: &[u8]) -> String {
+        String::from_utf8_lossy(self.text(statement)).into_owned()
+    }
+
+    /// The ID that pt-query-digest gives, where its fingerprint can be told.
+    pub fn pt_id(&mut self, statement: &[u8]) -> Option<String> {
+        let _ = statement;
+        None
+    }
+
+    /// The normal form, as UTF-8: bytes that are none stand as `\xNN`.
+    #[inline]
+    fn text(&mut self, statement: &[u8]) -> &[u8] {
+        let text = self.normaliser.normalise(statement);
+        if text.is_ascii() || std::str::from_utf8(text).is_ok() {
+            return text;
+        }
+        self.valid.clear();
+        for chunk in text.utf8_chunks() {
+            self.valid.push_str(chunk.valid());
+            for byte in chunk.invalid() {
+                self.valid.push_str(&format!("\\x{byte:02x}"));
+            }
+        }
+        self.valid.as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! The keywords that change how what follows is written.
+
+/// A keyword, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Keyword {
+    /// A name, or a keyword that changes nothing.
+    None,
+    /// An operand follows: a sign there belongs to it, a bracket is no call's.
+    Operand,
+    Select,
+    Union,
+    In,
+    Values,
+    Value,
+    Array,
+    Field,
+    Row,
+    Limit,
+    Offset,
+    /// What may follow the last select of a union and belongs to all.
+    Tail,
+    Constant,
+    Default,
+    /// `IS`, `NOT`: NULL behind them is no value.
+    Is,
+    Call,
+    Use,
+    /// Statements that define: NULL is no value in them.
+    Define,
+    Insert,
+    Into,
+    From,
+    Join,
+    Update,
+    Delete,
+}
+
+impl Keyword {
+    /// Whether an operand follows.
+    #[inline]
+    pub(super) fn expects_operand(self) -> bool {
+        use Keyword::*;
+        matches!(
+            self,
+            Operand | Select | Union | Limit | Offset | Tail | Is | In | Values | From | Join
+        )
+    }
+
+    /// Of a word in lower case.
+    #[inline]
+    pub(super) fn of(word: &[u8]) -> Self {
+        match word.len() {
+            2..=8 => {}
+            9 if word == b"intersect" => return Keyword::Union,
+            9 if word == b"returning" => return Keyword::Operand,
+            _ => return Keyword::None,
+        }
+        let mut packed = [0; 8];
+        packed[..word.len()].copy_from_slice(word);
+        Self::of_packed(u64::from_le_bytes(packed))
+    }
+
+    /// Of a word of at most eight letters in lower case, the first in the lowest byte.
+    #[inline]
+    pub(super) fn of_packed(packed: u64) -> Self {
+        let mut slot = slot(packed);
+        loop {
+            let (key, keyword) = TABLE[slot];
+            if key == packed || key == 0 {
+                return keyword;
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+    }
+}
+
+const SLOTS: usize = 512;
+
+const fn slot(packed: u64) -> usize {
+    (packed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize
+}
+
+static TABLE: [(u64, Keyword); SLOTS] = {
+    let mut table = [(0, Keyword::None); SLOTS];
+    let mut list = 0;
+    while list < WORDS.len() {
+        let (keyword, words) = WORDS[list];
+        let mut at = 0;
+        while at < words.len() {
+            let word = words[at].as_bytes();
+            let mut packed = 0;
+            let mut letter = word.len();
+            while letter > 0 {
+                letter -= 1;
+                packed = packed << 8 | word[letter] as u64;
+            }
+            let mut free = slot(packed);
+            while table[free].0 != 0 {
+                assert!(table[free].0 != packed, "a keyword stands twice");
+                free = (free + 1) % SLOTS;
+            }
+            table[free] = (packed, keyword);
+            at += 1;
+        }
+        list += 1;
+    }
+    table
+};
+
+const WORDS: &[(Keyword, &[&str])] = &[
+    (
+        Keyword::Operand,
+        &[
+            "where", "and", "or", "xor", "on", "as", "all", "distinct", "exists", "using", "by",
+            "having", "when", "then", "else", "case", "set", "over", "with", "like", "ilike",
+            "rlike", "regexp", "between", "div", "mod", "return", "to", "similar", "escape",
+            "interval", "lateral", "explain", "top", "only",
+        ],
+    ),
+    (Keyword::Select, &["select"]),
+    (Keyword::Union, &["union", "except", "minus"]),
+    (Keyword::In, &["in"]),
+    (Keyword::Values, &["values"]),
+    (Keyword::Value, &["value"]),
+    (Keyword::Array, &["array"]),
+    (Keyword::Field, &["field"]),
+    (Keyword::Row, &["row"]),
+    (Keyword::Limit, &["limit"]),
+    (Keyword::Offset, &["offset"]),
+    (Keyword::Tail, &["order", "for", "fetch"]),
+    (Keyword::Constant, &["null", "true", "false"]),
+    (Keyword::Default, &["default"]),
+    (Keyword::Is, &["is", "not"]),
+    (Keyword::Call, &["call", "execute"]),
+    (Keyword::Use, &["use"]),
+    (Keyword::Define, &["create", "alter"]),
+    (Keyword::Insert, &["insert", "replace"]),
+    (Keyword::Into, &["into"]),
+    (Keyword::From, &["from"]),
+    (Keyword::Join, &["join"]),
+    (Keyword::Update, &["update"]),
+    (Keyword::Delete, &["delete"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_is_found_and_names_are_not() {
+        for (keyword, words) in WORDS {
+            for word in *words {
+                assert_eq!(Keyword::of(word.as_bytes()), *keyword, "{word}");
+            }
+        }
+        for word in ["", "a", "ins", "selects", "orders", "customer", "intersection", "returning_"]
+        {
+            assert_eq!(Keyword::of(word.as_bytes()), Keyword::None, "{word}");
+        }
+        assert_eq!(Keyword::of(b"intersect"), Keyword::Union);
+    }
+}

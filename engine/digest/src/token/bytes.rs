@@ -1,0 +1,114 @@
+//! Classes of bytes, and how far a run of them goes. Sixteen bytes a step where the processor can.
+
+/// Whether a byte can stand within an unquoted name: letters, digits, `_`, `$`, all beyond ASCII.
+#[inline]
+pub fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Whether a byte separates tokens: space and all control characters.
+#[inline]
+pub fn is_space(byte: u8) -> bool {
+    byte <= b' '
+}
+
+/// Where the run of word bytes that holds or ends at `from` ends.
+#[inline]
+pub fn word_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
+        let length = word_length(chunk);
+        at += length;
+        if length < 16 {
+            return at;
+        }
+    }
+    while at < bytes.len() && is_word(bytes[at]) {
+        at += 1;
+    }
+    at
+}
+
+/// Where a run of ASCII digits ends.
+#[inline]
+pub fn digits_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while at < bytes.len() && bytes[at].is_ascii_digit() {
+        at += 1;
+    }
+    at
+}
+
+/// Where the first of two bytes stands, at or after `from`; the end if neither does. Most strings are
+/// short: the first bytes are looked at before `memchr` is set up.
+#[inline]
+pub fn find2(first: u8, second: u8, bytes: &[u8], from: usize) -> usize {
+    let near = bytes.len().min(from + 16);
+    for (at, &byte) in bytes.iter().enumerate().take(near).skip(from) {
+        if byte == first || byte == second {
+            return at;
+        }
+    }
+    match memchr::memchr2(first, second, &bytes[near..]) {
+        Some(found) => near + found,
+        None => bytes.len(),
+    }
+}
+
+/// How many of the bytes, from the first on, are word bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn word_length(chunk: &[u8; 16]) -> usize {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64; the load reads the 16 bytes of the array, at any alignment.
+    let mask = unsafe {
+        let x = _mm_loadu_si128(chunk.as_ptr().cast());
+        let letter = _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(0x20)), _mm_set1_epi8(b'a' as i8));
+        let letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter);
+        let digit = _mm_sub_epi8(x, _mm_set1_epi8(b'0' as i8));
+        let digit = _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit);
+        let other = _mm_or_si128(
+            _mm_cmpeq_epi8(x, _mm_set1_epi8(b'_' as i8)),
+            _mm_cmpeq_epi8(x, _mm_set1_epi8(b'$' as i8)),
+        );
+        // The highest bit of each byte is what counts: bytes beyond ASCII have it themselves.
+        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(letter, digit), _mm_or_si128(other, x)))
+    };
+    (!mask).trailing_zeros() as usize
+}
+
+/// How many of the bytes, from the first on, are word bytes.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn word_length(chunk: &[u8; 16]) -> usize {
+    chunk.iter().position(|&byte| !is_word(byte)).unwrap_or(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_word_bytes_end_where_the_table_says_whatever_the_length() {
+        for byte in 0..=255u8 {
+            for before in [0, 1, 7, 15, 16, 17, 40] {
+                let mut text = vec![b'x'; before];
+                text.push(byte);
+                text.extend_from_slice(b" tail that is long enough");
+                let expected = if is_word(byte) { before + 1 } else { before };
+                assert_eq!(word_end(&text, 0), expected, "byte {byte:#x} after {before}");
+                assert_eq!(word_end(&text[..=before], 0), expected, "byte {byte:#x} at the end");
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearer_of_two_bytes_is_found_near_and_far() {
+        for distance in [0, 1, 15, 16, 17, 300] {
+            let mut text = vec![b'x'; distance];
+            assert_eq!(find2(b'\'', b'\\', &text, 0), distance);
+            text.extend_from_slice(b"\\'");
+            assert_eq!(find2(b'\'', b'\\', &text, 0), distance);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Strings, numbers and bits.
+
+use super::bytes::{digits_end, find2, is_space, is_word, word_end};
+use super::{Kind, Lexer, Token};
+
+/// MySQL's character sets: `_NAME` before a string says what it is written in.
+const CHARSETS: &[&str] = &[
+    "armscii8", "ascii", "big5", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850",
+    "cp852", "cp866", "cp932", "dec8", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "geostd8",
+    "greek", "hebrew", "hp8", "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5", "latin7",
+    "macce", "macroman", "sjis", "swe7", "tis620", "ucs2", "ujis", "utf16", "utf16le", "utf32",
+    "utf8", "utf8mb3", "utf8mb4",
+];
+
+impl Lexer<'_> {
+    /// A string whose quote stands at `quote_at`; `begin` is its introducer's.
+    #[inline]
+    pub(super) fn string(&mut self, begin: usize, quote_at: usize, escapes: bool) -> Token {
+        let end = self.string_end(quote_at, escapes);
+        self.take(Kind::Literal, begin, end)
+    }
+
+    /// Where a string ends: behind its quote, or with the text. Doubled quotes are part of it.
+    #[inline]
+    pub(super) fn string_end(&self, quote_at: usize, escapes: bool) -> usize {
+        let quote = self.bytes[quote_at];
+        let other = if escapes { b'\\' } else { quote };
+        let mut at = quote_at + 1;
+        loop {
+            at = find2(quote, other, self.bytes, at.min(self.bytes.len()));
+            if at >= self.bytes.len() {
+                return self.bytes.len();
+            }
+            if self.bytes[at] != quote {
+                at += 2;
+            } else if self.byte(at + 1) == quote {
+                at += 2;
+            } else {
+                return at + 1;
+            }
+        }
+    }
+
+    /// A literal that `begin..end` introduces, directly before a quote: `N'..'`, `x'..'`, `E'..'`,
+    /// `U&'..'`, `_utf8mb4'..'`; also the name `U&".."`.
+    pub(super) fn introduced(&mut self, begin: usize, end: usize) -> Option<Token> {
+        let word = &self.bytes[begin..end];
+        let next = self.byte(end);
+        if self.is_mysql {
+            let is_introducer = matches!(word, [b'n' | b'N' | b'x' | b'X' | b'b' | b'B'])
+                && next == b'\''
+                || is_charset(word) && next != b'&';
+            return is_introducer.then(|| self.string(begin, end, true));
+        }
+        match (word, next, self.byte(end + 1)) {
+            ([b'e' | b'E'], b'\'', _) => Some(self.string(begin, end, true)),
+            ([b'n' | b'N' | b'x' | b'X' | b'b' | b'B'], b'\'', _) => {
+                Some(self.string(begin, end, false))
+            }
+            ([b'u' | b'U'], b'&', b'\'') => Some(self.string(begin, end + 1, false)),
+            ([b'u' | b'U'], b'&', b'"') => Some(self.name(begin, end + 1)),
+            _ => None,
+        }
+    }
+
+    /// A literal after a character set and space: `_utf8mb4 'a'`, `_binary 0x41`, `_latin1 x'41'`.
+    pub(super) fn after_charset(&mut self, begin: usize, end: usize) -> Option<Token> {
+        if !is_charset(&self.bytes[begin..end]) {
+            return None;
+        }
+        let mut at = end;
+        while at < self.bytes.len() && is_space(self.bytes[at]) {
+            at += 1;
+        }
+        match (self.byte(at), self.byte(at + 1)) {
+            (b'\'' | b'"', _) => Some(self.string(begin, at, true)),
+            (b'x' | b'X' | b'b' | b'B' | b'n' | b'N', b'\'') => {
+                Some(self.string(begin, at + 1, true))
+            }
+            (b'0', b'x' | b'b') => {
+                let end = word_end(self.bytes, at);
+                Some(self.take(Kind::Literal, begin, end))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the dot here begins a number: a digit follows, and no name stands before.
+    #[inline]
+    pub(super) fn is_fraction(&self) -> bool {
+        self.byte(self.at + 1).is_ascii_digit()
+            && !self.at.checked_sub(1).is_some_and(|before| {
+                let before = self.bytes[before];
+                is_word(before) || matches!(before, b'`' | b'"' | b']' | b')')
+            })
+    }
+
+    /// A number, or a name of MySQL's that begins with digits.
+    #[inline]
+    pub(super) fn number(&mut self) -> Token {
+        let begin = self.at;
+        let mut end = digits_end(self.bytes, begin);
+        match self.byte(end) {
+            b'.' => {
+                end = digits_end(self.bytes, end + 1);
+                end = self.exponent_end(end).unwrap_or(end);
+            }
+            next if is_word(next) => return self.number_with_letters(begin, end),
+            _ => {}
+        }
+        self.take(Kind::Literal, begin, end)
+    }
+
+    /// Digits with letters behind them.
+    fn number_with_letters(&mut self, begin: usize, digits: usize) -> Token {
+        let run = word_end(self.bytes, begin);
+        let is_based = digits == begin + 1 && self.bytes[begin] == b'0';
+        let rest = &self.bytes[(begin + 2).min(run)..run];
+        let is_literal = match self.byte(begin + 1) {
+            b'x' | b'X' if is_based => rest.iter().all(|b| b.is_ascii_hexdigit() || *b == b'_'),
+            b'b' | b'B' | b'o' | b'O' if is_based => {
+                rest.iter().all(|b| b.is_ascii_digit() || *b == b'_')
+            }
+            _ => false,
+        };
+        if is_literal {
+            return self.take(Kind::Literal, begin, run);
+        }
+        if let Some(end) = self.exponent_end(digits)
+            && !is_word(self.byte(end))
+        {
+            return self.take(Kind::Literal, begin, end);
+        }
+        if self.is_mysql {
+            return self.take(Kind::Word, begin, run);
+        }
+        let mut end = digits;
+        while self.byte(end).is_ascii_digit() || self.byte(end) == b'_' {
+            end += 1;
+        }
+        self.take(Kind::Literal, begin, end)
+    }
+
+    /// Where the exponent that begins here ends, if one does.
+    fn exponent_end(&self, at: usize) -> Option<usize> {
+        if !matches!(self.byte(at), b'e' | b'E') {
+            return None;
+        }
+        let digits = at + 1 + usize::from(matches!(self.byte(at + 1), b'+' | b'-'));
+        let end = digits_end(self.bytes, digits.min(self.bytes.len()));
+        (end > digits).then_some(end)
+    }
+
+    /// `$$..$$`, `$tag$..$tag$`; none if this is not the begin of one.
+    pub(super) fn dollar_quoted(&mut self) -> Option<Token> {
+        let begin = self.at;
+        let mut tag_end = begin + 1;
+        while is_word(self.byte(tag_end)) && self.byte(tag_end) != b'$' {
+            tag_end += 1;
+        }
+        if self.byte(tag_end) != b'$' {
+            return None;
+        }
+        let tag = &self.bytes[begin..=tag_end];
+        let inside = &self.bytes[tag_end + 1..];
+        let end = match memchr::memmem::find(inside, tag) {
+            Some(found) => tag_end + 1 + found + tag.len(),
+            None => self.bytes.len(),
+        };
+        Some(self.take(Kind::Literal, begin, end))
+    }
+
+    /// Where a group that holds nothing but literals, parameters, commas and such groups ends, behind
+    /// its bracket; the lexer stands behind the opening one and moves only if it is such a group. A cut
+    /// one ends with the text. `(1, -2.5, 'a', NULL, (?, $1))` is one; `()`, `(1, now())` are not.
+    pub fn skip_literals(&mut self) -> bool {
+        let (begin, mut at) = (self.at, self.at);
+        let (mut depth, mut holds_any) = (1u32, false);
+        while depth > 0 {
+            let run = at;
+            while at < self.bytes.len() && IN_NUMBERS[self.bytes[at] as usize] {
+                at += 1;
+            }
+            holds_any = holds_any || self.bytes[run..at].iter().any(u8::is_ascii_digit);
+            let Some(&byte) = self.bytes.get(at) else { break };
+            match byte {
+                b')' | b']' => (at, depth) = (at + 1, depth - 1),
+                b'(' | b'[' => (at, depth) = (at + 1, depth + 1),
+                b'-' if !self.is_dash_comment(at) => at += 1,
+                b'\'' => (at, holds_any) = (self.string_end(at, self.is_mysql), true),
+                b'?' if self.is_mysql => (at, holds_any) = (at + 1, true),
+                _ => match self.literal_or_comment(at, begin) {
+                    Some((end, is_literal)) => (at, holds_any) = (end, holds_any | is_literal),
+                    None => return false,
+                },
+            }
+        }
+        if holds_any {
+            self.at = at;
+        }
+        holds_any
+    }
+
+    /// Where the literal that goes through `at`, or the comment there, ends; and whether it is a literal.
+    fn literal_or_comment(&mut self, at: usize, group: usize) -> Option<(usize, bool)> {
+        let mut begin = at;
+        while is_word(self.bytes[at]) && begin > group && self.bytes[begin - 1].is_ascii_digit() {
+            begin -= 1;
+        }
+        if let Some(end) = self.comment_within_group(at) {
+            return Some((end, false));
+        }
+        let mut lexer = self.clone();
+        lexer.at = begin;
+        let token = lexer.next_token();
+        let is_value = match token.kind {
+            Kind::Literal | Kind::Parameter | Kind::Question => true,
+            Kind::Word => is_constant(lexer.text(token)),
+            _ => false,
+        };
+        (is_value && token.end > at).then_some((token.end, true))
+    }
+
+    fn comment_within_group(&self, at: usize) -> Option<usize> {
+        let rest = &self.bytes[at..];
+        let is_line = self.is_dash_comment(at) || self.is_mysql && rest[0] == b'#';
+        match (rest[0], self.byte(at + 1), self.byte(at + 2)) {
+            _ if is_line => Some(at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())),
+            (b'/', b'*', b'+' | b'!' | b'M') => None,
+            (b'/', b'*', _) => Some(self.comment_end(at)),
+            _ => None,
+        }
+    }
+}
+
+/// What numbers are made of, and what stands between them.
+static IN_NUMBERS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        table[byte] = b <= b' ' || b.is_ascii_digit() || b == b',' || b == b'.' || b == b'+';
+        byte += 1;
+    }
+    table
+};
+
+/// NULL, TRUE, FALSE, and DEFAULT where a value stands.
+pub fn is_constant(word: &[u8]) -> bool {
+    match word.len() {
+        4 => word.eq_ignore_ascii_case(b"null") || word.eq_ignore_ascii_case(b"true"),
+        5 => word.eq_ignore_ascii_case(b"false"),
+        7 => word.eq_ignore_ascii_case(b"default"),
+        _ => false,
+    }
+}
+
+fn is_charset(word: &[u8]) -> bool {
+    word.first() == Some(&b'_')
+        && CHARSETS.iter().any(|name| word[1..].eq_ignore_ascii_case(name.as_bytes()))
+}
