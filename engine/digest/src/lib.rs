@@ -14,10 +14,12 @@
 //! Nothing is skipped silently: what a format does not understand is told to the sink with its
 //! position, and stands in the document.
 
+pub mod binlog;
 pub mod document;
 pub mod event;
 pub mod fingerprint;
 pub mod format;
 pub mod formats;
 pub mod id;
+pub mod parallel;
 pub mod token;

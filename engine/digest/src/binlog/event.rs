@@ -1,0 +1,135 @@
+//! What a binary log tells: statements and transactions.
+
+use super::bytes::Bytes;
+
+/// A statement, or one statement's changes to one table where its text is not in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement<'a> {
+    /// Where its first event begins.
+    pub offset: u64,
+    /// How much of the log it takes.
+    pub bytes: u64,
+    /// Its text; for rows without one, verb and table.
+    pub text: &'a [u8],
+    /// The default database, or the schema of the rows' table.
+    pub database: &'a [u8],
+    /// Rows that were written, changed or deleted; none for a statement that was logged as text.
+    pub rows: Option<u64>,
+    /// The connection, where the log says it.
+    pub session: Option<u64>,
+    /// When it began, seconds since 1970.
+    pub begin_s: u32,
+    /// How long it took, whole seconds, where the log says it.
+    pub took_s: Option<u32>,
+    /// The error that it ended with; 0: none.
+    pub error: u16,
+}
+
+/// What was committed at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Transaction {
+    /// Where its first event begins.
+    pub offset: u64,
+    /// How much of the log it takes.
+    pub bytes: u64,
+    /// When its first statement began, seconds since 1970.
+    pub begin_s: u32,
+    /// When it was committed, microseconds since 1970 (MySQL 8 and later).
+    pub commit_us: Option<i64>,
+    /// What a replica may know of its order.
+    pub order: Order,
+    /// Schemas that it wrote to, in the order of their names.
+    pub schemas: Vec<Vec<u8>>,
+    /// Rows that it changed.
+    pub rows: u64,
+    /// Its statements.
+    pub statements: u64,
+    /// What they took, whole seconds, as far as the log says it.
+    pub took_s: u64,
+    /// Hashes of the keys of its rows, each once; complete only if `has_all_keys`.
+    pub keys: Vec<u64>,
+    /// Whether each of its rows is in `keys`: all tables have their keys described in the log
+    /// (`binlog_row_metadata = FULL`), and nothing was logged as text.
+    pub has_all_keys: bool,
+    /// Whether it changes a table's definition, and so waits for all before it.
+    pub is_ddl: bool,
+}
+
+/// What the log says of a transaction's place among others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Order {
+    /// MySQL: its number in this file, from 1.
+    pub sequence: Option<i64>,
+    /// MySQL: it may begin once this one is committed.
+    pub last_committed: Option<i64>,
+    /// MariaDB: those with the same number were committed together.
+    pub commit_id: Option<u64>,
+    /// MariaDB: its stream.
+    pub domain: Option<u32>,
+}
+
+impl Transaction {
+    /// Adds a schema, once.
+    pub fn add_schema(&mut self, schema: &[u8]) {
+        if let Err(place) = self.schemas.binary_search_by(|known| known.as_slice().cmp(schema)) {
+            self.schemas.insert(place, schema.to_vec());
+        }
+    }
+}
+
+/// The body of a query event.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Query<'a> {
+    pub session: u64,
+    pub took_s: u32,
+    pub error: u16,
+    pub database: &'a [u8],
+    /// Compressed, if the event is of that type.
+    pub text: &'a [u8],
+}
+
+impl<'a> Query<'a> {
+    pub fn read(body: &'a [u8]) -> Option<Self> {
+        let mut bytes = Bytes(body);
+        let (session, took_s) = (bytes.uint(4)?, bytes.uint(4)? as u32);
+        let database = usize::from(bytes.byte()?);
+        let (error, variables) = (bytes.uint(2)? as u16, bytes.uint(2)? as usize);
+        bytes.take(variables)?;
+        let database = bytes.take(database)?;
+        bytes.take(1)?;
+        Some(Self { session, took_s, error, database, text: bytes.0 })
+    }
+}
+
+/// A transaction's place, and when it was committed, from MySQL's event before it.
+pub fn mysql_gtid(body: &[u8]) -> Option<(Order, Option<i64>)> {
+    const LOGICAL_TIMESTAMPS: u8 = 2;
+    const HAS_ORIGINAL: u64 = 1 << 55;
+    let mut bytes = Bytes(body);
+    bytes.take(1 + 16 + 8)?;
+    if bytes.byte() != Some(LOGICAL_TIMESTAMPS) {
+        return Some((Order::default(), None));
+    }
+    let (last_committed, sequence) = (bytes.uint(8)? as i64, bytes.uint(8)? as i64);
+    let order = Order {
+        sequence: Some(sequence).filter(|&n| n > 0),
+        last_committed: Some(last_committed).filter(|_| sequence > 0),
+        ..Order::default()
+    };
+    let committed = bytes.uint(7).map(|us| (us & !HAS_ORIGINAL) as i64).filter(|&us| us > 0);
+    Some((order, committed))
+}
+
+/// A transaction's place from MariaDB's event before it, and whether it is a statement that commits
+/// by itself, and one that defines.
+pub fn mariadb_gtid(body: &[u8]) -> Option<(Order, bool, bool)> {
+    const STANDALONE: u8 = 1;
+    const GROUP_COMMIT_ID: u8 = 2;
+    const DDL: u8 = 32;
+    let mut bytes = Bytes(body);
+    bytes.take(8)?;
+    let (domain, flags) = (bytes.uint(4)? as u32, bytes.byte()?);
+    let commit_id = if flags & GROUP_COMMIT_ID != 0 { Some(bytes.uint(8)?) } else { None };
+    let order = Order { commit_id, domain: Some(domain), ..Order::default() };
+    Some((order, flags & STANDALONE != 0, flags & DDL != 0))
+}

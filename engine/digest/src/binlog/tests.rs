@@ -1,0 +1,199 @@
+//! Logs made by hand, event by event.
+
+use super::*;
+use crate::format::Part;
+use proptest::prelude::*;
+
+/// What a reader told.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    /// Text, schema, rows, seconds.
+    statements: Vec<(String, String, Option<u64>, Option<u32>)>,
+    transactions: Vec<Transaction>,
+    not_understood: Vec<(u64, u64)>,
+}
+
+impl Items for Told {
+    fn statement(&mut self, statement: &Statement<'_>) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (rows, took_s) = (statement.rows, statement.took_s);
+        self.statements.push((text(statement.text), text(statement.database), rows, took_s));
+    }
+
+    fn transaction(&mut self, transaction: &Transaction) {
+        self.transactions.push(transaction.clone());
+    }
+
+    fn not_understood(&mut self, offset: u64, bytes: u64, _: &'static str) {
+        self.not_understood.push((offset, bytes));
+    }
+}
+
+fn event(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut event = 1_700_000_000_u32.to_le_bytes().to_vec();
+    event.push(kind);
+    event.extend_from_slice(&1_u32.to_le_bytes());
+    event.extend_from_slice(&((HEADER + body.len() + 4) as u32).to_le_bytes());
+    event.extend_from_slice(&[0; 6]);
+    event.extend_from_slice(body);
+    event.extend_from_slice(b"csum");
+    event
+}
+
+fn begin() -> Vec<u8> {
+    let mut body = vec![4, 0];
+    body.extend_from_slice(b"9.1.0");
+    body.resize(52, 0);
+    body.extend_from_slice(&[0, 0, 0, 0, HEADER as u8]);
+    body.extend_from_slice(&[0; 40]);
+    body.push(1);
+    [MAGIC.to_vec(), event(15, &body)].concat()
+}
+
+fn query(text: &str, took_s: u32) -> Vec<u8> {
+    let mut body = 7_u32.to_le_bytes().to_vec();
+    body.extend_from_slice(&took_s.to_le_bytes());
+    body.extend_from_slice(&[4, 0, 0, 0, 0]);
+    body.extend_from_slice(b"shop\0");
+    body.extend_from_slice(text.as_bytes());
+    event(2, &body)
+}
+
+fn gtid(sequence: u64, last_committed: u64) -> Vec<u8> {
+    let mut body = vec![0; 25];
+    body.push(2);
+    body.extend_from_slice(&last_committed.to_le_bytes());
+    body.extend_from_slice(&sequence.to_le_bytes());
+    body.extend_from_slice(&1_700_000_000_123_456_u64.to_le_bytes()[..7]);
+    event(33, &body)
+}
+
+/// `shop.orders (id INT PRIMARY KEY)`, its number 5.
+fn table() -> Vec<u8> {
+    let mut body = vec![5, 0, 0, 0, 0, 0, 1, 0];
+    body.extend_from_slice(b"\x04shop\0\x06orders\0\x01\x03\x00\x00\x08\x01\x00");
+    event(19, &body)
+}
+
+/// Rows written, for table 5; `ends`: the statement ends with them.
+fn rows(ids: &[u32], ends: bool) -> Vec<u8> {
+    let mut body = vec![5, 0, 0, 0, 0, 0, u8::from(ends), 0, 2, 0, 1, 1];
+    for id in ids {
+        body.push(0);
+        body.extend_from_slice(&id.to_le_bytes());
+    }
+    event(30, &body)
+}
+
+fn xid() -> Vec<u8> {
+    event(16, &[0; 8])
+}
+
+/// A file with statements as text, as rows, and as rows with their text.
+fn log() -> Vec<u8> {
+    let annotated = event(29, b"\x14INSERT INTO orders SELECT 1");
+    let parts = [
+        begin(),
+        gtid(1, 0),
+        query("CREATE TABLE orders (id INT PRIMARY KEY)", 2),
+        gtid(2, 1),
+        query("BEGIN", 0),
+        table(),
+        rows(&[1, 2], false),
+        rows(&[3], true),
+        table(),
+        annotated,
+        rows(&[4], true),
+        xid(),
+        query("UPDATE orders SET id = id + 10", 3),
+        event(4, b"\x04\0\0\0\0\0\0\0binlog.000002"),
+    ];
+    parts.concat()
+}
+
+fn read(log: &[u8], piece: usize) -> Told {
+    let (mut told, mut reader) = (Told::default(), Reader::with_keys());
+    let (mut at, mut end) = (0, 0);
+    loop {
+        end = (end + piece).min(log.len());
+        let part = Part { bytes: &log[at..end], offset: at as u64, is_last: end == log.len() };
+        at += reader.read(part, &mut told);
+        if end == log.len() {
+            return told;
+        }
+    }
+}
+
+#[test]
+fn statements_and_transactions_come_out_of_text_and_rows() {
+    let told = read(&log(), usize::MAX / 2);
+    let shop = || "shop".to_owned();
+    assert_eq!(
+        told.statements,
+        [
+            ("CREATE TABLE orders (id INT PRIMARY KEY)".into(), shop(), None, Some(2)),
+            ("insert into `shop`.`orders`".into(), shop(), Some(3), None),
+            ("INSERT INTO orders SELECT 1".into(), shop(), Some(1), None),
+            ("UPDATE orders SET id = id + 10".into(), shop(), None, Some(3)),
+        ]
+    );
+    assert_eq!(told.not_understood, []);
+    let [ddl, rows, text] = &told.transactions[..] else { panic!("{:?}", told.transactions) };
+    assert!(ddl.is_ddl && !ddl.has_all_keys && ddl.took_s == 2);
+    assert_eq!((rows.rows, rows.statements, rows.keys.len()), (4, 2, 4));
+    assert!(rows.has_all_keys);
+    assert_eq!(rows.order.last_committed, Some(1));
+    assert_eq!(rows.commit_us, Some(1_700_000_000_123_456));
+    assert_eq!(rows.schemas, [b"shop".to_vec()]);
+    assert_eq!((text.took_s, text.has_all_keys), (3, false));
+}
+
+#[test]
+fn bytes_between_events_are_told_and_reading_goes_on() {
+    let mut log = log();
+    let rubbish_at = begin().len() + gtid(1, 0).len();
+    let rubbish = [0xee; 77];
+    log.splice(rubbish_at..rubbish_at, rubbish);
+    let told = read(&log, usize::MAX / 2);
+    assert_eq!(told.not_understood, [(rubbish_at as u64, 77)]);
+    assert_eq!(told.statements.len(), 4);
+}
+
+#[test]
+fn a_log_that_ends_within_an_event_says_so() {
+    let whole = log();
+    let told = read(&whole[..whole.len() - 5], usize::MAX / 2);
+    let last = event(4, b"\x04\0\0\0\0\0\0\0binlog.000002").len();
+    assert_eq!(told.not_understood, [((whole.len() - last) as u64, last as u64 - 5)]);
+    assert_eq!(told.statements.len(), 4);
+}
+
+#[test]
+fn an_encrypted_log_is_not_taken_for_rubbish() {
+    let told = read(b"\xfdbin and what nobody can read", 100);
+    assert_eq!(told.not_understood, [(4, 25)]);
+}
+
+#[test]
+fn two_files_in_one_are_read_one_after_the_other() {
+    let told = read(&[log(), log()].concat(), usize::MAX / 2);
+    assert_eq!(told.statements.len(), 8);
+    assert_eq!(told.transactions.len(), 6);
+}
+
+proptest! {
+    #[test]
+    fn pieces_of_any_size_give_the_same(piece in 1..200_usize) {
+        let log = log();
+        prop_assert_eq!(read(&log, piece), read(&log, log.len()));
+    }
+
+    #[test]
+    fn damage_never_panics(at in 0..900_usize, byte: u8, cut in 0..900_usize, piece in 1..300_usize) {
+        let mut log = log();
+        let length = log.len();
+        log[at % length] = byte;
+        log.truncate(cut.max(1));
+        read(&log, piece);
+    }
+}

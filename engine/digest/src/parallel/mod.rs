@@ -1,0 +1,8 @@
+//! How much parallel replication could bring: by schema, from the time that writes took; and by the
+//! order of transactions in a binary log, simulated for so many workers.
+
+mod schemas;
+mod simulate;
+
+pub use schemas::{Busy, Schema, Schemas};
+pub use simulate::{Apply, Curve, Point, Rule, Simulation};

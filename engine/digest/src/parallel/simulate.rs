@@ -1,0 +1,344 @@
+//! A replica with N workers, fed with the transactions of a binary log in their order.
+//!
+//! The coordinator hands each transaction, in the log's order, to the worker that is free first, as
+//! soon as what the rule demands is committed; it does not look past a transaction that must wait.
+//! With commit order kept, a worker whose transaction is done waits until all before it are
+//! committed. What a transaction costs is given: times, rows or bytes; only ratios come out.
+//!
+//! Sources: MySQL manual, `replica_parallel_type`, `replica_preserve_commit_order`,
+//! `binlog_transaction_dependency_tracking`; MariaDB knowledge base, "Parallel Replication".
+
+use crate::binlog::{Order, Transaction};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// What a replica may apply at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Transactions of different schemas (MySQL's `DATABASE`).
+    Schema,
+    /// What the source has found independent: MySQL's `LOGICAL_CLOCK`, MariaDB's group commits.
+    Log,
+    /// What touches no row in common: keys as the log has them.
+    Rows,
+}
+
+/// One transaction, as far as it matters here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Apply {
+    /// What applying it costs; at least 1.
+    pub cost: u64,
+    order: Order,
+    schemas: Vec<u32>,
+    keys: Vec<u64>,
+    /// It waits for all before it, and all after it wait for it.
+    is_barrier: bool,
+}
+
+/// The transactions of one or more logs, in their order.
+#[derive(Debug, Default)]
+pub struct Simulation {
+    transactions: Vec<Apply>,
+    schemas: HashMap<Vec<u8>, u32>,
+    /// Transactions whose rows all have known keys.
+    keyed: usize,
+    ordered: usize,
+}
+
+/// Speed-up by number of workers.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Curve {
+    /// What may run at the same time.
+    pub rule: Rule,
+    /// Whether transactions are committed in the log's order.
+    pub commit_order: bool,
+    /// By number of workers.
+    pub points: Vec<Point>,
+}
+
+/// One number of workers.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Point {
+    /// How many.
+    pub workers: u32,
+    /// How much faster than one.
+    pub speedup: f64,
+}
+
+/// Numbers of workers that are tried.
+const WORKERS: [u32; 10] = [1, 2, 3, 4, 6, 8, 16, 32, 64, 128];
+
+impl Simulation {
+    /// The next transaction of the log, and what applying it costs.
+    pub fn add(&mut self, transaction: &Transaction, cost: u64) {
+        let schemas = transaction
+            .schemas
+            .iter()
+            .map(|name| match self.schemas.get(name) {
+                Some(&number) => number,
+                None => {
+                    let number = self.schemas.len() as u32;
+                    self.schemas.insert(name.clone(), number);
+                    number
+                }
+            })
+            .collect();
+        let order = transaction.order;
+        self.keyed += usize::from(transaction.has_all_keys);
+        self.ordered += usize::from(order.last_committed.is_some() || order.domain.is_some());
+        self.transactions.push(Apply {
+            cost: cost.max(1),
+            order,
+            schemas,
+            keys: transaction.keys.clone(),
+            // Without its keys nobody knows what a transaction touches.
+            is_barrier: transaction.is_ddl || !transaction.has_all_keys,
+        });
+    }
+
+    /// How many transactions.
+    pub fn len(&self) -> usize {
+        self.transactions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.transactions.is_empty()
+    }
+
+    /// Share of the transactions whose rows all have known keys.
+    pub fn keyed_share(&self) -> f64 {
+        self.keyed as f64 / self.len().max(1) as f64
+    }
+
+    /// Curves for each rule that the log has the facts for, with and without commit order.
+    pub fn curves(&self) -> Vec<Curve> {
+        let rules = [
+            (Rule::Schema, self.schemas.len() > 1),
+            (Rule::Log, self.ordered > 0),
+            (Rule::Rows, self.keyed > 0),
+        ];
+        let rules = rules.iter().filter(|rule| rule.1 && !self.is_empty());
+        rules
+            .flat_map(|&(rule, _)| [true, false].map(|commit_order| self.curve(rule, commit_order)))
+            .collect()
+    }
+
+    fn curve(&self, rule: Rule, commit_order: bool) -> Curve {
+        let total: u64 = self.transactions.iter().map(|apply| apply.cost).sum();
+        let points = WORKERS.iter().map(|&workers| {
+            let took = self.takes(rule, commit_order, workers);
+            Point { workers, speedup: total as f64 / took.max(1) as f64 }
+        });
+        Curve { rule, commit_order, points: points.collect() }
+    }
+
+    /// What it takes so many workers.
+    fn takes(&self, rule: Rule, commit_order: bool, workers: u32) -> u64 {
+        let mut free: BinaryHeap<Reverse<u64>> = (0..workers).map(|_| Reverse(0)).collect();
+        let mut waits = Waits::default();
+        let (mut handed, mut committed) = (0, 0);
+        for apply in &self.transactions {
+            let Reverse(worker) = free.pop().unwrap_or_default();
+            let start = worker.max(handed).max(waits.ready(rule, apply));
+            handed = start;
+            let mut end = start + apply.cost;
+            if commit_order {
+                end = end.max(committed);
+            }
+            committed = end.max(committed);
+            waits.ends(rule, apply, end);
+            free.push(Reverse(end));
+        }
+        committed
+    }
+}
+
+/// What must be committed before a transaction may begin.
+#[derive(Debug, Default)]
+struct Waits {
+    /// When all handed out so far are committed.
+    all: u64,
+    /// When the last barrier was.
+    barrier: u64,
+    /// By schema or key: when its last writer is.
+    last: HashMap<u64, u64>,
+    /// MySQL: by sequence number, when it and all before it are.
+    prefix: Vec<u64>,
+    /// When the file before ended, whose numbers began anew.
+    before: u64,
+    /// MariaDB, by domain: the group, when the group before it is committed, and when it is so far.
+    groups: HashMap<u32, (Option<u64>, u64, u64)>,
+}
+
+impl Waits {
+    fn ready(&mut self, rule: Rule, apply: &Apply) -> u64 {
+        match rule {
+            Rule::Schema => latest(&self.last, apply.schemas.iter().map(|&n| n.into())),
+            Rule::Rows if apply.is_barrier => self.all,
+            Rule::Rows => self.barrier.max(latest(&self.last, apply.keys.iter().copied())),
+            Rule::Log => self.by_log(&apply.order),
+        }
+    }
+
+    fn by_log(&mut self, order: &Order) -> u64 {
+        if let (Some(last), Some(sequence)) = (order.last_committed, order.sequence) {
+            if sequence <= self.prefix.len() as i64 {
+                // Another file: numbers begin anew, and nothing is known across.
+                self.before = self.all;
+                self.prefix.clear();
+            }
+            let place = usize::try_from(last).unwrap_or(0).min(self.prefix.len());
+            return self.before.max(place.checked_sub(1).map_or(0, |place| self.prefix[place]));
+        }
+        let Some(domain) = order.domain else { return self.all };
+        let group = self.groups.entry(domain).or_default();
+        // Without a number a transaction was committed by itself.
+        if order.commit_id.is_none() || group.0 != order.commit_id {
+            *group = (order.commit_id, group.2, group.2);
+        }
+        group.1
+    }
+
+    fn ends(&mut self, rule: Rule, apply: &Apply, end: u64) {
+        self.all = self.all.max(end);
+        match rule {
+            Rule::Schema => {
+                self.last.extend(apply.schemas.iter().map(|&schema| (schema.into(), end)));
+            }
+            Rule::Rows => {
+                if apply.is_barrier {
+                    self.barrier = end;
+                }
+                self.last.extend(apply.keys.iter().map(|&key| (key, end)));
+            }
+            Rule::Log => {
+                if let Some(group) = apply.order.domain.and_then(|d| self.groups.get_mut(&d)) {
+                    group.2 = group.2.max(end);
+                }
+                if apply.order.sequence.is_some() {
+                    let before = self.prefix.last().copied().unwrap_or(0);
+                    self.prefix.push(before.max(end));
+                }
+            }
+        }
+    }
+}
+
+fn latest(ends: &HashMap<u64, u64>, of: impl Iterator<Item = u64>) -> u64 {
+    of.filter_map(|key| ends.get(&key)).copied().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transaction(order: Order, schema: &str, keys: &[u64]) -> Transaction {
+        Transaction {
+            order,
+            schemas: vec![schema.into()],
+            keys: keys.to_vec(),
+            has_all_keys: !keys.is_empty(),
+            ..Transaction::default()
+        }
+    }
+
+    fn mysql(sequence: i64, last_committed: i64) -> Order {
+        Order { sequence: Some(sequence), last_committed: Some(last_committed), ..Order::default() }
+    }
+
+    fn mariadb(domain: u32, commit_id: Option<u64>) -> Order {
+        Order { commit_id, domain: Some(domain), ..Order::default() }
+    }
+
+    fn simulation(orders: &[Order], costs: &[u64]) -> Simulation {
+        let mut simulation = Simulation::default();
+        for (&order, &cost) in orders.iter().zip(costs) {
+            simulation.add(&transaction(order, "s", &[]), cost);
+        }
+        simulation
+    }
+
+    #[test]
+    fn one_worker_takes_the_sum_whatever_the_rule() {
+        let simulation = simulation(&[mysql(1, 0), mysql(2, 0), mysql(3, 2)], &[5, 1, 2]);
+        for rule in [Rule::Schema, Rule::Log, Rule::Rows] {
+            assert_eq!(simulation.takes(rule, true, 1), 8);
+            assert_eq!(simulation.takes(rule, false, 1), 8);
+        }
+    }
+
+    #[test]
+    fn mysqls_transactions_wait_for_all_up_to_the_last_committed() {
+        // The third needs the first two; the fourth the first only.
+        let orders = [mysql(1, 0), mysql(2, 0), mysql(3, 2), mysql(4, 1)];
+        assert_eq!(simulation(&orders, &[2, 2, 2, 2]).takes(Rule::Log, false, 2), 4);
+        // A second file's numbers begin anew: nothing overlaps with the first.
+        let files = [mysql(1, 0), mysql(2, 0), mysql(1, 0), mysql(2, 0)];
+        assert_eq!(simulation(&files, &[3, 1, 1, 3]).takes(Rule::Log, false, 8), 6);
+    }
+
+    #[test]
+    fn mariadbs_groups_follow_each_other_within_a_domain() {
+        let (one, two) = (Some(1), Some(2));
+        let orders = [mariadb(0, one), mariadb(0, one), mariadb(0, two), mariadb(0, None)];
+        assert_eq!(simulation(&orders, &[2, 2, 2, 2]).takes(Rule::Log, false, 8), 6);
+        let domains = [mariadb(0, None), mariadb(1, None), mariadb(0, None), mariadb(1, None)];
+        assert_eq!(simulation(&domains, &[2, 2, 2, 2]).takes(Rule::Log, false, 8), 4);
+    }
+
+    #[test]
+    fn kept_commit_order_holds_workers_back() {
+        let orders = [mysql(1, 0), mysql(2, 0), mysql(3, 0), mysql(4, 0)];
+        let simulation = simulation(&orders, &[9, 1, 1, 9]);
+        assert_eq!(simulation.takes(Rule::Log, false, 2), 11);
+        assert_eq!(
+            simulation.takes(Rule::Log, true, 2),
+            18,
+            "the second worker waits for the first"
+        );
+        assert_eq!(simulation.takes(Rule::Log, true, 4), 9);
+    }
+
+    #[test]
+    fn rows_in_common_are_written_in_turn_and_unknown_rows_after_all() {
+        let mut simulation = Simulation::default();
+        for keys in [&[1_u64, 2][..], &[3], &[2], &[], &[4]] {
+            simulation.add(&transaction(Order::default(), "s", keys), 1);
+        }
+        assert_eq!(simulation.takes(Rule::Rows, false, 8), 4);
+        assert_eq!(simulation.keyed_share(), 0.8);
+        let rules: Vec<_> = simulation.curves().iter().map(|curve| curve.rule).collect();
+        assert_eq!(rules, [Rule::Rows, Rule::Rows], "one schema, and no order in the log");
+    }
+
+    #[test]
+    fn schemas_run_side_by_side() {
+        let mut simulation = Simulation::default();
+        for (schema, cost) in [("a", 4), ("b", 3), ("a", 4), ("c", 1)] {
+            simulation.add(&transaction(Order::default(), schema, &[]), cost);
+        }
+        assert_eq!(simulation.takes(Rule::Schema, false, 3), 8);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn more_workers_never_take_longer_and_never_less_than_the_longest(
+            costs in proptest::collection::vec(1..100_u64, 1..60),
+            lasts in proptest::collection::vec(0..60_i64, 60),
+            commit_order: bool,
+        ) {
+            let orders: Vec<_> =
+                (0..costs.len() as i64).map(|i| mysql(i + 1, lasts[i as usize].min(i))).collect();
+            let simulation = simulation(&orders, &costs);
+            let sum: u64 = costs.iter().sum();
+            let takes = |workers| simulation.takes(Rule::Log, commit_order, workers);
+            proptest::prop_assert_eq!(takes(1), sum);
+            proptest::prop_assert!(takes(64) >= *costs.iter().max().unwrap());
+            proptest::prop_assert!(takes(64) <= sum);
+        }
+    }
+}
