@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from private_servers import CORE, running
+from private_servers import CORE, Bench, running
 
 from dbdyno.execute import engine
 from dbdyno.systems import mariadb, starting
@@ -74,12 +76,11 @@ def number(label: str, text: str) -> int:
     return int(found[1])
 
 
-@pytest.mark.parametrize("kind", CORE)
-def test_lost_connections_are_made_anew_or_end_the_run(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def serving(kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Bench, Server, int]]:
+    """A server with the account of the scripts, and its port, which stays after a restart."""
     port = free_port()
-    monkeypatch.setattr(starting, "free_port", lambda: port)  # the same after the restart
+    monkeypatch.setattr(starting, "free_port", lambda: port)
     # A MariaDB of ours knows the accounts that it is started with, and no other.
     logins = ACCOUNT["mariadb"]
     family = replace(
@@ -89,6 +90,14 @@ def test_lost_connections_are_made_anew_or_end_the_run(
     with running(kind) as (bench, server):
         for statement in ACCOUNT[kind]:
             server.run(FIRST[kind], [statement])
+        yield bench, server, port
+
+
+@pytest.mark.parametrize("kind", CORE)
+def test_lost_connections_are_made_anew_or_end_the_run(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(kind, monkeypatch) as (bench, server, port):
         ignore = f"--{DRIVERS[kind]}-ignore-errors="
 
         with under_load(kind, port, tmp_path, ignore + LOST[kind]) as process:
@@ -118,3 +127,42 @@ def test_lost_connections_are_made_anew_or_end_the_run(
         assert number("reconnects", text) >= SESSIONS
         last = re.findall(r"^\[ 3s \] .* tps: ([\d.]+)", text, re.M)
         assert float(last[0]) > 0, text
+
+
+def kill(server: Server) -> None:
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kind", CORE)
+def test_a_server_that_is_killed_ends_the_run_or_is_waited_for(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(kind, monkeypatch) as (bench, server, port):
+        ignore = f"--{DRIVERS[kind]}-ignore-errors="
+
+        with under_load(kind, port, tmp_path, ignore + "all") as process:
+            kill(server)
+            server.stop()
+            server = bench.start()
+            text = process.communicate(timeout=60)[0]
+        assert process.returncode == 0, text
+        assert number("reconnects", text) >= SESSIONS
+        assert "FATAL" not in text and number("total number of events", text) > 0
+
+        with under_load(kind, port, tmp_path, ignore + "1") as process:
+            kill(server)
+            server.stop()
+            text = process.communicate(timeout=60)[0]
+        assert process.returncode == 1, text
+        assert "FATAL: `thread_run' function failed: " in text
+        assert number("total number of events", text) > 0  # what was done stays
+
+        server = bench.start()
+        with under_load(kind, port, tmp_path, ignore + "all") as process:
+            kill(server)
+            server.stop()  # and nobody starts it again
+            text = process.communicate(timeout=60)[0]
+        assert process.returncode == 1, text
+        assert f"127.0.0.1:{port}: cannot connect" in text
+        assert "[ 3s ]" in text and number("total number of events", text) > 0
