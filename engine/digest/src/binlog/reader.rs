@@ -182,11 +182,12 @@ impl Reader {
             kind::XID | kind::XA_PREPARE => self.commit(items),
             kind::TRANSACTION_PAYLOAD => return self.payload(body, at, items),
             kind::START_ENCRYPTION => self.is_encrypted = true,
-            _ => match Changes::of(kind) {
-                Some(changes) => self.changes(kind, changes, body, at, items)?,
-                // Rotations, lists of positions, variables, heartbeats: no statements.
-                None => {}
-            },
+            // Besides: rotations, lists of positions, variables, heartbeats, which are no statements.
+            _ => {
+                if let Some(changes) = Changes::of(kind) {
+                    self.changes(kind, changes, body, at, items)?;
+                }
+            }
         }
         Some(())
     }
