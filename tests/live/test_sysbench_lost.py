@@ -6,18 +6,15 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from private_servers import CORE, Bench, running
+from private_servers import CORE
+from scripted import DRIVERS, FIRST, address, command, serving, started
 
-from dbdyno.execute import engine
-from dbdyno.systems import mariadb, starting
 from dbdyno.systems.base import Server
-from dbdyno.systems.places import free_port
 
 pytestmark = pytest.mark.live
 
@@ -26,16 +23,6 @@ SCRIPT = """\
 function thread_init() con = sysbench.sql.driver():connect() end
 function event() con:query("SELECT 1") end
 """
-DRIVERS = {"mariadb": "mysql", "postgres": "pgsql"}
-FIRST = {"mariadb": "mysql", "postgres": "postgres"}  # a schema that is always there
-ACCOUNT = {
-    "mariadb": [
-        "CREATE DATABASE IF NOT EXISTS s",
-        "CREATE OR REPLACE USER s@'%' IDENTIFIED BY 's'",
-        "GRANT ALL ON s.* TO s@'%'",
-    ],
-    "postgres": ["CREATE USER s PASSWORD 's'", "CREATE DATABASE s OWNER s"],
-}
 # What either system calls a connection that was closed from outside.
 LOST = {"mariadb": "2013,2006,1927", "postgres": "57P01,08006,08003"}
 
@@ -50,47 +37,16 @@ def under_load(kind: str, port: int, path: Path, *options: str) -> Iterator[subp
     """A run of some seconds, of which the first is over."""
     script = path / "own.lua"
     script.write_text(SCRIPT)
-    driver = DRIVERS[kind]
-    where: Sequence[str] = ("host=127.0.0.1", f"port={port}", "user=s", "password=s", "db=s")
-    command = [
-        *(str(engine.find()), "sysbench", str(script), f"--db-driver={driver}"),
-        *(f"--{driver}-{option}" for option in where),
-        *(f"--threads={SESSIONS}", "--time=3", "--report-interval=1", *options, "run"),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if line.startswith("[ 1s ]"):
-                    break
-            yield process
-        finally:
-            process.kill()
+    times = (f"--threads={SESSIONS}", "--time=3", "--report-interval=1")
+    words = command(script, *address(kind, port), *times, *options, "run")
+    with started(words, "[ 1s ]") as process:
+        yield process
 
 
 def number(label: str, text: str) -> int:
     found = re.search(rf"{label}: +(\d+)", text)
     assert found, text
     return int(found[1])
-
-
-@contextmanager
-def serving(kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Bench, Server, int]]:
-    """A server with the account of the scripts, and its port, which stays after a restart."""
-    port = free_port()
-    monkeypatch.setattr(starting, "free_port", lambda: port)
-    # A MariaDB of ours knows the accounts that it is started with, and no other.
-    logins = ACCOUNT["mariadb"]
-    family = replace(
-        mariadb.FAMILY, login_sql=lambda password: mariadb.login_sql(password) + logins
-    )
-    monkeypatch.setattr(mariadb, "FAMILY", family)
-    with running(kind) as (bench, server):
-        for statement in ACCOUNT[kind]:
-            server.run(FIRST[kind], [statement])
-        yield bench, server, port
 
 
 @pytest.mark.parametrize("kind", CORE)
@@ -141,14 +97,16 @@ def test_a_server_that_is_killed_ends_the_run_or_is_waited_for(
     with serving(kind, monkeypatch) as (bench, server, port):
         ignore = f"--{DRIVERS[kind]}-ignore-errors="
 
-        with under_load(kind, port, tmp_path, ignore + "all") as process:
+        # As long as the server needs to come back: events end it, which no time does.
+        endless = ("--time=0", "--rate=400", "--events=4000")
+        with under_load(kind, port, tmp_path, ignore + "all", *endless) as process:
             kill(server)
             server.stop()
             server = bench.start()
             text = process.communicate(timeout=60)[0]
         assert process.returncode == 0, text
         assert number("reconnects", text) >= SESSIONS
-        assert "FATAL" not in text and number("total number of events", text) > 0
+        assert "FATAL" not in text and number("total number of events", text) == 4000
 
         with under_load(kind, port, tmp_path, ignore + "1") as process:
             kill(server)
