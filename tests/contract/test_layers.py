@@ -20,12 +20,13 @@ PYTHON = {
     "store": {"spec", "systems", "samplers", "plan"},
     "share": {"spec", "systems", "samplers", "plan", "store"},
     "imports": {"spec", "systems", "samplers", "plan", "store"},
+    "digest": {"spec", "systems", "samplers", "plan", "store"},
     "execute": {"spec", "systems", "samplers", "plan", "store"},
     "analysis": {"spec", "systems", "samplers", "plan", "store"},
-    "report": {"spec", "systems", "samplers", "plan", "store", "share", "analysis"},
+    "report": {"spec", "systems", "samplers", "plan", "store", "share", "digest", "analysis"},
     "cli": {
         *("spec", "systems", "samplers", "plan", "store"),
-        *("share", "imports", "execute", "analysis", "report"),
+        *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }
 EVERYBODY = {"errors", "installed", "__version__"}
@@ -35,8 +36,11 @@ RUST = {
     "dyno-drivers": {"dyno-core"},
     "dyno-workloads": {"dyno-core"},
     "dyno-load": {"dyno-core", "dyno-drivers", "dyno-workloads"},
+    "dyno-digest": {"dyno-core"},
     "dyno-script": {"dyno-core", "dyno-drivers", "dyno-load"},
-    "dyno-engine": {"dyno-core", "dyno-drivers", "dyno-workloads", "dyno-load", "dyno-script"},
+    "dyno-engine": {
+        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-load", "dyno-script", "dyno-digest"),
+    },
 }
 
 

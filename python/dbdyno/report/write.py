@@ -60,10 +60,12 @@ def html(data: dict[str, Any]) -> str:
     )
 
 
-def styled(template: str, data: dict[str, Any]) -> str:
-    """Another page in the report's style: a template of ours with the same style sheet."""
+def styled(template: str, data: dict[str, Any], script: str | None = None) -> str:
+    """Another page in the report's style: a template of ours with the same style sheet, and with
+    one of our scripts as `js`."""
     css = Markup(_asset("templates/report.css"))
-    return _environment(escaped=True).get_template(template).render(data, css=css)
+    js = Markup(_asset(f"templates/{script}")) if script else Markup()
+    return _environment(escaped=True).get_template(template).render(data, css=css, js=js)
 
 
 def markdown(data: dict[str, Any]) -> str:

@@ -1,0 +1,213 @@
+"""Two digests side by side: what got slower or faster a call, what is new, what is gone.
+
+The ratio of two mean query times has an interval by the delta method on its logarithm, with Welch's
+degrees of freedom; Holm's correction over all classes that are judged (at 5 % together). Source:
+Oehlert, "A Note on the Delta Method" (1992); Welch (1947); Holm (1979). The interval takes calls
+as independent: what befell the whole server between the two logs stands in every ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scipy import stats as distributions
+
+from dbdyno.digest.document import Class, Distribution, Document
+from dbdyno.errors import DynoError
+
+CALLS_MIN = 10  # of each side: below, nothing is said of a mean
+BUDGET = 0.05
+SLOWER, FASTER, NOT_CLEAR, NOT_JUDGED = "slower", "faster", "not clear", "not judged"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A class in both digests. Interval and verdict are None and `not judged`, with `why`, where
+    there are too few calls or no variance is known. Times are seconds a call."""
+
+    a: Class
+    b: Class
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    verdict: str
+    why: str = ""
+
+    @property
+    def effect_s(self) -> float:
+        """Seconds of load a second that the change stands for, by B's calls; for the order."""
+        if self.a.query_time is None or self.b.query_time is None:
+            return 0.0
+        calls = self.b.weighted_count or self.b.count
+        return (self.b.query_time.mean - self.a.query_time.mean) * calls
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The whole. `new` and `gone` by their share of time; `level` is that of the intervals."""
+
+    a: Document
+    b: Document
+    changes: tuple[Change, ...]
+    new: tuple[Class, ...]
+    gone: tuple[Class, ...]
+    notes: tuple[str, ...]
+    level: float
+
+    def of(self, verdict: str) -> list[Change]:
+        """Changes with a verdict, the largest effect first."""
+        found = [one for one in self.changes if one.verdict == verdict]
+        return sorted(found, key=lambda one: (-abs(one.effect_s), one.b.id))
+
+
+def compare(a: Document, b: Document) -> Compared:
+    """Sets B beside A. DynoError if their classes cannot be matched."""
+    if a.group_by != b.group_by:
+        raise DynoError(
+            f"A is grouped by {a.group_by}, B by {b.group_by}",
+            fix="digest both with the same --group-by",
+        )
+    if a.is_sampled != b.is_sampled:
+        raise DynoError(
+            "one is the digest of a log, the other of a server's own statistics",
+            cause="servers write statements in their own way, so that classes do not match",
+            fix="compare two of a kind",
+        )
+    before = {one.id: one for one in a.classes}
+    after = {one.id: one for one in b.classes}
+    raw = [_change(before[id_], one) for id_, one in after.items() if id_ in before]
+    judged = sorted((one for one in raw if one.p is not None), key=lambda one: one.p or 0.0)
+    level = 1 - BUDGET / max(1, len(judged))
+    verdicts = _holm([one.p or 0.0 for one in judged])
+    clear = {one.b.id for one, is_clear in zip(judged, verdicts, strict=True) if is_clear}
+    return Compared(
+        a=a,
+        b=b,
+        changes=tuple(_decided(one, one.b.id in clear, level) for one in raw),
+        new=tuple(one for id_, one in after.items() if id_ not in before),
+        gone=tuple(one for id_, one in before.items() if id_ not in after),
+        notes=tuple(_notes(a, b)),
+        level=level,
+    )
+
+
+def _holm(ordered: list[float]) -> list[bool]:
+    """Whether each of these p-values, the smallest first, is clear at the common budget."""
+    clear: list[bool] = []
+    for i, p in enumerate(ordered):
+        clear.append(all(clear) and p <= BUDGET / (len(ordered) - i))
+    return clear
+
+
+def _change(a: Class, b: Class) -> Change:
+    first, second = a.query_time, b.query_time
+    if first is None or second is None or not first.mean or not second.mean:
+        return Change(a, b, None, None, None, None, NOT_JUDGED, "no times")
+    ratio = second.mean / first.mean
+    if min(first.count, second.count) < CALLS_MIN:
+        return Change(a, b, ratio, None, None, None, NOT_JUDGED, f"fewer than {CALLS_MIN} calls")
+    if first.stddev is None or second.stddev is None:
+        why = "no variance is known"
+        return Change(a, b, ratio, None, None, None, NOT_JUDGED, why)
+    error, freedom = _error(first, second)
+    if not error:
+        return Change(a, b, ratio, None, None, None, NOT_JUDGED, "all calls took the same")
+    p = float(2 * distributions.t.sf(abs(math.log(ratio)) / error, freedom))
+    return Change(a, b, ratio, None, None, p, NOT_CLEAR)
+
+
+def _error(a: Distribution, b: Distribution) -> tuple[float, float]:
+    """Standard error of the logarithm of the ratio of means, and its degrees of freedom."""
+    parts = []
+    for one in (a, b):
+        assert one.stddev is not None
+        variance = one.stddev**2 * one.count / (one.count - 1)
+        parts.append(variance / (one.count * one.mean**2))
+    total = sum(parts)
+    if not total:
+        return 0.0, 1.0
+    bottom = parts[0] ** 2 / (a.count - 1) + parts[1] ** 2 / (b.count - 1)
+    return math.sqrt(total), total**2 / bottom
+
+
+def _decided(change: Change, clear: bool, level: float) -> Change:
+    if change.p is None or change.ratio is None:
+        return change
+    first, second = change.a.query_time, change.b.query_time
+    assert first is not None and second is not None
+    error, freedom = _error(first, second)
+    half = float(distributions.t.ppf(1 - (1 - level) / 2, freedom)) * error
+    verdict = (SLOWER if change.ratio > 1 else FASTER) if clear else NOT_CLEAR
+    return replace(
+        change,
+        low=change.ratio * math.exp(-half),
+        high=change.ratio * math.exp(half),
+        verdict=verdict,
+    )
+
+
+def _notes(a: Document, b: Document) -> list[str]:
+    said = []
+    limits = [
+        {one.value for one in document.censored if one.kind == "threshold"} for document in (a, b)
+    ]
+    if any(limits):
+        said.append(
+            "Only slow statements are logged"
+            + (", and not from the same time on" if limits[0] != limits[1] else "")
+            + ": means are those of slow calls, and a class that got faster may be gone."
+        )
+    for name, document in (("A", a), ("B", b)):
+        if document.rest and document.rest.count:
+            hidden = document.classes_total - len(document.classes)
+            other = "new" if name == "A" else "gone"
+            said.append(
+                f"{name} does not list {hidden:,} classes: one called {other} may be there."
+            )
+    return said
+
+
+def to_json(compared: Compared) -> dict[str, Any]:
+    """The comparison for programs."""
+    return {
+        "schema_version": 1,
+        "level": compared.level,
+        "notes": list(compared.notes),
+        "a": [one.path for one in compared.a.inputs],
+        "b": [one.path for one in compared.b.inputs],
+        "changes": [
+            {
+                **_class_json(one.b),
+                "verdict": one.verdict,
+                "why": one.why,
+                "ratio": one.ratio,
+                "ci_low": one.low,
+                "ci_high": one.high,
+                "p": one.p,
+                "a": _side(one.a),
+                "b": _side(one.b),
+            }
+            for verdict in (SLOWER, FASTER, NOT_CLEAR, NOT_JUDGED)
+            for one in compared.of(verdict)
+        ],
+        "new": [{**_class_json(one), "b": _side(one)} for one in compared.new],
+        "gone": [{**_class_json(one), "a": _side(one)} for one in compared.gone],
+    }
+
+
+def _class_json(one: Class) -> dict[str, Any]:
+    return {"id": one.id, "fingerprint": one.fingerprint, "distill": one.distill}
+
+
+def _side(one: Class) -> dict[str, Any]:
+    timed = one.query_time
+    return {
+        "count": one.count,
+        "time_s": one.time_s,
+        "time_share": one.time_share,
+        "mean_s": timed.mean if timed else None,
+        "p95_s": timed.p95 if timed else None,
+    }

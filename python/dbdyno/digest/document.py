@@ -1,0 +1,238 @@
+"""The document of a digest as types: what `dyno-engine digest` prints, and what samples of a server
+become. Layout: `engine/digest/src/document.rs`, whose names these are.
+
+Times are seconds, moments Unix seconds (UTC). None: the source does not have it, which is not 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from dbdyno.errors import DynoError
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """Values of one measure. Samples of a server know neither `min` nor `max`."""
+
+    count: int
+    sum: float
+    min: float | None = None
+    max: float | None = None
+    mean: float
+    stddev: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    quantile_error: float | None = None
+    sketched: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(Distribution):
+    """A measure with its unit: `ns` (values in seconds), `count`, `bytes` or `flag`."""
+
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stats:
+    """Sums of some events."""
+
+    count: int
+    weighted_count: float
+    errors: int = 0
+    statement_bytes: int = 0
+    query_time: Distribution | None = None
+    measures: Mapping[str, Measured] = field(default_factory=dict)
+    first_unix_s: float | None = None
+    last_unix_s: float | None = None
+
+    @property
+    def time_s(self) -> float:
+        """Query time of all; 0 where none is known."""
+        return self.query_time.sum if self.query_time else 0.0
+
+    @property
+    def span_s(self) -> float:
+        """From the first end of an event to the last."""
+        if self.first_unix_s is None or self.last_unix_s is None:
+            return 0.0
+        return max(0.0, self.last_unix_s - self.first_unix_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """Where the slowest event of a class is."""
+
+    input: int
+    offset: int
+    end_unix_s: float | None = None
+    query_time_s: float | None = None
+    text: str | None = None
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Class(Stats):
+    """Events that are alike."""
+
+    rank: int
+    id: str
+    pt_id: str | None = None
+    fingerprint: str
+    distill: str = ""
+    tables: tuple[str, ...] = ()
+    time_share: float | None = None
+    v_m: float | None = None
+    users: Mapping[str, int] = field(default_factory=dict)
+    hosts: Mapping[str, int] = field(default_factory=dict)
+    databases: Mapping[str, int] = field(default_factory=dict)
+    error_codes: Mapping[str, int] = field(default_factory=dict)
+    histogram: tuple[int, ...] | None = None
+    timeline_s: tuple[float, ...] | None = None
+    sample: Sample | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotUnderstood:
+    """A piece of a log that is no event."""
+
+    offset: int
+    line: int | None = None
+    bytes: int
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """One log, or one server that was sampled."""
+
+    path: str
+    format: str
+    server: str | None = None
+    bytes: int = 0
+    events: int = 0
+    filtered: int = 0
+    bytes_not_understood: int = 0
+    pieces_not_understood: int = 0
+    not_understood: tuple[NotUnderstood, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Censored:
+    """Statements are missing by the log's own settings."""
+
+    input: int
+    kind: str  # threshold | sampled
+    value: float
+    evidence: str  # said | seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline:
+    """Equal stretches of time. `gap_s` is empty where it cannot be known."""
+
+    begin_unix_s: float
+    bucket_s: float
+    count: tuple[int, ...]
+    time_s: tuple[float, ...]
+    gap_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concurrency:
+    """Seconds with exactly so many statements at once, from 0."""
+
+    seconds: tuple[float, ...]
+    max: int
+    caveat: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A digest of one or more logs, or of a server over some time."""
+
+    schema_version: int
+    engine_version: str = ""
+    group_by: str = "fingerprint"
+    inputs: tuple[Input, ...]
+    censored: tuple[Censored, ...] = ()
+    overall: Stats
+    classes_total: int
+    classes: tuple[Class, ...]
+    rest: Stats | None = None
+    timeline: Timeline | None = None
+    concurrency: Concurrency | None = None
+    notes: tuple[str, ...] = ()  # what a reader should know of the sampling of a server
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether it comes from samples of a server, not from logs."""
+        return any(one.format in SAMPLED for one in self.inputs)
+
+    @property
+    def seconds(self) -> float:
+        """How long it was looked: the timeline's length for samples, else from first to last."""
+        if self.is_sampled and self.timeline:
+            return self.timeline.bucket_s * len(self.timeline.count)
+        return self.overall.span_s
+
+
+SAMPLED = ("performance_schema", "pg_stat_statements")  # formats of documents made of samples
+
+
+def parse(raw: Any, source: str = "dyno-engine") -> Document:
+    """Types a document. DynoError, with the first wrong key, if it is none, or of a later layout;
+    `source` says in it where it came from."""
+    version = raw.get("schema_version") if isinstance(raw, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise DynoError(
+            f"{source}: a digest of layout {version}; this dyno reads {SCHEMA_VERSION}",
+            cause="a newer dyno wrote it",
+            fix="install that version, or digest the log again",
+        )
+    try:
+        return _adapter().validate_python(raw)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        at = ".".join(map(str, first["loc"])) or "the whole"
+        raise DynoError(
+            f"{source} is no digest: {at}: {first['msg'].lower()}",
+            cause="it was cut or edited, or it is another JSON file",
+            fix="make one with `dyno digest LOG --json`",
+        ) from None
+
+
+@cache
+def _adapter() -> pydantic.TypeAdapter[Document]:
+    return pydantic.TypeAdapter(Document)
+
+
+def saved(path: Path) -> Any | None:
+    """The JSON of a saved document; None if the file is something else, such as a log. DynoError
+    if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096).lstrip()
+            if not head.startswith(b"{") or b'"schema_version"' not in head:
+                return None
+            file.seek(0)
+            return json.load(file)
+    except OSError as error:
+        raise DynoError(
+            f"cannot read {path}: {error.strerror}",
+            cause="a misspelt path, or no permission",
+            fix="name a log, or a document of `dyno digest --json`",
+        ) from None
+    except ValueError:  # JSON logs begin with a brace too
+        return None

@@ -1,0 +1,41 @@
+"""The server behind a URL as a source of statement counts."""
+
+from __future__ import annotations
+
+from dbdyno.digest.counted import Source
+from dbdyno.digest.mysqldigests import MysqlDigests
+from dbdyno.digest.postgresstatements import PostgresStatements
+from dbdyno.errors import DynoError
+from dbdyno.spec import server_url
+from dbdyno.spec.types import Credentials, Target
+from dbdyno.systems import reach
+from dbdyno.systems.mysqlremote import MysqlRemote
+from dbdyno.systems.postgresremote import PostgresRemote
+
+
+def is_url(text: str) -> bool:
+    """Whether this names a server, not a file."""
+    scheme, found, _ = text.partition("://")
+    return bool(found) and scheme.lower() in server_url.SCHEMES
+
+
+def open_source(text: str, credentials: Credentials, tls: str | None) -> Source:
+    """Logs in. DynoError if the URL is none (which is not repeated: it may hold a password), or as
+    `reach.connect`."""
+    try:
+        url = server_url.parse(text)
+    except ValueError as error:
+        raise DynoError(
+            f"the server's URL {error}",
+            fix=server_url.FORM + "; " + server_url.FROM_ELSEWHERE,
+        ) from None
+    target = Target(name=url.place, kind=url.kinds[0], url=text, credentials=credentials)
+    if tls is not None:
+        target = Target(
+            name=url.place, kind=url.kinds[0], url=text, credentials=credentials, tls=tls
+        )
+    server = reach.connect(target, text)
+    if isinstance(server, PostgresRemote):
+        return PostgresStatements(server)
+    assert isinstance(server, MysqlRemote)
+    return MysqlDigests(server)

@@ -1,0 +1,303 @@
+"""Sampling a server for some time, and the document that the differences make."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbdyno import __version__
+from dbdyno.digest.chosen import Choice
+from dbdyno.digest.counted import Counted, Histogram, Shot, Source
+from dbdyno.digest.document import SCHEMA_VERSION
+from dbdyno.errors import DynoError
+
+OURS = "dbdyno_digest"  # an alias in each of our own statements, by which they are left out
+GONE = "(a statement whose text the server no longer has)"
+LUMPED = "(all statements that found no room in the server's table)"
+QUANTILE_ERROR = 10 ** (1 / 50) - 1  # MySQL's buckets grow by this
+STEPS_MAX = 5000
+
+
+@dataclass
+class Watched:
+    """What has been seen so far. `timelines` are sparse: step -> (calls, seconds)."""
+
+    begin_unix_s: float
+    end_unix_s: float = 0.0
+    rows: dict[Any, Counted] = field(default_factory=dict)
+    timelines: dict[Any, dict[int, tuple[int, float]]] = field(default_factory=dict)
+    steps: int = 0
+    texts: dict[str, str] = field(default_factory=dict)
+    restarted: int = 0
+    resets: int = 0
+    evicted: int = 0
+
+    def add(self, before: Shot, after: Shot, source: Source) -> None:
+        """One step more."""
+        changed = {}
+        for key, row in after.rows.items():
+            added, anew = row.since(before.rows.get(key))
+            self.restarted += anew
+            if added.count > 0:
+                changed[key] = added
+        unknown = {row.statement for row in changed.values()} - self.texts.keys() - {""}
+        found = {key: " ".join(text.split()) for key, text in source.texts(unknown).items()}
+        self.texts |= dict.fromkeys(unknown, GONE) | found
+        kept = {k: r for k, r in changed.items() if OURS not in self.texts.get(r.statement, "")}
+        for key, row in kept.items():
+            self.rows[key] = self.rows[key].plus(row) if key in self.rows else row
+            self.timelines.setdefault(key, {})[self.steps] = (row.count, row.time_s)
+        self.steps += 1
+        self.resets += before.resets != after.resets
+        if before.evicted is not None and after.evicted is not None:
+            self.evicted += max(0, after.evicted - before.evicted)
+        self.end_unix_s = after.at_unix_s
+
+
+def watch(
+    source: Source,
+    for_s: float,
+    every_s: float,
+    choice: Choice,
+    *,
+    on_step: Callable[[float], None] = lambda seconds: None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, Any]:
+    """The document of a server over `for_s` seconds, sampled every `every_s`. Ctrl-C ends it with
+    what has been seen, once there are two samples. `on_step` hears how long it has been.
+
+    DynoError if the server cannot be read.
+    """
+    if every_s <= 0 or for_s < every_s:
+        raise DynoError(
+            "`--for` must be at least `--every`, and that more than 0",
+            fix="such as --for 10m --every 10s",
+        )
+    steps = math.ceil(for_s / every_s - 1e-9)
+    if steps > STEPS_MAX:
+        raise DynoError(
+            f"that would be {steps:,} samples; at most {STEPS_MAX:,} are taken",
+            fix="a longer --every",
+        )
+    notes = source.check()
+    before = source.take()
+    seen = Watched(before.at_unix_s)
+    histograms = source.histograms()
+    begin = clock()
+    try:
+        for step in range(1, steps + 1):
+            sleep(max(0.0, begin + min(step * every_s, for_s) - clock()))
+            after = source.take()
+            seen.add(before, after, source)
+            before = after
+            on_step(clock() - begin)
+    except KeyboardInterrupt:
+        if not seen.steps:
+            raise
+        notes.append(f"Interrupted: {seen.steps} of {steps} samples were taken.")
+    spread: Mapping[str, Histogram] = {}
+    if histograms is not None and not seen.restarted and not seen.resets:
+        spread = _between(histograms, source.histograms() or {})
+    return _document(source, seen, choice, [*notes, *_notes(seen)], spread)
+
+
+def _notes(seen: Watched) -> list[str]:
+    said = []
+    if seen.resets or seen.restarted:
+        said.append(
+            "The server's statistics were reset while they were sampled: what was counted between"
+            " the last sample and the reset is missing."
+        )
+    lumped = [row for row in seen.rows.values() if not row.statement]
+    if lumped:
+        total = sum(row.time_s for row in seen.rows.values()) or 1.0
+        part = sum(row.time_s for row in lumped) / total
+        many = sum(row.count for row in lumped)
+        said.append(
+            f"The server's table of statements is full: {many:,} statements"
+            f" ({part:.1%} of the time) could not be told apart (the row whose digest is"
+            " NULL). Raise performance_schema_digests_size, or truncate the table."
+        )
+    if seen.evicted and not lumped:
+        said.append(
+            f"The server dropped statements for want of room {seen.evicted:,} times: rare"
+            " statements are counted too low. Raise pg_stat_statements.max."
+        )
+    return said
+
+
+def _between(before: Mapping[str, Histogram], after: Mapping[str, Histogram]) -> dict[str, Any]:
+    found = {}
+    for statement, counts in after.items():
+        old = before.get(statement, {})
+        added = {end: n - old.get(end, 0) for end, n in counts.items()}
+        if all(n >= 0 for n in added.values()):
+            found[statement] = {end: n for end, n in added.items() if n}
+    return found
+
+
+def _document(
+    source: Source,
+    seen: Watched,
+    choice: Choice,
+    notes: list[str],
+    spread: Mapping[str, Histogram],
+) -> dict[str, Any]:
+    rows = {key: row for key, row in seen.rows.items() if choice.takes(row)}
+    groups: dict[str, list[Any]] = {}
+    for key, row in rows.items():
+        text = seen.texts.get(row.statement, GONE) if row.statement else LUMPED
+        groups.setdefault(choice.name_of(row, text), []).append(key)
+    total_s = sum(row.time_s for row in rows.values())
+    classes = [
+        _class(name, [rows[key] for key in keys], source, spread, total_s)
+        | {"timeline_s": _times(seen, keys)}
+        for name, keys in groups.items()
+    ]
+    shown, hidden = choice.limited(classes)
+    for rank, one in enumerate(shown, 1):
+        one["rank"] = rank
+    rest = [rows[key] for one in hidden for key in groups[one["fingerprint"]]]
+    events = sum(row.count for row in seen.rows.values())
+    ends = {"first_unix_s": seen.begin_unix_s, "last_unix_s": seen.end_unix_s}
+    all_ = _sum(list(rows.values()))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "engine_version": __version__,
+        "group_by": choice.group_by,
+        "inputs": [
+            {
+                "path": source.place,
+                "format": source.format,
+                "server": source.server,
+                "events": events,
+                "filtered": events - all_.count,
+            }
+        ],
+        "censored": [],
+        "notes": notes,
+        "overall": _stats(all_, source.units, {}) | ends,
+        "classes_total": len(groups),
+        "classes": shown,
+        "rest": _stats(_sum(rest), source.units, {}) if rest else None,
+        "timeline": {
+            "begin_unix_s": seen.begin_unix_s,
+            "bucket_s": (seen.end_unix_s - seen.begin_unix_s) / seen.steps,
+            "count": [round(n) for n in _steps(seen, rows, 0)],
+            "time_s": _times(seen, list(rows)),
+            "gap_s": [],
+        },
+        "concurrency": None,
+    }
+
+
+def _times(seen: Watched, keys: Iterable[Any]) -> list[float]:
+    """Query time of some rows in each step."""
+    return _steps(seen, keys, 1)
+
+
+def _steps(seen: Watched, keys: Iterable[Any], which: int) -> list[float]:
+    sums = [0.0] * seen.steps
+    for key in keys:
+        for step, both in seen.timelines[key].items():
+            sums[step] += both[which]
+    return sums
+
+
+def _class(
+    name: str,
+    members: list[Counted],
+    source: Source,
+    spread: Mapping[str, Histogram],
+    total_s: float,
+) -> dict[str, Any]:
+    added: dict[float, int] = {}
+    for statement in {one.statement for one in members}:
+        for end, n in spread.get(statement, {}).items():
+            added[end] = added.get(end, 0) + n
+    made = _stats(_sum(members), source.units, added)
+    timed = made["query_time"]
+    spread_s = timed["stddev"]
+    return {
+        "id": _id(name),
+        "fingerprint": name,
+        "distill": "",
+        **made,
+        "time_share": timed["sum"] / total_s if total_s else None,
+        "v_m": spread_s**2 / timed["mean"] if spread_s is not None and timed["mean"] else None,
+        "databases": _by(members, lambda row: row.database),
+        "users": _by(members, lambda row: row.user),
+    }
+
+
+def _id(name: str) -> str:
+    """32 hexadecimal digits: MD5 is only a name here."""
+    return hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+
+
+def _sum(rows: list[Counted]) -> Counted:
+    if not rows:
+        return Counted("", "", "", 0, 0.0)
+    total = rows[0]
+    for row in rows[1:]:
+        total = total.plus(row)
+    return total
+
+
+def _stats(row: Counted, units: Mapping[str, str], added: Histogram) -> dict[str, Any]:
+    timed: dict[str, Any] = _distribution(row.count, row.time_s)
+    timed["stddev"] = row.moments.stddev if row.moments is not None else None
+    made: dict[str, Any] = {
+        "count": row.count,
+        "weighted_count": float(row.count),
+        "errors": row.errors,
+        "query_time": timed,
+        "measures": {
+            name: {"unit": units[name], **_distribution(row.count, value)}
+            for name, value in row.measures.items()
+        },
+    }
+    if added:
+        timed |= {
+            "p50": _quantile(added, 0.50),
+            "p95": _quantile(added, 0.95),
+            "p99": _quantile(added, 0.99),
+            "quantile_error": QUANTILE_ERROR,
+        }
+        made["histogram"] = _decades(added)
+    return made
+
+
+def _distribution(count: int, total: float) -> dict[str, Any]:
+    return {"count": count, "sum": total, "mean": total / count if count else 0.0}
+
+
+def _quantile(counts: Histogram, part: float) -> float:
+    wanted, at = part * sum(counts.values()), 0
+    for end in sorted(counts):
+        at += counts[end]
+        if at >= wanted:
+            return end
+    return max(counts)
+
+
+def _decades(counts: Histogram) -> list[int]:
+    """By tenfold times, as in logs; the server's first bucket ends at 10 us."""
+    found = [0] * 9
+    for end, n in counts.items():
+        decade = math.ceil(math.log10(max(end, 1e-6)) - 1e-6) + 6
+        found[min(8, max(1, decade))] += n
+    return found
+
+
+def _by(rows: list[Counted], name_of: Callable[[Counted], str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in rows:
+        if name := name_of(row):
+            found[name] = found.get(name, 0) + row.count
+    return found

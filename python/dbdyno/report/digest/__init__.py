@@ -1,0 +1,1 @@
+"""Digests for people: text, the classic layout of pt-query-digest, Markdown, HTML."""

@@ -1,0 +1,167 @@
+"""Two digests side by side: in the terminal, as Markdown, as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dbdyno import __version__
+from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, Change, Compared
+from dbdyno.digest.document import Class, Document
+from dbdyno.report import write
+from dbdyno.report.digest import words
+from dbdyno.report.digest.markdown import table as markdown_table
+from dbdyno.report.digest.text import fit
+from dbdyno.report.numbers import MISSING, count, edge, percent, times
+from dbdyno.report.text import markdown as md
+
+ROWS_MAX = 20  # of a table in the terminal and in Markdown; HTML and JSON have all
+INDEPENDENT = (
+    "Intervals take calls as independent. What befell the whole server between A and B is in every"
+    " ratio."
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one kind; the last column is the statement."""
+
+    name: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def answer(compared: Compared) -> str:
+    """The first line."""
+    said = [
+        f"{len(found)} {'class' if len(found) == 1 else 'classes'} {how}"
+        for found, how in (
+            (compared.of(SLOWER), "slower a call"),
+            (compared.of(FASTER), "faster a call"),
+            (compared.new, "new"),
+            (compared.gone, "gone"),
+        )
+    ]
+    line = ", ".join(said) + f", of {count(len(compared.changes), 'class', 'classes')} in both"
+    if worst := compared.of(SLOWER)[:1]:
+        line += f"; {words.label(worst[0].b)} took {times(worst[0].ratio)} as long in B"
+    return f"{line}."
+
+
+def loads(compared: Compared) -> list[str]:
+    """What each side is."""
+    return [f"{name}: {_load(one)}" for name, one in (("A", compared.a), ("B", compared.b))]
+
+
+def _load(document: Document) -> str:
+    paths = ", ".join(words.one_line(one.path) for one in document.inputs)
+    all_ = document.overall
+    said = f"{paths}, {count(round(words.calls(all_)), 'statement')}"
+    if document.seconds:
+        said += f" in {words.duration(document.seconds)}"
+        said += f", {all_.time_s / document.seconds:.3g} at once in the mean"
+    return said
+
+
+def tables(compared: Compared, statement_max: int = 400) -> list[Table]:
+    """What got slower, faster, is new, is gone, and what cannot be told; empty ones are left
+    out."""
+    heads = ("ratio", f"{percent(compared.level)} interval", "A", "B", "calls A", "calls B")
+    found = [
+        Table(name, (*heads, "statement"), tuple(_row(one, statement_max) for one in rows))
+        for name, rows in (
+            ("Slower a call", compared.of(SLOWER)),
+            ("Faster a call", compared.of(FASTER)),
+            ("No clear difference", compared.of(NOT_CLEAR)),
+        )
+    ]
+    one_side = ("share", "time", "calls", "R/call", "statement")
+    found += [
+        Table(name, one_side, tuple(_lone(one, statement_max) for one in rows))
+        for name, rows in (("New in B", compared.new), ("Gone from A", compared.gone))
+    ]
+    found.append(
+        Table(
+            "Not judged",
+            ("ratio", "why", "A", "B", "calls A", "calls B", "statement"),
+            tuple(_row(one, statement_max) for one in compared.of(NOT_JUDGED)),
+        )
+    )
+    return [one for one in found if one.rows]
+
+
+def _row(one: Change, statement_max: int) -> tuple[str, ...]:
+    interval = one.why or (MISSING if one.low is None else f"{edge(one.low)} to {edge(one.high)}")
+    return (
+        times(one.ratio),
+        interval,
+        words.duration(words.per_call(one.a)),
+        words.duration(words.per_call(one.b)),
+        words.whole(words.calls(one.a)),
+        words.whole(words.calls(one.b)),
+        words.one_line(one.b.fingerprint)[:statement_max],
+    )
+
+
+def _lone(one: Class, statement_max: int) -> tuple[str, ...]:
+    return (
+        words.share(one.time_share),
+        words.duration(one.query_time.sum if one.query_time else None),
+        words.whole(words.calls(one)),
+        words.duration(words.per_call(one)),
+        words.one_line(one.fingerprint)[:statement_max],
+    )
+
+
+def _notes(compared: Compared) -> list[str]:
+    said = [f"{name}: {note}" for name, one in (("A", compared.a), ("B", compared.b))
+            for note in (*words.censoring(one), *one.notes)]  # fmt: skip
+    return [*said, *compared.notes, INDEPENDENT]
+
+
+def text(compared: Compared, width: int = 100) -> str:
+    """For the terminal."""
+    lines = [answer(compared), *loads(compared), *(f"note: {n}" for n in _notes(compared))]
+    for one in tables(compared):
+        lines += ["", one.name, *_drawn(one, max(40, width))]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _drawn(one: Table, width: int) -> list[str]:
+    rows = one.rows[:ROWS_MAX]
+    numeric = range(len(one.heads) - 1)
+    widths = [max(len(one.heads[i]), *(len(row[i]) for row in rows)) for i in numeric]
+
+    def line(cells: Sequence[str]) -> str:
+        said = "".join(cells[i].rjust(widths[i]) + "  " for i in numeric)
+        return said + fit(cells[-1], max(12, width - len(said)))
+
+    lines = [line(one.heads), *map(line, rows)]
+    if len(one.rows) > ROWS_MAX:
+        lines.append(f"{len(one.rows) - ROWS_MAX:,} more with --json")
+    return lines
+
+
+def markdown(compared: Compared) -> str:
+    """The same in Markdown."""
+    lines = [f"# {md(answer(compared))}", "", *(f"- {md(one)}" for one in loads(compared)), ""]
+    lines += [f"{md(note)}\n" for note in _notes(compared)]
+    for one in tables(compared, 200):
+        lines += [f"## {one.name}", ""]
+        lines += markdown_table(one.heads, one.rows[:ROWS_MAX], (len(one.heads) - 1,))
+        if len(one.rows) > ROWS_MAX:
+            lines.append(f"\n{len(one.rows) - ROWS_MAX:,} more with --json")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def page(compared: Compared) -> str:
+    """The same as one HTML file."""
+    data = {
+        "version": __version__,
+        "answer": answer(compared),
+        "loads": loads(compared),
+        "notes": _notes(compared),
+        "tables": tables(compared, 4000),
+    }
+    return write.styled("digest_compare.html.j2", data)

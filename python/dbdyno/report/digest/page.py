@@ -1,0 +1,258 @@
+"""A digest as one HTML file: load over time by class, concurrency, stalls, profile, classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dbdyno import __version__
+from dbdyno.digest.document import Class, Document
+from dbdyno.report import write
+from dbdyno.report.charts.areas import SHADES, Band, areas
+from dbdyno.report.charts.columns import columns
+from dbdyno.report.digest import words
+from dbdyno.report.digest.text import squeeze
+from dbdyno.report.figures import NARROW, Figure
+
+WIDE = 1040.0
+HALF = 500.0
+BANDS = SHADES - 1  # classes with a colour; the last one is all others'
+HEADS = ("share", "time", "calls", "R/call", "p95", "max", "V/M")
+DEGREES_MAX = 40
+CHARTS_MAX = 60  # classes with charts of their own; all have their numbers
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """A line of the profile, each cell with the number that it sorts by."""
+
+    one: Class
+    cells: tuple[tuple[str, float], ...]
+    share: float
+
+
+@dataclass(frozen=True)
+class Section:
+    """A class in full."""
+
+    one: Class
+    title: str
+    lead: str
+    columns: tuple[str, ...]
+    numbers: tuple[tuple[str, tuple[str, ...]], ...]
+    facts: tuple[tuple[str, str], ...]
+    histogram: Markup | None
+    load: Markup | None
+
+
+def page(document: Document) -> str:
+    """The page; it needs no network and no other file."""
+    return write.styled(
+        "digest.html.j2",
+        {
+            "version": __version__,
+            "title": ", ".join(one.path for one in document.inputs)[:120],
+            "answer": words.answer(document),
+            "censoring": words.censoring(document),
+            "notes": document.notes,
+            "figures": figures(document),
+            "heads": HEADS,
+            "rows": [_profile_row(one) for one in document.classes],
+            "rest": _rest(document),
+            "sections": [_section(document, one, i) for i, one in enumerate(document.classes)],
+            "sources": words.sources(document),
+            "missed": words.not_understood(document),
+            "sketch_note": words.sketch_note(document),
+        },
+        script="digest.js",
+    )
+
+
+def figures(document: Document) -> list[Figure]:
+    """Load by class, stalls and concurrency, as far as they are known."""
+    found = []
+    timeline = document.timeline
+    if timeline and any(timeline.time_s):
+        found.append(_load(document))
+        if timeline.gap_s and any(timeline.gap_s):
+            found.append(_gaps(document))
+    if document.concurrency and len(document.concurrency.seconds) > 1:
+        found.append(_concurrency(document))
+    return found
+
+
+def _figure(title: str, note: str, name: str, draw: Callable[[float], Markup]) -> Figure:
+    return Figure(title, note, name, draw(WIDE), draw(NARROW))
+
+
+def _load(document: Document) -> Figure:
+    timeline = document.timeline
+    assert timeline is not None
+    named = [one for one in document.classes if one.timeline_s][:BANDS]
+
+    def draw(width: float) -> Markup:
+        length = min(len(timeline.time_s), int(width / 3))
+        step = timeline.bucket_s * len(timeline.time_s) / length
+        whole = _running(timeline.time_s, timeline.bucket_s, length)
+        bands = [
+            Band(
+                f"{one.rank}. {words.label(one)}",
+                _running(one.timeline_s or (), timeline.bucket_s, length),
+            )
+            for one in named
+        ]
+        parts = list(zip(*(one.values for one in bands), strict=True)) or [()] * length
+        others = [max(0.0, w - sum(p)) for w, p in zip(whole, parts, strict=True)]
+        if max(others) > 1e-9 * max(whole):
+            bands.append(Band("all others", tuple(others)))
+        return areas(
+            bands,
+            begin_unix_s=timeline.begin_unix_s,
+            step_s=step,
+            title="Load over time by class",
+            unit="statements at once, mean",
+            width=width,
+            height=260,
+        )
+
+    return _figure(
+        "Load over time by class",
+        "Query time by length of time: how many statements ran at once in the mean. A statement"
+        " counts where it ended. UTC.",
+        "load",
+        draw,
+    )
+
+
+def _running(values: Sequence[float], bucket_s: float, length: int) -> tuple[float, ...]:
+    return tuple(value / bucket_s for value in squeeze(values, length, mean=True))
+
+
+def _gaps(document: Document) -> Figure:
+    timeline = document.timeline
+    assert timeline is not None
+
+    def draw(width: float) -> Markup:
+        steps = len(timeline.gap_s)
+        length = min(steps, int(width / 3))
+        longest = [
+            max(timeline.gap_s[i * steps // length : (i + 1) * steps // length])
+            for i in range(length)
+        ]
+        return columns(
+            longest,
+            title="Stalls",
+            unit="seconds without an end of a statement, longest",
+            width=width,
+            shade=1,
+            begin_unix_s=timeline.begin_unix_s,
+            step_s=timeline.bucket_s * steps / length,
+        )
+
+    note = "The longest gap between two ends of statements. A column that stands out is a stall."
+    return _figure("Stalls", note, "stalls", draw)
+
+
+def _concurrency(document: Document) -> Figure:
+    found = document.concurrency
+    assert found is not None
+    total = sum(found.seconds) or 1.0
+    degrees = len(found.seconds)
+    group = -(-degrees // DEGREES_MAX)
+    shares, labels = [], []
+    for low in range(0, degrees, group):
+        high = min(degrees, low + group) - 1
+        shares.append(sum(found.seconds[low : high + 1]) / total * 100)
+        labels.append(str(low) if low == high else f"{low}–{high}")
+
+    def draw(width: float) -> Markup:
+        return columns(
+            shares, labels, title="Concurrency", unit="% of the time", width=width, shade=2
+        )
+
+    note = f"How many statements ran at the same time; at most {found.max:,}."
+    if found.caveat:
+        note += f" Not exact: {found.caveat}."
+    return _figure("Concurrency", note, "concurrency", draw)
+
+
+def _profile_row(one: Class) -> ProfileRow:
+    timed = one.query_time
+    cells = (
+        (words.share(one.time_share), one.time_share),
+        (words.duration(timed.sum if timed else None), timed.sum if timed else None),
+        (words.whole(words.calls(one)), words.calls(one)),
+        (words.duration(words.per_call(one)), words.per_call(one)),
+        (words.duration(timed.p95 if timed else None), timed.p95 if timed else None),
+        (words.duration(timed.max if timed else None), timed.max if timed else None),
+        ("–" if one.v_m is None else f"{one.v_m:.2f}", one.v_m),
+    )
+    numbers = tuple((shown, -1.0 if by is None else by) for shown, by in cells)
+    return ProfileRow(one, numbers, min(1.0, max(0.0, one.time_share or 0.0)))
+
+
+def _rest(document: Document) -> str:
+    rest = document.rest
+    hidden = document.classes_total - len(document.classes)
+    if rest is None or hidden <= 0:
+        return ""
+    total = document.overall.time_s
+    part = words.share(rest.time_s / total) if total else words.share(None)
+    return (
+        f"{hidden:,} more classes: {part} of the time, {words.duration(rest.time_s)},"
+        f" {words.whole(words.calls(rest))} calls."
+    )
+
+
+def _section(document: Document, one: Class, place: int) -> Section:
+    lead = [f"{words.whole(words.calls(one))} calls"]
+    if one.time_share is not None:
+        lead.append(f"{words.share(one.time_share)} of the time")
+    if one.errors:
+        lead.append(f"{one.errors:,} with an error")
+    drawn = place < CHARTS_MAX
+    measured = words.measured(one)
+    columns_ = words.columns(measured)
+    return Section(
+        one=one,
+        title=words.label(one),
+        lead=", ".join(lead),
+        columns=columns_,
+        numbers=tuple(
+            (words.measure(name), tuple(words.cell(values, unit, column) for column in columns_))
+            for name, unit, values in measured
+        ),
+        facts=tuple(words.facts(document, one)),
+        histogram=_histogram(one) if drawn and one.histogram and sum(one.histogram) else None,
+        load=_own_load(document, one) if drawn and one.timeline_s and any(one.timeline_s) else None,
+    )
+
+
+def _histogram(one: Class) -> Markup:
+    counts = one.histogram or ()
+    return columns(
+        counts,
+        words.BUCKETS,
+        title=f"Query times of class {one.rank}",
+        unit="calls by query time",
+        width=HALF,
+        shade=0,
+    )
+
+
+def _own_load(document: Document, one: Class) -> Markup | None:
+    timeline = document.timeline
+    if timeline is None or one.timeline_s is None:
+        return None
+    length = min(len(one.timeline_s), int(HALF / 3))
+    return areas(
+        [Band(words.label(one), _running(one.timeline_s, timeline.bucket_s, length))],
+        begin_unix_s=timeline.begin_unix_s,
+        step_s=timeline.bucket_s * len(one.timeline_s) / length,
+        title=f"Load of class {one.rank} over time",
+        unit="at once, mean",
+        width=HALF,
+        height=150,
+    )

@@ -1,0 +1,291 @@
+"""What all forms of a digest say in the same words: durations, shares, the answer, its caveats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from dbdyno.digest.document import SAMPLED, Class, Distribution, Document, Stats
+from dbdyno.report.numbers import MISSING, count, sig3, size
+from dbdyno.report.text import visible
+
+LINES_NOT_UNDERSTOOD = 20
+COLUMNS = ("total", "min", "mean", "p50", "p95", "p99", "max", "stddev")
+NAMES_SHOWN = 3
+
+MEASURES = {  # name in documents -> for people; others are shown by their own name
+    "lock_time": "lock time",
+    "innodb_rec_lock_wait": "row lock wait",
+    "innodb_io_r_wait": "read wait",
+    "innodb_queue_wait": "InnoDB queue wait",
+    "engine_time": "engine time",
+    "plan_time": "planning",
+    "cpu_time": "CPU time",
+    "queued_time": "queued",
+    "bytes_sent": "bytes sent",
+    "bytes_received": "bytes received",
+    "tmp_bytes": "temporary bytes",
+    "read_bytes": "bytes read",
+}
+BUCKETS = ("< 1 us", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s", "10 s +")
+
+
+def duration(seconds: float | None) -> str:
+    """A time at the scale where it is read well: 3.2 us, 45 ms, 1.2 s, 4 min 10 s, 2 h 05 min."""
+    if seconds is None:
+        return MISSING
+    size_ = abs(seconds)
+    if size_ == 0:
+        return "0 s"
+    if size_ < 0.9995e-3:
+        return f"{sig3(seconds * 1e6)} us"
+    if size_ < 0.9995:
+        return f"{sig3(seconds * 1e3)} ms"
+    if size_ < 119.5:
+        return f"{sig3(seconds)} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60:02d} s" if whole % 60 else "")
+    minutes = round(seconds / 60)
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    hours = round(minutes / 60)
+    return f"{hours // 24:,} d {hours % 24} h"
+
+
+def value(number: float | None, unit: str) -> str:
+    """A value of a measure."""
+    if number is None:
+        return MISSING
+    if unit == "ns":
+        return duration(number)
+    if unit == "bytes":
+        return size(number)
+    if unit == "flag":
+        return share(number)
+    return whole(number)
+
+
+def cell(values: Distribution, unit: str, column: str) -> str:
+    """One of `total`, `min`, `mean`, `p95` and so on of a measure; of flags only the mean tells."""
+    if unit == "flag":
+        return share(values.mean) if column == "mean" else ""
+    return value(values.sum if column == "total" else getattr(values, column), unit)
+
+
+def columns(rows: Sequence[tuple[str, str, Distribution]]) -> tuple[str, ...]:
+    """Those of `COLUMNS` that any of these measures knows."""
+    return tuple(
+        column
+        for column in COLUMNS
+        if column in ("total", "mean") or any(getattr(v, column) is not None for _, _, v in rows)
+    )
+
+
+def whole(number: float) -> str:
+    """A count: exact up to a million, then three digits."""
+    if number < 1e6 and number == int(number):
+        return f"{int(number):,}"
+    for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if number >= limit:
+            return f"{number / limit:.3g} {letter}"
+    return sig3(number)
+
+
+def share(part: float | None) -> str:
+    """A share of a whole: 72.6 %."""
+    if part is None:
+        return MISSING
+    if 0 < part < 0.0005:
+        return "< 0.1 %"
+    return f"{part * 100:.1f} %" if part < 0.9995 else "100 %"
+
+
+def moment(unix_s: float | None) -> str:
+    """2024-01-01 10:00:00, UTC."""
+    if unix_s is None:
+        return MISSING
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(unix_s))
+    except (OverflowError, ValueError, OSError):
+        return MISSING
+
+
+def names(found: Mapping[str, int], shown: int = NAMES_SHOWN) -> str:
+    """app 91 %, web 9 %, 3 more: the most frequent first."""
+    total = sum(found.values())
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    said = [
+        f"{one_line(name) or '(others)'}" + (f" {share(n / total)}" if len(ordered) > 1 else "")
+        for name, n in ordered[:shown]
+    ]
+    if len(ordered) > shown:
+        said.append(f"{len(ordered) - shown} more")
+    return ", ".join(said)
+
+
+def one_line(text: str) -> str:
+    """Text of a stranger in one line, its control characters visible."""
+    return " ".join(visible(text).split())
+
+
+def short_id(one: Class) -> str:
+    """The first eight digits: enough to tell classes of one report apart."""
+    return one.id[:8]
+
+
+def label(one: Class) -> str:
+    """A class in a word or two: verb and tables, else the begin of its statement."""
+    return one_line(one.distill) or one_line(one.fingerprint)[:60]
+
+
+def calls(stats: Stats) -> float:
+    """How many calls the events stand for."""
+    return stats.weighted_count or stats.count
+
+
+def per_call(stats: Stats) -> float | None:
+    """Mean query time, seconds."""
+    return stats.query_time.mean if stats.query_time else None
+
+
+def answer(document: Document) -> str:
+    """The first line: how many statements in how long, and which class takes what share."""
+    all_ = document.overall
+    if not all_.count:
+        return "No statement" + _filtered(document) + "."
+    said = f"{count(round(calls(all_)), 'statement')} of {_classes(document)}"
+    if document.seconds:
+        said += f" in {duration(document.seconds)}"
+    if all_.query_time:
+        said += f", together {duration(all_.time_s)} of query time"
+    top = document.classes[0] if document.classes else None
+    if top is not None and top.time_share is not None and document.classes_total > 1:
+        part = f"{share(top.time_share)} of it" if all_.query_time else share(top.time_share)
+        return f"{said}; {label(top)} takes {part}."
+    return f"{said}."
+
+
+def _classes(document: Document) -> str:
+    if document.group_by == "fingerprint":
+        return count(document.classes_total, "class", "classes")
+    many = {"db": "databases", "table": "tables", "distill": "kinds"}
+    one = {"db": "database", "distill": "kind"}.get(document.group_by, document.group_by)
+    return count(document.classes_total, one, many.get(document.group_by, f"{one}s"))
+
+
+def _filtered(document: Document) -> str:
+    left_out = sum(one.filtered for one in document.inputs)
+    return f" passed the filters, of {left_out:,}" if left_out else " was found"
+
+
+def censoring(document: Document) -> list[str]:
+    """Why statements are missing; the second line."""
+    said = []
+    several = len(document.inputs) > 1
+    for one in document.censored:
+        which = one_line(document.inputs[one.input].path) if several else "this log"
+        if one.kind == "threshold":
+            limit = duration(one.value)
+            why = "" if one.evidence == "said" else ", as far as can be seen: none is faster"
+            said.append(f"Only statements slower than {limit} are in {which}{why}.")
+        else:
+            said.append(
+                f"Only one of {one.value:,.6g} statements is in {which}; counts and times are"
+                " scaled up."
+            )
+    return said
+
+
+def not_understood(document: Document) -> list[str]:
+    """What was no event: counted, with positions."""
+    said = []
+    for one in document.inputs:
+        if not one.pieces_not_understood:
+            continue
+        path = one_line(one.path)
+        said.append(
+            f"{path}: {count(one.pieces_not_understood, 'piece')} not understood,"
+            f" {size(one.bytes_not_understood)} of {size(one.bytes)}"
+        )
+        for piece in one.not_understood[:LINES_NOT_UNDERSTOOD]:
+            line = f"line {piece.line:,}, " if piece.line else ""
+            said.append(
+                f"  {line}byte {piece.offset:,}, {count(piece.bytes, 'byte')}:"
+                f" {one_line(piece.why)}"
+            )
+        more = one.pieces_not_understood - len(one.not_understood[:LINES_NOT_UNDERSTOOD])
+        if more > 0:
+            said.append(f"  {more:,} more")
+    return said
+
+
+def sources(document: Document) -> list[str]:
+    """A line a log: its format, server, size, events."""
+    said = []
+    for one in document.inputs:
+        parts = [one_line(one.format)]
+        if one.server:
+            parts.append(one_line(one.server))
+        if one.format not in SAMPLED:
+            parts += [size(one.bytes), count(one.events, "event")]
+        if one.filtered:
+            parts.append(f"{one.filtered:,} left out by filters")
+        said.append(f"{one_line(one.path)}: {', '.join(parts)}")
+    return said
+
+
+def measure(name: str) -> str:
+    """A measure's name for people."""
+    return MEASURES.get(name, one_line(name).replace("_", " "))
+
+
+def where(document: Document, one: Class) -> str:
+    """Where the slowest event of a class stands."""
+    if one.sample is None:
+        return ""
+    at = f"byte {one.sample.offset:,}"
+    if len(document.inputs) > 1:
+        at += f" of {one_line(document.inputs[one.sample.input].path)}"
+    if one.sample.end_unix_s is not None:
+        at += f", {moment(one.sample.end_unix_s)}"
+    if one.sample.query_time_s is not None:
+        at += f", {duration(one.sample.query_time_s)}"
+    return at
+
+
+def sketch_note(document: Document) -> str:
+    """How far quantiles may be off."""
+    errors = [
+        one.query_time.quantile_error
+        for one in document.classes
+        if one.query_time and one.query_time.quantile_error
+    ]
+    return f"Quantiles are within {sig3(max(errors) * 100)} %." if errors else ""
+
+
+def measured(one: Class) -> list[tuple[str, str, Distribution]]:
+    """(name, unit, values) of the query time and of each measure that was not always 0."""
+    rows: list[tuple[str, str, Distribution]] = []
+    if one.query_time:
+        rows.append(("query_time", "ns", one.query_time))
+    return rows + [(name, m.unit, m) for name, m in one.measures.items() if m.sum or m.max]
+
+
+def facts(document: Document, one: Class, shown: int = 8) -> list[tuple[str, str]]:
+    """What else there is to say of a class, by name; what is not known is left out."""
+    span = ""
+    if one.first_unix_s is not None:
+        span = f"{moment(one.first_unix_s)} to {moment(one.last_unix_s)} UTC"
+    found = [
+        ("ID", one.id),
+        ("pt-query-digest's ID", one.pt_id or ""),
+        ("users", names(one.users, shown)),
+        ("hosts", names(one.hosts, shown)),
+        ("databases", names(one.databases, shown)),
+        ("tables", ", ".join(map(one_line, one.tables))),
+        ("errors", names(one.error_codes, shown)),
+        ("from, to", span),
+        ("slowest", where(document, one)),
+    ]
+    return [(name, what) for name, what in found if what]
