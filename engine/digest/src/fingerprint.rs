@@ -63,6 +63,16 @@ impl Fingerprinter {
     /// The normal form, as UTF-8: bytes that are none stand as `\xNN`.
     #[inline]
     fn text(&mut self, statement: &[u8]) -> &[u8] {
+        if self.language == Language::Mongo {
+            self.valid = crate::mongo::fingerprint(statement);
+            return self.valid.as_bytes();
+        }
+        if matches!(statement.first(), Some(b'#' | b'a'))
+            && let Some(command) = administrator_command(statement)
+        {
+            self.valid = format!("administrator command: {command}");
+            return self.valid.as_bytes();
+        }
         let text = self.normaliser.normalise(statement);
         if text.is_ascii() || std::str::from_utf8(text).is_ok() {
             return text;
@@ -76,6 +86,15 @@ impl Fingerprinter {
         }
         self.valid.as_bytes()
     }
+}
+
+/// The name of a command that is no statement, as MySQL's slow log has it:
+/// `# administrator command: Ping`.
+pub(crate) fn administrator_command(text: &[u8]) -> Option<String> {
+    let text = text.trim_ascii().strip_prefix(b"# ").unwrap_or(text.trim_ascii());
+    let name = text.strip_prefix(b"administrator command: ")?;
+    let is_name = name.len() <= 64 && name.iter().all(|b| b.is_ascii_alphabetic() || *b == b' ');
+    is_name.then(|| String::from_utf8_lossy(name).into_owned())
 }
 
 #[cfg(test)]

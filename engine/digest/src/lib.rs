@@ -15,11 +15,13 @@
 //! position, and stands in the document.
 
 pub mod binlog;
+pub mod distill;
 pub mod document;
 pub mod event;
 pub mod fingerprint;
 pub mod format;
 pub mod formats;
 pub mod id;
+mod mongo;
 pub mod parallel;
 pub mod token;
