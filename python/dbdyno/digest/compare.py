@@ -165,7 +165,7 @@ def _notes(a: Document, b: Document) -> list[str]:
             hidden = document.classes_total - len(document.classes)
             other = "new" if name == "A" else "gone"
             said.append(
-                f"{name} does not list {hidden:,} classes: one called {other} may be there."
+                f"{name} does not list {hidden:,} of its classes: one called {other} may be there."
             )
     return said
 

@@ -114,8 +114,10 @@ def _lone(one: Class, statement_max: int) -> tuple[str, ...]:
 
 
 def _notes(compared: Compared) -> list[str]:
-    said = [f"{name}: {note}" for name, one in (("A", compared.a), ("B", compared.b))
-            for note in (*words.censoring(one), *one.notes)]  # fmt: skip
+    said = []
+    for name, one in (("A", compared.a), ("B", compared.b)):
+        for note in (*words.censoring(one), *one.notes):
+            said.append(f"{name}: {words.one_line(note)}")
     return [*said, *compared.notes, INDEPENDENT]
 
 

@@ -1,0 +1,136 @@
+"""Digests as text, in the classic layout and in Markdown, held against golden files; and what must
+hold for any document, those that mean harm included."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from syrupy.assertion import SnapshotAssertion
+from test_report_golden import Plain
+
+from dbdyno.digest import document
+from dbdyno.digest.compare import compare
+from dbdyno.digest.document import parse
+from dbdyno.errors import DynoError
+from dbdyno.report.digest import beside, markdown, page, pt, text, words
+from fixtures import digests
+
+DOCUMENTS = ("shop", "hostile", "empty", "untimed")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
+
+
+@pytest.fixture
+def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(Plain)
+
+
+def forms(raw: dict[str, Any]) -> dict[str, str]:
+    typed = parse(raw)
+    return {
+        "text": text.text(typed, 110),
+        "narrow": text.text(typed, 60),
+        "pt": pt.pt(typed),
+        "markdown": markdown.markdown(typed),
+        "html": page.page(typed),
+    }
+
+
+@pytest.mark.parametrize("form", ["text", "narrow", "pt", "markdown"])
+def test_a_digest(golden: SnapshotAssertion, form: str) -> None:
+    assert forms(digests.shop())[form] == golden
+
+
+def test_a_log_without_times(golden: SnapshotAssertion) -> None:
+    assert forms(digests.untimed())["text"] == golden
+
+
+def test_two_digests(golden: SnapshotAssertion) -> None:
+    after = digests.shop(1.5)
+    after["classes"][3] |= {"id": "9" * 32, "fingerprint": "insert into log2 (a) values(?+)"}
+    compared = compare(parse(digests.shop()), parse(after))
+    assert beside.text(compared, 110) == golden
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_nothing_of_strangers_steers_a_terminal_or_a_page(name: str) -> None:
+    for form, made in forms(getattr(digests, name)()).items():
+        assert not CONTROL.search(made), form
+        if form == "html":
+            assert "<script>alert" not in made and "</pre>␛" not in made
+    compared = compare(parse(digests.hostile()), parse(digests.hostile()))
+    for made in (beside.text(compared), beside.markdown(compared), beside.page(compared)):
+        assert not CONTROL.search(made)
+    assert "<script>alert" not in beside.page(compared)
+
+
+@pytest.mark.parametrize("width", [40, 64, 80, 120, 200])
+def test_tables_and_statements_fit_the_terminal(width: int) -> None:
+    lines = text.text(parse(digests.shop()), width).splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.lstrip().startswith("ID "))
+    room = width if width >= 64 else 64
+    assert all(cell_len(line) <= room for line in lines[begin : begin + 5])
+    drawn = text.text(parse(digests.hostile()), width).splitlines()
+    long = [line for line in drawn if "xxxxxxxx" in line and line.startswith("   ")]
+    assert long and all(cell_len(line) <= width for line in long)
+
+
+def test_censoring_is_the_second_line_and_pieces_have_positions() -> None:
+    lines = text.text(parse(digests.shop())).splitlines()
+    assert lines[1].startswith("Only statements slower than 500 us are in this log")
+    assert "slow.log: 2 pieces not understood, 52 B of 488 KiB" in lines
+    assert "  line 40, byte 1,234, 40 bytes: no header before a statement" in lines
+    sampled = digests.shop()
+    sampled["censored"] = [{"input": 0, "kind": "sampled", "value": 100.0, "evidence": "said"}]
+    assert "one of 100 statements" in words.censoring(parse(sampled))[0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0, "0 s"),
+        (3.2e-6, "3.20 us"),
+        (0.99999e-3, "1.00 ms"),
+        (0.045, "45.0 ms"),
+        (59.96, "60.0 s"),
+        (250.0, "4 min 10 s"),
+        (7500.0, "2 h 05 min"),
+        (600000.0, "6 d 23 h"),
+        (None, "–"),
+    ],
+)
+def test_durations(seconds: float | None, said: str) -> None:
+    assert words.duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (6e-6, "ns", "6us"),
+        (0.0009999, "ns", "1ms"),
+        (0.45, "ns", "450ms"),
+        (0.9999, "ns", "1s"),
+        (5404.2, "ns", "5404s"),
+        (0.0, "ns", "0"),
+        (12, "count", "12"),
+        (2.1, "count", "2.10"),
+        (59700, "count", "58.30k"),
+        (449847492608, "bytes", "418.95G"),
+    ],
+)
+def test_numbers_of_the_classic_layout(value: float, unit: str, said: str) -> None:
+    assert pt.number(value, unit) == said
+
+
+def test_a_document_of_a_later_layout_or_of_something_else_is_refused() -> None:
+    with pytest.raises(DynoError, match="layout 2"):
+        parse(digests.shop() | {"schema_version": 2})
+    wrong = digests.shop()
+    wrong["classes"][0]["count"] = "many"
+    with pytest.raises(DynoError, match=r"classes\.0\.count"):
+        parse(wrong)
+    with pytest.raises(DynoError, match="the whole"):
+        parse([])
+    assert document.parse(digests.shop() | {"added_later": 1}).classes_total == 4
