@@ -48,6 +48,50 @@ def test_sysbench_1_0() -> None:
     assert part.intervals[1].latency_ns == {"p95": pytest.approx(1.03e6)}
 
 
+def test_the_record_of_dyno_sysbench() -> None:
+    found, part = one("sysbench-record.ndjson")
+    assert (found.tool, found.sessions, found.warnings) == ("dyno-sysbench", 2, ())
+    assert found.said == {"test": "oltp_read_only", "threads": "2"}
+    assert found.settings["rate"] == "100"
+    assert part.histogram is not None
+    assert part.histogram.count == 305
+    seconds = found.duration_s
+    assert part.metrics["transactions_per_s"] == pytest.approx(305 / seconds)
+    assert part.metrics["operations_per_s"] == pytest.approx(4880 / seconds)
+    assert part.metrics["service_ms_p95"] < part.metrics["response_ms_p95"]
+    assert "service_ms_p99" not in part.metrics, "305 values do not tell it"
+    events = sum(one.transactions_per_s * one.length_s for one in part.intervals)
+    assert events == pytest.approx(305)
+    assert {"p50", "p95", "mean", "max"} <= part.intervals[0].latency_ns.keys()
+
+
+def test_a_record_that_was_cut_off_keeps_its_seconds(tmp_path: Path) -> None:
+    lines = (HERE / "sysbench-record.ndjson").read_text().splitlines(keepends=True)
+    path = tmp_path / "cut.ndjson"
+    path.write_text("".join(lines[:3]) + lines[3][:100])
+    (found,) = read(path)
+    (part,) = found.parts.values()
+    assert "cut off" in found.warnings[0]
+    assert 1.5 < found.duration_s < 2.5
+    assert part.histogram is not None
+    counted = part.metrics["transactions_per_s"] * found.duration_s
+    assert counted == pytest.approx(part.histogram.count)
+    path.write_text(lines[0])
+    with pytest.raises(DynoError, match="nothing was measured"):
+        read(path)
+
+
+def test_the_json_of_dyno_sysbench() -> None:
+    found, part = one("sysbench-result.json")
+    record, whole = one("sysbench-record.ndjson")
+    assert found.duration_s == record.duration_s
+    for name in ("transactions_per_s", "operations_per_s", "service_ms_mean"):
+        assert part.metrics[name] == pytest.approx(whole.metrics[name])
+    assert part.metrics["response_ms_p95"] == pytest.approx(
+        whole.metrics["response_ms_p95"], rel=0.01
+    )
+
+
 def test_sysbench_0_5() -> None:
     found, part = one("by-hand/sysbench-0.5.txt")
     assert (found.version, found.sessions, found.duration_s) == ("0.5", 16, 30.0025)

@@ -40,6 +40,7 @@ FILES = (
         '`{"t_s", "length_s", "source", "values"}`, one a line: what happened in the '
         "`length_s` until `t_s`; measuring starts at 0; none with `sampling: off`",
     ),
+    (run.RECORD, "only of `dyno sysbench --dyno-out`: what the run is made of, a line a second"),
     ("trials/ID/engine.log", "only where the engine wrote to standard error"),
     (
         f"trials/ID/{run.TRIAL}",

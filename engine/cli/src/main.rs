@@ -25,6 +25,8 @@ Commands:
   bench-record   Measure what recording one operation costs, beside the price of the clock
   sysbench ARGS  Do what sysbench does with ARGS: its tests, scripts and reports; the same as calling
                  this program by the name sysbench, through a link
+  record FILE sysbench ARGS
+                 The same; what a run does goes into FILE too, second by second
 
 Options:
   --version      Print the version
@@ -49,7 +51,7 @@ fn main() {
         std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let args = all.get(1..).unwrap_or_default();
     if is_sysbench(&all) {
-        std::process::exit(dyno_script::main(&all, CLIENTS));
+        std::process::exit(dyno_script::main(&all, CLIENTS, None));
     }
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let code = match words.as_slice() {
@@ -58,7 +60,10 @@ fn main() {
         ["list"] => list::main(false),
         ["list", "--json"] => list::main(true),
         ["bench-record"] => bench_record::main(),
-        ["sysbench", ..] => dyno_script::main(args, CLIENTS),
+        ["sysbench", ..] => dyno_script::main(args, CLIENTS, None),
+        ["record", file, "sysbench", ..] => {
+            dyno_script::main(&args[2..], CLIENTS, Some(Path::new(file)))
+        }
         ["--version" | "-V"] => print(concat!("dyno-engine ", env!("CARGO_PKG_VERSION"), "\n")),
         ["--help" | "-h" | "help"] => print(HELP),
         [] => refuse("no command given"),

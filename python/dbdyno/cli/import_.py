@@ -18,6 +18,7 @@ from dbdyno.imports.formats import table
 from dbdyno.spec.model import NAME_PATTERN
 
 TABLE = ".csv"
+UNNAMED = "imported"
 
 
 @click.command("import")
@@ -128,6 +129,11 @@ def _name(files: Sequence[Path], name: str | None, head: Head | None) -> str:
         return name
     if head is not None:
         return head.model.experiment
-    first = files[0].absolute()
-    own = re.sub(r"[^a-z0-9]+", "-", (first.name if first.is_dir() else first.stem).lower())
-    return (own[:60].strip("-") if len(files) == 1 else "") or "imported"
+    return name_of(files[0]) if len(files) == 1 else UNNAMED
+
+
+def name_of(path: Path) -> str:
+    """The name of a run that was made of this file or directory."""
+    path = path.absolute()
+    own = re.sub(r"[^a-z0-9]+", "-", (path.name if path.is_dir() else path.stem).lower())
+    return own[:60].strip("-") or UNNAMED

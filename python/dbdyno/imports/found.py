@@ -14,6 +14,7 @@ from pathlib import Path
 from dbdyno.store.histogram import Histogram
 
 TOOL = "tool."  # before names that only the tool gives
+OWN = "dyno-sysbench"  # the tool that is ours
 QUANTILES = {"50": "p50", "95": "p95", "99": "p99", "99.9": "p999"}
 
 

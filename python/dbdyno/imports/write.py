@@ -17,7 +17,7 @@ from typing import Any
 from dbdyno import __version__
 from dbdyno.imports.cells import Cells, Trial
 from dbdyno.imports.files import Collected
-from dbdyno.imports.found import Found, Interval, Part
+from dbdyno.imports.found import OWN, Found, Interval, Part
 from dbdyno.imports.head import Head
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import (
@@ -112,9 +112,11 @@ def write(
 
 def _about(cells: Cells) -> list[str]:
     """How far the results may be compared."""
+    own = all(trial.found.tool == OWN for trial in cells.trials)
     said = [
-        "Imported: measured by another tool on machines that dbdyno has not seen. What the servers"
-        " were, and whether anything else ran beside them, is not known here."
+        f"Imported: measured by {'`dyno sysbench`' if own else 'another tool'} on machines that"
+        " dbdyno has not seen. What the servers were, and whether anything else ran beside them,"
+        " is not known here."
     ]
     counts = {sum(trial.cell == i for trial in cells.trials) for i in range(len(cells.levels))}
     if cells.blocked:
@@ -216,7 +218,8 @@ def _streams(directory: Path, found: Found, groups: Sequence[str]) -> None:
     parts = _parts(found, groups)
     intervals: dict[tuple[float, float], dict[str, Interval]] = {}
     for name, part in parts.items():
-        rated = any(metric.startswith("response_") for metric in part.metrics)
+        kinds = {metric.partition("_ms_")[0] for metric in part.metrics}
+        rated = "response" in kinds and "service" not in kinds
         for one in part.intervals:
             told = replace(one, latency_ns={}) if rated else one
             intervals.setdefault((one.t_s, one.length_s), {})[name] = told

@@ -33,6 +33,7 @@ from dbdyno.store.trace import Trace, read_trace
 
 EVENTS, SAMPLES, HISTOGRAMS = "events.ndjson", "metrics.ndjson", "latency.hlog"
 TRIAL, ENGINE_PLAN = "trial.json", "plan.json"
+RECORD = "sysbench.ndjson"  # what `dyno sysbench --dyno-out` measured: there before its run
 _STREAMS = (EVENTS, SAMPLES, HISTOGRAMS, ENGINE_PLAN)
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
@@ -442,8 +443,8 @@ def _refuse_used(path: Path) -> None:
             cause="an earlier run was written there",
             fix=f"go on with it: dyno run --resume {path}; or give another directory",
         )
-    if entries == ["lock"] and holder(path) is None:
-        return  # a `create` that was killed in its first moment
+    if set(entries) <= {"lock", RECORD} and holder(path) is None:
+        return  # a `create` that was killed in its first moment, or has its source beside it
     raise DynoError(
         f"{path} is not empty (it holds {', '.join(entries[:3])}{', ...' if entries[3:] else ''})",
         cause="a run needs a directory of its own, and dbdyno touches no file that it did not make",

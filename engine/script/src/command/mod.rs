@@ -41,6 +41,7 @@ use line::Line;
 use resolve::Unknown;
 use settings::Settings;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 /// All is well.
 pub const DONE: i32 = 0;
@@ -51,6 +52,10 @@ pub const FORCED: i32 = 2;
 
 /// The systems that scripts can talk to.
 pub type Kinds = &'static [&'static ClientKind];
+
+/// The engine alone makes no run directories.
+const NOT_HERE: &str = "--dyno-out: this program makes no run directory; call it as 'dyno sysbench \
+                        --dyno-out=DIR ...' (on the command line, not in a configuration file)";
 
 /// Why a call ends: what to say. Its exit code is [`FAILED`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,18 +107,21 @@ pub struct Call {
     pub settings: Settings,
     /// What scripts can talk to.
     pub kinds: Kinds,
+    /// Where a run is recorded, second by second; none: nowhere.
+    pub record: Option<PathBuf>,
 }
 
-/// Carries out a call; `args` begins with the program's name. Gives the exit code.
-pub fn main(args: &[String], kinds: Kinds) -> i32 {
+/// Carries out a call; `args` begins with the program's name. What a run does goes into the file
+/// `record` too. Gives the exit code.
+pub fn main(args: &[String], kinds: Kinds, record: Option<&Path>) -> i32 {
     Stdout::by_lines();
-    let code = begin(args, kinds).unwrap_or_else(|refusal| refusal.tell());
+    let code = begin(args, kinds, record).unwrap_or_else(|refusal| refusal.tell());
     // What cannot be printed cannot be told either.
     let _ = Stdout.flush();
     code
 }
 
-fn begin(args: &[String], kinds: Kinds) -> Result<i32, Refusal> {
+fn begin(args: &[String], kinds: Kinds, record: Option<&Path>) -> Result<i32, Refusal> {
     let mut line = Line::parse(args.get(1..).unwrap_or_default())?.with_files()?;
     if line.take_old_testname()? {
         eprintln!(
@@ -128,13 +136,17 @@ fn begin(args: &[String], kinds: Kinds) -> Result<i32, Refusal> {
         console::print(&text);
         return Ok(DONE);
     }
+    if options.is_given("dyno-out") {
+        return Err(Refusal::plain(NOT_HERE));
+    }
     let verbosity = settings::verbosity(&options)?;
     settings::warn_of_old_names(&options);
     settings::take_over(&mut options);
     let settings = Settings::of(&options, compat)?;
     console::set_verbosity(verbosity);
     console::say(Level::Notice, &format!("{}\n", header::version_line(compat)));
-    test::carry_out(&Call { args: args.to_vec(), line, declared, options, settings, kinds })
+    let record = record.map(Path::to_owned);
+    test::carry_out(&Call { args: args.to_vec(), line, declared, options, settings, kinds, record })
 }
 
 /// What is only printed: help, version, drivers.

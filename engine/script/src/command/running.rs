@@ -5,9 +5,10 @@ use super::{Call, DONE, FAILED, FORCED, Refusal, header};
 use crate::console::{self, Level};
 use crate::drive::progress::{Observer, Progress};
 use crate::drive::{self, Drive, Ended, Ending, Server, Times};
-use crate::options::Options;
+use crate::options::{Options, Value};
 use crate::pace::{Pace, Rate};
 use crate::report::json::Whole;
+use crate::report::record::{Head, Record};
 use crate::report::watch::{Hooks, Reports, Watch, on_console};
 use crate::report::{Form, Kind};
 use crate::session::{MakeScripts, Outcome, Program, Scripts, Session, Step, Wait};
@@ -60,8 +61,10 @@ pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
     let reports = reports(settings, work.kind);
     let form = reports.form.clone();
     let mut print = on_console;
+    let record = record(work, &form, &drive.tallies)?;
     let watch = Watch::new(reports, Arc::clone(&drive.tallies), hooks, &mut print);
-    let mut told = Told { watch, warmup: settings.warmup, has_started: false, failure: None };
+    let warmup = settings.warmup;
+    let mut told = Told { watch, record, warmup, has_started: false, failure: None };
     let ended = drive::run(&drive, &mut told).map_err(|error| Refusal::fatal(error.to_string()))?;
     if !told.has_started {
         return Ok(not_started(&ended, settings));
@@ -73,7 +76,7 @@ pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
         let text = format!("the scripts of {moved} threads have moved, since they block");
         console::say(Level::Warning, &text);
     }
-    let Told { watch, failure, .. } = told;
+    let Told { watch, record, failure, .. } = told;
     let unfinished = if let Ending::Forced { unfinished } = ended.how { unfinished } else { 0 };
     let (total, intervals) = watch.finish(ended.measured.1, unfinished);
     if let Some(path) = &settings.json {
@@ -82,7 +85,42 @@ pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
             .write(path)
             .map_err(|error| Refusal::fatal(error.to_string()))?;
     }
+    if let Some(record) = record {
+        let cut = "the time was over, and events were not";
+        let failure = failure.as_deref().or((code == FORCED).then_some(cut));
+        record
+            .finish(ended.measured.1, failure)
+            .map_err(|error| Refusal::fatal(error.to_string()))?;
+    }
     Ok(code)
+}
+
+/// Where the run is recorded, if it is.
+fn record(work: &Work<'_>, form: &Form, tallies: &Arc<Tallies>) -> Result<Option<Record>, Refusal> {
+    let Some(path) = &work.call.record else { return Ok(None) };
+    let settings = &work.call.settings;
+    let is_told = |name: &str| work.options.is_given(name) && !name.ends_with("password");
+    let given = work.options.iter().filter(|(name, _)| is_told(name));
+    let head = Head {
+        test: work.name.to_owned(),
+        kind: work.kind,
+        compat: header::number(settings.compat).to_owned(),
+        rate_per_s: settings.rate_per_s,
+        options: given.map(|(name, value)| (name.to_owned(), told_value(value))).collect(),
+    };
+    Record::create(path, head, form, Arc::clone(tallies))
+        .map(Some)
+        .map_err(|error| Refusal::fatal(error.to_string()))
+}
+
+fn told_value(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::Double(value) => (*value).into(),
+        Value::Text(value) => value.as_str().into(),
+        Value::List(values) => values.join(",").into(),
+    }
 }
 
 /// A command that all sessions carry out. Gives the exit code.
@@ -181,6 +219,7 @@ fn tell_end(ended: &Ended) -> i32 {
 /// The reports, with what is said around them.
 struct Told<'a> {
     watch: Watch<'a>,
+    record: Option<Record>,
     warmup: Duration,
     has_started: bool,
     failure: Option<String>,
@@ -198,11 +237,13 @@ impl Observer for Told<'_> {
     }
 
     fn measuring(&mut self, at: &Progress) -> u64 {
-        self.watch.measuring(at)
+        let record_ns = self.record.as_mut().map_or(u64::MAX, |record| record.measuring(at));
+        self.watch.measuring(at).min(record_ns)
     }
 
     fn tick(&mut self, at: &Progress) -> u64 {
-        self.watch.tick(at)
+        let record_ns = self.record.as_mut().map_or(u64::MAX, |record| record.tick(at));
+        self.watch.tick(at).min(record_ns)
     }
 
     fn failed(&mut self, number: u32, message: &str) {

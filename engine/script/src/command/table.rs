@@ -317,6 +317,12 @@ const OURS: &[Row] = &[
         "sysbench version whose options, defaults and final report are used {1.0, 1.1}",
     ),
     ("json", Kind::File, None, "write the whole result as JSON to this file"),
+    (
+        "dyno-out",
+        Kind::File,
+        None,
+        "leave a run directory for 'dyno report' here (dyno sysbench only)",
+    ),
 ];
 
 const MYSQL_FILES: &[Row] = &[

@@ -4,7 +4,7 @@ use super::*;
 
 fn called(args: &[&str]) -> Result<i32, String> {
     let args: Vec<String> = ["sysbench"].iter().chain(args).map(|&arg| arg.to_owned()).collect();
-    begin(&args, &[]).map_err(|refusal| refusal.text().to_owned())
+    begin(&args, &[], None).map_err(|refusal| refusal.text().to_owned())
 }
 
 #[test]

@@ -55,7 +55,8 @@ impl Whole<'_> {
     }
 }
 
-fn kind(kind: Kind) -> &'static str {
+/// A kind's name.
+pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Script => "script",
         Kind::Cpu => "cpu",

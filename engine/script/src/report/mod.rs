@@ -8,9 +8,11 @@ pub mod histogram;
 pub mod hooks;
 pub mod json;
 pub mod percentiles;
+pub mod record;
 pub mod text;
 pub mod watch;
 
+use crate::drive::progress::Progress;
 use crate::tally::{Reading, Share, Spread, Tallies};
 use percentiles::Percentiles;
 use std::sync::Arc;
@@ -72,6 +74,16 @@ pub struct Gauges {
     pub queue_length: u64,
     /// With a rate: events begun and not ended.
     pub concurrency: u64,
+}
+
+impl From<&Progress> for Gauges {
+    fn from(at: &Progress) -> Self {
+        Self {
+            threads_running: u64::from(at.running),
+            queue_length: at.backlog,
+            concurrency: at.concurrency,
+        }
+    }
 }
 
 /// What one report is about.

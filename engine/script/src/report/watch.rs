@@ -150,7 +150,7 @@ impl Observer for Watch<'_> {
     fn measuring(&mut self, at: &Progress) -> u64 {
         let (origin_ns, reports) = (at.origin_ns, &self.reports);
         self.origin_ns = origin_ns;
-        self.last = gauges(at);
+        self.last = Gauges::from(at);
         self.reporter = Reporter::new(Arc::clone(&self.tallies), reports.form.rated, origin_ns);
         if reports.interval_ns > 0 {
             self.interval_due_ns = origin_ns + reports.interval_ns;
@@ -161,21 +161,13 @@ impl Observer for Watch<'_> {
     }
 
     fn tick(&mut self, at: &Progress) -> u64 {
-        self.last = gauges(at);
+        self.last = Gauges::from(at);
         self.report(at.now_ns, self.last);
         self.next_ns()
     }
 
     fn failed(&mut self, _number: u32, message: &str) {
         (self.print)(Some(Level::Fatal), &format!("FATAL: {message}\n"));
-    }
-}
-
-fn gauges(at: &Progress) -> Gauges {
-    Gauges {
-        threads_running: u64::from(at.running),
-        queue_length: at.backlog,
-        concurrency: at.concurrency,
     }
 }
 

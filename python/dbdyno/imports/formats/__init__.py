@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from dbdyno.imports.formats import fio, hammerdb, pgbench, pgbench_log, sysbench, table
+from dbdyno.imports.formats import (
+    fio,
+    hammerdb,
+    pgbench,
+    pgbench_log,
+    sysbench,
+    sysbench_record,
+    table,
+)
 from dbdyno.imports.found import Found
 from dbdyno.imports.text import Line, Text
 
@@ -26,6 +34,7 @@ class Format(Protocol):
 # In the order asked: a table can hold anything, so it comes last.
 FORMATS: tuple[Format, ...] = (
     sysbench.FORMAT,
+    sysbench_record.FORMAT,
     fio.FORMAT,
     pgbench.FORMAT,
     pgbench_log.FORMAT,
