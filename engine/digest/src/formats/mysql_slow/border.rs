@@ -19,7 +19,7 @@ const SECOND: [&[u8]; 3] = [b"# Query_time: ", b"# Thread_id: ", b"# Schema: "];
 pub(super) struct Border {
     /// Where it begins.
     pub(super) at: usize,
-    /// Where the first line begins that was not looked at.
+    /// Where the first line begins that was not looked at; behind `at`.
     pub(super) next: usize,
 }
 
@@ -54,11 +54,11 @@ fn border(log: &[u8], at: usize) -> Option<Border> {
             next
         }
         b'Q' => {
-            let short = is_short(line(log, at)?);
-            if !short || line_before(log, at).is_some_and(|line| line.starts_with(b"#")) {
+            let line = line(log, at)?;
+            if !is_short(line) || line_before(log, at).is_some_and(|line| line.starts_with(b"#")) {
                 return None;
             }
-            at
+            at + line.len() + 1
         }
         _ => return None,
     };
