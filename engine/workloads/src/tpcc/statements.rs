@@ -189,13 +189,21 @@ fn who_orders(list: &mut List) -> (u16, u16) {
     )
 }
 
-/// How many customers have a name. Only the scripts for sysbench ask.
-fn count_names(list: &mut List, class: &str) -> u16 {
-    if !list.is_sysbench {
-        return 0;
-    }
-    let sql = "SELECT COUNT(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
-    list.read(class, sql, &[ID, ID, TEXT])
+/// How many customers of a district have a name, which only the scripts for sysbench ask, and which.
+fn customers_of_name(list: &mut List, kind: &str) -> (u16, u16) {
+    let of_name = "FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
+    let params = [ID, ID, TEXT];
+    let count = match list.is_sysbench {
+        true => list.read(
+            &format!("{kind}_name_count"),
+            &format!("SELECT COUNT(c_id) {of_name}"),
+            &params,
+        ),
+        false => 0,
+    };
+    let sql = format!("SELECT c_id {of_name} ORDER BY c_first");
+    let search = list.ask(&format!("{kind}_by_name"), &sql, &params);
+    (count, list.expecting(search, 1..=u64::MAX))
 }
 
 fn new_order(list: &mut List, mode: Mode) -> NewOrder {
@@ -268,7 +276,7 @@ fn new_order(list: &mut List, mode: Mode) -> NewOrder {
 }
 
 fn payment(list: &mut List) -> Payment {
-    let name_count = count_names(list, "payment_name_count");
+    let (name_count, by_name) = customers_of_name(list, "payment");
     let warehouse_update = list.write(
         "payment_warehouse_update",
         "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?",
@@ -291,12 +299,6 @@ fn payment(list: &mut List) -> Payment {
          WHERE d_w_id = ? AND d_id = ?",
         &[ID; 2],
     );
-    let by_name = list.ask(
-        "payment_by_name",
-        "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? \
-         ORDER BY c_first",
-        &[ID, ID, TEXT],
-    );
     let customer = list.ask(
         "payment_customer",
         "SELECT c_credit, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, \
@@ -312,7 +314,6 @@ fn payment(list: &mut List) -> Payment {
     for number in [warehouse, district, customer, customer_data] {
         list.one(number);
     }
-    list.expecting(by_name, 1..=u64::MAX);
     // The scripts for sysbench do not count payments.
     let counted = if list.is_sysbench { "" } else { ", c_payment_cnt = c_payment_cnt + 1" };
     let paid = format!("c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?{counted}");
@@ -347,13 +348,7 @@ fn payment(list: &mut List) -> Payment {
 }
 
 fn order_status(list: &mut List) -> OrderStatus {
-    let name_count = count_names(list, "order_status_name_count");
-    let by_name = list.ask(
-        "order_status_by_name",
-        "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? \
-         ORDER BY c_first",
-        &[ID, ID, TEXT],
-    );
+    let (name_count, by_name) = customers_of_name(list, "order_status");
     let customer = list.read(
         "order_status_customer",
         "SELECT c_balance, c_first, c_middle, c_last FROM customer \
@@ -372,7 +367,6 @@ fn order_status(list: &mut List) -> OrderStatus {
          WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?",
         &[ID; 3],
     );
-    list.expecting(by_name, 1..=u64::MAX);
     list.one(customer);
     list.expecting(order, 1..=u64::MAX);
     list.expecting(lines, 1..=15);
