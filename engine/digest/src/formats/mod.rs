@@ -3,8 +3,11 @@
 use crate::format::FormatKind;
 
 mod mysql_binlog;
+mod mysql_general;
+mod mysql_opening;
 mod mysql_slow;
 mod mysql_time;
 
 /// All formats, in the order in which they are asked whether a log is theirs.
-pub const FORMATS: &[FormatKind] = &[mysql_binlog::MYSQL_BINLOG, mysql_slow::MYSQL_SLOW];
+pub const FORMATS: &[FormatKind] =
+    &[mysql_binlog::MYSQL_BINLOG, mysql_general::MYSQL_GENERAL, mysql_slow::MYSQL_SLOW];

@@ -16,6 +16,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+use super::mysql_opening::{opened, reopened, without_openings};
 use super::mysql_time::Stamp;
 use crate::event::{Event, Kind, Language};
 use crate::format::{Context, Format, FormatKind, Part, Settings, Sink};
@@ -31,7 +32,7 @@ pub const MYSQL_SLOW: FormatKind = FormatKind {
 };
 
 fn detect(head: &[u8]) -> bool {
-    border::find(head, 0).is_some() || statement::without_openings(head).1.is_some()
+    border::find(head, 0).is_some() || without_openings(head).1.is_some()
 }
 
 fn open(settings: &Settings, _head: &[u8]) -> Result<Box<dyn Format>> {
@@ -118,7 +119,7 @@ impl MysqlSlow {
         let behind = header.length + preamble.length;
         let database = std::mem::take(&mut context.database);
         event.database = &database;
-        let (rest, version) = statement::without_openings(rest);
+        let (rest, version) = without_openings(rest);
         match statement::statement(rest) {
             Some((text, length)) if !text.is_empty() => {
                 event.bytes = (behind + length) as u64;
@@ -139,7 +140,7 @@ impl MysqlSlow {
         }
         context.database = database;
         if let Some(version) = version {
-            reopen(version, context);
+            reopened(version, context);
         }
     }
 }
@@ -161,19 +162,4 @@ fn end_ns(
         }
         (_, _, end_ns) => end_ns,
     }
-}
-
-/// Notes a server's opening lines at the end of `text`, and gives what is before them.
-fn opened<'a>(text: &'a [u8], context: &mut Context) -> &'a [u8] {
-    let (rest, version) = statement::without_openings(text);
-    if let Some(version) = version {
-        reopen(version, context);
-    }
-    rest
-}
-
-/// A log that was opened again tells the default database again.
-fn reopen(version: &[u8], context: &mut Context) {
-    context.facts.server = Some(statement::server(version));
-    context.database.clear();
 }
