@@ -1,5 +1,6 @@
 //! Files as memory: all threads share one mapping a file.
 
+use super::faults;
 use super::files::Files;
 use super::plan::Plan;
 use super::requests::Place;
@@ -25,6 +26,7 @@ unsafe impl Sync for Map {}
 impl Maps {
     /// Maps `bytes` of each file, which must have so many.
     pub fn of(files: &Files, bytes: u64) -> Result<Self, String> {
+        faults::watch();
         let map = |number| {
             map(files, number, bytes).map_err(|error| {
                 format!("Cannot map file '{}' {}", Plan::name(number as u64), cause(&error))
@@ -34,19 +36,29 @@ impl Maps {
     }
 
     /// Copies out.
-    pub fn read(&self, place: Place, into: &mut [u8]) {
+    ///
+    /// # Errors
+    /// The file does not hold it any more.
+    pub fn read(&self, place: Place, into: &mut [u8]) -> io::Result<()> {
         let (start, bytes) = self.part(place);
         assert!(into.len() >= bytes, "a request fits its buffer");
         // SAFETY: both are so long: the mapping by `part`, the buffer by the assertion.
-        unsafe { libc::memcpy(into.as_mut_ptr().cast(), start, bytes) };
+        faults::guarded(start, bytes, || unsafe {
+            libc::memcpy(into.as_mut_ptr().cast(), start, bytes);
+        })
     }
 
     /// Copies in.
-    pub fn write(&self, place: Place, from: &[u8]) {
+    ///
+    /// # Errors
+    /// The file has no such place any more.
+    pub fn write(&self, place: Place, from: &[u8]) -> io::Result<()> {
         let (start, bytes) = self.part(place);
         assert!(from.len() >= bytes, "a request fits its buffer");
         // SAFETY: as above.
-        unsafe { libc::memcpy(start, from.as_ptr().cast(), bytes) };
+        faults::guarded(start, bytes, || unsafe {
+            libc::memcpy(start, from.as_ptr().cast(), bytes);
+        })
     }
 
     /// Makes durable what was written of a file.

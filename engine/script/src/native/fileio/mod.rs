@@ -8,6 +8,7 @@
 //! | `requests` | which request comes next |
 //! | `work` | a thread's requests, one after the other |
 //! | `mapped` | files as memory (`--file-io-mode=mmap`) |
+//! | `faults` | files that become shorter under their mapping |
 //! | `queue` | requests under way (`--file-io-mode=async`) |
 //! | `buffer` | memory for blocks |
 //! | `checksum` | blocks that can be checked (`--validate`) |
@@ -17,6 +18,7 @@
 
 mod buffer;
 mod checksum;
+mod faults;
 mod files;
 mod mapped;
 mod plan;

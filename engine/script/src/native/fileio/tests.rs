@@ -344,3 +344,21 @@ fn sizes_have_five_digits_at_most() {
         assert_eq!(size_text(bytes), text);
     }
 }
+
+#[test]
+fn a_file_that_becomes_shorter_fails_what_is_beyond_it() {
+    for (io, wanted) in [("sync", "failed to fill whole buffer"), ("mmap", "has become shorter")] {
+        let sizes = "file-num=1 file-block-size=16384 file-total-size=131072";
+        let more = format!("{sizes} file-test-mode=seqrd file-io-mode={io}");
+        let directory = prepared(&more);
+        let run = run_in(directory.path(), &few(&more), CREW).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(directory.path().join("test_file.0"));
+        file.unwrap().set_len(65536).unwrap();
+        let (ended, reading, heard) = driven(&run, Pace::new(100, None, 0.0), TIMES);
+        assert_eq!(ended.how, Ending::Failed, "{io}");
+        let place = "Failed to read file! file: test_file.0 pos: ";
+        let is_told = |text: &String| text.starts_with(place) && text.contains(wanted);
+        assert!(heard.iter().any(is_told), "{io}: {heard:?}");
+        assert!(reading.reads >= 4, "{io}: what is still there was read");
+    }
+}

@@ -58,8 +58,8 @@ impl Shared {
         match (&self.maps, pending.is_write) {
             (None, false) => file.read_exact_at(bytes, place.offset)?,
             (None, true) => file.write_all_at(bytes, place.offset)?,
-            (Some(maps), false) => maps.read(place, bytes),
-            (Some(maps), true) => maps.write(place, bytes),
+            (Some(maps), false) => maps.read(place, bytes)?,
+            (Some(maps), true) => maps.write(place, bytes)?,
         }
         Ok(())
     }
