@@ -365,7 +365,10 @@ impl<'a> Session<'a> {
         self.tally.errors.add(1);
         self.statements.set(0);
         self.rows.set(0);
-        let Some((recorder, notices)) = self.trial else { return };
+        let Some((recorder, notices)) = self.trial else {
+            self.latencies.error(code);
+            return;
+        };
         let at_ns = MonotonicClock.now_ns();
         let age_ns = if self.began_ns == 0 { 0 } else { at_ns.saturating_sub(self.began_ns) };
         recorder.retries.add(1);
