@@ -132,7 +132,13 @@ impl Lexer<'_> {
             return self.take(Kind::Literal, begin, end);
         }
         if self.is_mysql {
-            return self.take(Kind::Word, begin, run);
+            // `7e` with nothing behind it is a number that was cut.
+            let sign = usize::from(matches!(self.byte(run), b'+' | b'-'));
+            let is_cut = run + sign == self.bytes.len()
+                && run == digits + 1
+                && matches!(self.bytes[digits], b'e' | b'E');
+            let kind = if is_cut { Kind::Literal } else { Kind::Word };
+            return self.take(kind, begin, run);
         }
         let mut end = digits;
         while self.byte(end).is_ascii_digit() || self.byte(end) == b'_' {
