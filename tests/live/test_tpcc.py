@@ -53,6 +53,8 @@ def test_both_modes_run_and_leave_the_data_whole(system: str, there: Place) -> N
     for record in records:
         assert record["status"] == "complete", record["void_reason"]
         assert record["metrics"]["failed_per_s"] == 0, record["warnings"]
+        tags = (there.path / "out" / "trials" / record["id"] / "latency.hlog").read_text()
+        assert all(f"/!kind.{kind}," in tags for kind in KINDS)
     for kind in KINDS:  # the rarest are too rare for each trial to have one
         assert sum(record["metrics"][f"kind.{kind}.per_min"] for record in records) > 0, kind
     assert there.until_clean() == []

@@ -33,7 +33,7 @@ FILES = (
     (
         f"trials/ID/{run.HISTOGRAMS}",
         "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` each measured interval, `GROUP/!warmup` each before, "
-        "`GROUP/CLASS` and `GROUP/!errors` once, `!lag` once; of an open loop `GROUP/!response` and `GROUP/!dispatch` once",
+        "`GROUP/CLASS`, `GROUP/!kind.KIND` (of transactions, where a workload has kinds) and `GROUP/!errors` once, `!lag` once; of an open loop `GROUP/!response` and `GROUP/!dispatch` once",
     ),
     (
         f"trials/ID/{run.SAMPLES}",

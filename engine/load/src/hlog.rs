@@ -2,8 +2,9 @@
 //!
 //! Each histogram is encoded as V2 (ZigZag LEB128 counts, runs of zeros as negative numbers),
 //! deflated (zlib) and written as base64. Tags: `GROUP` each measured interval, `GROUP/!warmup` each
-//! interval before, and once at the end `GROUP/CLASS`, `GROUP/!errors` and `!lag`; of an open loop
-//! also `GROUP/!response` (with the ages of what was left) and `GROUP/!dispatch`.
+//! interval before, and once at the end `GROUP/CLASS`, `GROUP/!kind.KIND` (of transactions),
+//! `GROUP/!errors` and `!lag`; of an open loop also `GROUP/!response` (with the ages of what was
+//! left) and `GROUP/!dispatch`.
 //! Source: HdrHistogram's documented log and V2 formats (public domain, CC0).
 
 use base64::Engine;

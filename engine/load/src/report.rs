@@ -302,8 +302,10 @@ impl<'a, W: Write> Reporter<'a, W> {
         let mut groups = BTreeMap::new();
         for (place, names) in self.names.iter().enumerate() {
             let details = end_details[place].since(&base_details[place]);
-            for (class, histogram) in names.classes.iter().zip(&details.classes) {
-                self.log(&format!("{}/{class}", names.group), start_s, measured_s, histogram);
+            let kinds = names.kinds.iter().map(|kind| format!("!kind.{kind}"));
+            let tags = names.classes.iter().cloned().chain(kinds);
+            for (tag, histogram) in tags.zip(&details.classes) {
+                self.log(&format!("{}/{tag}", names.group), start_s, measured_s, histogram);
             }
             let tag = format!("{}/!errors", names.group);
             self.log(&tag, start_s, measured_s, &details.error_latency);
