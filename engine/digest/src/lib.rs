@@ -6,7 +6,7 @@
 //! | `event` | one thing that a server did: the schema that all formats share |
 //! | `format` | what a log format must be able to do; `formats/` has one file or folder a format |
 //! | `token`, `fingerprint` | SQL as tokens, and statements without their literals |
-//! | `source` | files (memory-mapped), compressed files, standard input, a file that grows |
+//! | `source` | files, compressed files, standard input, a file that grows |
 //! | `classes` | classes and their sums while reading |
 //! | `document` | what comes out |
 //! | `digest` | the whole: reads sources by chunks on several threads |
@@ -15,13 +15,31 @@
 //! position, and stands in the document.
 
 pub mod binlog;
+pub mod censoring;
+pub mod classes;
+pub mod collector;
+pub mod concurrency;
+pub mod details;
+pub mod digest;
 pub mod distill;
 pub mod document;
 pub mod event;
+pub mod filter;
 pub mod fingerprint;
 pub mod format;
 pub mod formats;
+pub mod grouping;
 pub mod id;
+pub mod lines;
+pub mod moment;
 mod mongo;
+pub mod names;
 pub mod parallel;
+pub mod parts;
+pub mod sketch;
+pub mod source;
+pub mod summary;
+pub mod sums;
+pub mod table;
+pub mod timeline;
 pub mod token;

@@ -1,0 +1,203 @@
+//! All classes, as threads bring them together at meetings: sums of every one, details of the most
+//! costly ones.
+//!
+//! Between meetings nothing here changes, and meetings are at places that the log alone decides. So
+//! what comes out does not depend on the number of threads.
+
+use crate::collector::{Collected, OrderBy};
+use crate::concurrency::Running;
+use crate::details::Details;
+use crate::sums::{NO_DETAILS, Sums};
+use crate::table::Table;
+use crate::timeline::Gaps;
+use std::collections::HashMap;
+
+/// How many classes have details.
+pub const DETAILED: usize = 10_000;
+/// The most parts between two meetings.
+const PARTS: u32 = 64;
+
+/// What becomes of an event of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It has sums only.
+    Sums,
+    /// It has details.
+    Details,
+    /// It has details, or will have, but nobody knows yet what to call it.
+    Nameless,
+}
+
+/// All classes.
+#[derive(Debug)]
+pub struct Classes {
+    order_by: OrderBy,
+    /// How many may have details.
+    detailed: usize,
+    /// Every class.
+    pub sums: Table<Sums>,
+    /// Details, where a class has them; places of those given up are empty.
+    details: Vec<Option<Box<Details>>>,
+    free: Vec<u32>,
+    /// What an event must cost for its class to be among the most costly by it alone.
+    costly: u64,
+    /// How many parts to read until the next meeting.
+    parts: u32,
+    /// All events, whatever their class.
+    pub overall: Details,
+    /// Ends of all events.
+    pub gaps: Gaps,
+    /// Begins and ends of all events.
+    pub running: Running,
+}
+
+impl Classes {
+    /// No classes yet; at most `detailed` will have details.
+    pub fn new(order_by: OrderBy, detailed: usize) -> Self {
+        Self {
+            order_by,
+            detailed,
+            sums: Table::default(),
+            details: Vec::new(),
+            free: Vec::new(),
+            costly: u64::MAX,
+            parts: 1,
+            overall: Details::default(),
+            gaps: Gaps::default(),
+            running: Running::default(),
+        }
+    }
+
+    /// What becomes of an event of this class.
+    pub fn standing(&self, key: u128) -> Standing {
+        let Some(position) = self.sums.find(key) else {
+            return if self.sums.len() < self.detailed {
+                Standing::Nameless
+            } else {
+                Standing::Sums
+            };
+        };
+        match self.details(self.sums.at(position)) {
+            None => Standing::Sums,
+            Some(details) if details.title.is_none() => Standing::Nameless,
+            Some(_) => Standing::Details,
+        }
+    }
+
+    /// Details of a class, if it has them.
+    pub fn details(&self, sums: &Sums) -> Option<&Details> {
+        self.details.get(sums.details as usize)?.as_deref()
+    }
+
+    /// What an event must cost for its class to be among the most costly by it alone.
+    #[inline]
+    pub fn costly(&self) -> u64 {
+        self.costly
+    }
+
+    /// How many parts to read until the next meeting.
+    pub fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// A meeting: takes in what all threads have added up.
+    pub fn meet(&mut self, threads: &mut [Collected]) {
+        let before = self.sums.len();
+        let mut asides = HashMap::new();
+        for collected in threads {
+            let mut details: Vec<Option<Details>> =
+                std::mem::take(&mut collected.details).into_iter().map(Some).collect();
+            for sums in collected.sums.drain() {
+                let details = details.get_mut(sums.details as usize).and_then(Option::take);
+                self.add(&sums, details);
+            }
+            self.overall.merge(&std::mem::take(&mut collected.others));
+            for aside in collected.asides.drain(..) {
+                let into: &mut Details = asides.entry(aside.key).or_default();
+                into.call(Some(&aside.title));
+                into.show(aside.sample.as_ref());
+            }
+        }
+        self.choose(&asides);
+        let new = self.sums.len() - before;
+        // While all classes get details, meetings are close enough that few come in between.
+        let is_calm = self.sums.len() > self.detailed || new <= self.detailed / 8;
+        self.parts = if is_calm { (self.parts * 2).min(PARTS) } else { (self.parts / 2).max(1) };
+    }
+
+    /// Takes in the times that threads have seen: needed only for a document.
+    pub fn gather(&mut self, threads: &mut [Collected]) {
+        for collected in threads {
+            self.gaps.merge(&std::mem::take(&mut collected.gaps));
+            self.running.merge(&mut std::mem::take(&mut collected.running));
+        }
+    }
+
+    /// Adds a class of one thread.
+    fn add(&mut self, theirs: &Sums, details: Option<Details>) {
+        let position = match self.sums.find(theirs.key) {
+            Some(position) => position,
+            None => self.sums.insert(Sums::new(theirs.key, NO_DETAILS)),
+        };
+        let sums = self.sums.at_mut(position);
+        sums.merge(theirs);
+        sums.cost = self.order_by.join(sums.cost, theirs.cost);
+        let Some(details) = details else { return };
+        self.overall.merge(&details);
+        if sums.details == NO_DETAILS {
+            sums.details = self.free.pop().unwrap_or(self.details.len() as u32);
+            if sums.details as usize == self.details.len() {
+                self.details.push(None);
+            }
+        }
+        match &mut self.details[sums.details as usize] {
+            Some(mine) => mine.merge(&details),
+            none => *none = Some(Box::new(details)),
+        }
+    }
+
+    /// Gives details to the most costly classes and takes them from the others.
+    fn choose(&mut self, asides: &HashMap<u128, Details>) {
+        if self.sums.len() <= self.detailed {
+            return;
+        }
+        let mut all: Vec<(u64, u64, u128, u32)> = (0_u32..)
+            .zip(self.sums.iter())
+            .map(|(position, sums)| (sums.cost, sums.count, sums.key, position))
+            .collect();
+        let (most, least, _) = all.select_nth_unstable_by(self.detailed - 1, |a, b| b.cmp(a));
+        self.costly = least.0.saturating_add(1);
+        let chosen: Vec<u32> = most.iter().chain([&*least]).map(|one| one.3).collect();
+        let mut stays = vec![false; self.details.len()];
+        for &position in &chosen {
+            if let Some(stays) = stays.get_mut(self.sums.at(position as usize).details as usize) {
+                *stays = true;
+            }
+        }
+        for position in 0..self.sums.len() {
+            let sums = self.sums.at_mut(position);
+            if stays.get(sums.details as usize) == Some(&false) {
+                self.details[sums.details as usize] = None;
+                self.free.push(sums.details);
+                sums.details = NO_DETAILS;
+            }
+        }
+        for position in chosen {
+            let sums = self.sums.at_mut(position as usize);
+            if sums.details == NO_DETAILS {
+                sums.details = self.free.pop().unwrap_or(self.details.len() as u32);
+                let details = Some(Box::new(Details::default()));
+                match self.details.get_mut(sums.details as usize) {
+                    Some(place) => *place = details,
+                    None => self.details.push(details),
+                }
+            }
+            if let (Some(aside), Some(details)) =
+                (asides.get(&sums.key), &mut self.details[sums.details as usize])
+            {
+                details.call(aside.title.as_ref());
+                details.show(aside.sample.as_ref());
+            }
+        }
+    }
+}

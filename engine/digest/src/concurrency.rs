@@ -1,0 +1,212 @@
+//! How many statements ran at once: a sweep over all begins and ends.
+//!
+//! Memory is bounded: of more statements than fit, only those are kept that touch some stretches of
+//! time, one of 2^n, chosen by their number alone; within those the sweep is exact. What is kept does
+//! not depend on the order of the statements.
+
+use crate::document;
+use crate::timeline::SECOND_NS;
+
+/// The most statements that are kept.
+const KEPT: usize = 1 << 20;
+/// A stretch is 2^30 ns long: 1.07 s.
+const STRETCH: u32 = 30;
+/// A statement that touches more stretches than this is kept without looking at each.
+const LONG: i64 = 256;
+/// A time of more stretches than this is not looked at one by one: its share is known well enough.
+const FAR: u64 = 1 << 20;
+/// Numbers above this are counted together.
+const LEVELS: usize = 4096;
+
+/// Begins and ends of statements.
+#[derive(Debug, Clone, Default)]
+pub struct Running {
+    /// Begin and end, nanoseconds since 1970.
+    all: Vec<(i64, i64)>,
+    /// One of 2^halvings stretches is looked at.
+    halvings: u32,
+    /// Whether a time between two full seconds was seen.
+    is_fine: bool,
+}
+
+/// Whether a stretch is among those that are looked at.
+#[inline]
+fn is_chosen(stretch: i64, halvings: u32) -> bool {
+    // The high bits of a product by an odd number mix all lower bits (Fibonacci hashing).
+    let mixed = (stretch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    halvings == 0 || mixed >> (64 - halvings.min(63)) == 0
+}
+
+#[inline]
+fn touches(begin_ns: i64, end_ns: i64, halvings: u32) -> bool {
+    let (first, last) = (begin_ns >> STRETCH, end_ns >> STRETCH);
+    last - first > LONG || (first..=last).any(|stretch| is_chosen(stretch, halvings))
+}
+
+impl Running {
+    /// Adds a statement.
+    #[inline]
+    pub fn add(&mut self, end_ns: i64, duration_ns: u64) {
+        let begin_ns = end_ns.saturating_sub(i64::try_from(duration_ns).unwrap_or(i64::MAX));
+        self.is_fine |= end_ns % 1_000_000_000 != 0;
+        self.keep(begin_ns, end_ns);
+    }
+
+    #[inline]
+    fn keep(&mut self, begin_ns: i64, end_ns: i64) {
+        if self.all.len() == KEPT {
+            self.halve();
+        }
+        if self.halvings == 0 || touches(begin_ns, end_ns, self.halvings) {
+            self.all.push((begin_ns, end_ns));
+        }
+    }
+
+    #[cold]
+    fn halve(&mut self) {
+        while self.all.len() >= KEPT && self.halvings < 40 {
+            self.thin(self.halvings + 1);
+        }
+        // So many long statements that stretches make no difference: any of them will do.
+        self.all.truncate(KEPT - 1);
+    }
+
+    fn thin(&mut self, halvings: u32) {
+        self.halvings = halvings;
+        self.all.retain(|&(begin_ns, end_ns)| touches(begin_ns, end_ns, halvings));
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &mut Running) {
+        self.is_fine |= other.is_fine;
+        if self.halvings < other.halvings {
+            self.thin(other.halvings);
+        }
+        for (begin_ns, end_ns) in std::mem::take(&mut other.all) {
+            self.keep(begin_ns, end_ns);
+        }
+    }
+
+    /// How long so many ran; none if no statement has both an end and a duration.
+    pub fn concurrency(&self) -> Option<document::Concurrency> {
+        if self.all.is_empty() {
+            return None;
+        }
+        let (mut begins, mut ends): (Vec<i64>, Vec<i64>) = self.all.iter().copied().unzip();
+        // Nearly in order already: a sort that makes use of it.
+        begins.sort();
+        ends.sort();
+        let (mut levels, mut max) = (Vec::new(), 0);
+        let (mut begun, mut ended) = (0, 0);
+        let mut at_ns = begins[0];
+        while ended < ends.len() {
+            // A statement that ends when another begins does not run beside it.
+            let is_end = begun == begins.len() || ends[ended] <= begins[begun];
+            let next_ns = if is_end { ends[ended] } else { begins[begun] };
+            let level = begun.saturating_sub(ended);
+            self.spend(&mut levels, level, at_ns, next_ns);
+            at_ns = next_ns;
+            if is_end {
+                ended += 1
+            } else {
+                begun += 1
+            }
+            max = max.max(begun.saturating_sub(ended));
+        }
+        let scale = (1_u64 << self.halvings) as f64 / SECOND_NS;
+        Some(document::Concurrency {
+            seconds: levels.iter().map(|&ns| ns as f64 * scale).collect(),
+            max: max as u64,
+            caveat: self.caveat(),
+        })
+    }
+
+    /// Adds the time from `from_ns` to `to_ns`, as far as it is looked at.
+    fn spend(&self, levels: &mut Vec<u64>, level: usize, from_ns: i64, to_ns: i64) {
+        let level = level.min(LEVELS);
+        if levels.len() <= level {
+            levels.resize(level + 1, 0);
+        }
+        let length_ns = to_ns.abs_diff(from_ns);
+        if self.halvings == 0 || length_ns >> STRETCH > FAR {
+            levels[level] += length_ns >> self.halvings;
+            return;
+        }
+        let mut at_ns = from_ns;
+        while at_ns < to_ns {
+            let stretch = at_ns >> STRETCH;
+            let end_ns = (stretch + 1).saturating_mul(1 << STRETCH).min(to_ns);
+            if is_chosen(stretch, self.halvings) {
+                levels[level] += end_ns.abs_diff(at_ns);
+            }
+            at_ns = end_ns;
+        }
+    }
+
+    fn caveat(&self) -> Option<String> {
+        let mut all = Vec::new();
+        if !self.is_fine {
+            all.push("the log has ends of statements to the second only".to_owned());
+        }
+        if self.halvings > 0 {
+            all.push(format!(
+                "from one of {} stretches of 1.07 s, so the most is a lower bound",
+                1_u64 << self.halvings
+            ));
+        }
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    #[test]
+    fn seconds_at_each_level_add_up_to_the_range() {
+        let mut running = Running::default();
+        // 0 to 4, 1 to 3.5, 6 to 7.
+        running.add(4 * S, 4 * S as u64);
+        running.add(7 * S / 2, 5 * S as u64 / 2);
+        running.add(7 * S, S as u64);
+        let found = running.concurrency().unwrap();
+        assert_eq!(found.seconds, [2.0, 2.5, 2.5]);
+        assert_eq!((found.max, found.caveat), (2, None));
+    }
+
+    #[test]
+    fn one_after_the_other_is_never_two_at_once() {
+        let mut running = Running::default();
+        for end in 1..10 {
+            running.add(end * S, S as u64);
+        }
+        let found = running.concurrency().unwrap();
+        assert_eq!((found.seconds, found.max), (vec![0.0, 9.0], 1));
+        assert!(found.caveat.unwrap().contains("to the second"));
+    }
+
+    #[test]
+    fn of_many_statements_some_stretches_stand_for_all() {
+        let (mut all, mut left, mut right) =
+            (Running::default(), Running::default(), Running::default());
+        // Always two at once, for four hours.
+        for n in 0..3 * KEPT as i64 {
+            let end_ns = n * 5_000_001;
+            all.add(end_ns, 10_000_002);
+            if n % 3 == 0 { &mut left } else { &mut right }.add(end_ns, 10_000_002);
+        }
+        left.merge(&mut right);
+        let (found, apart) = (all.concurrency().unwrap(), left.concurrency().unwrap());
+        assert_eq!((found.max, &found.seconds), (2, &apart.seconds));
+        let expected = 3.0 * KEPT as f64 * 0.005_000_001;
+        assert!((found.seconds[2] / expected - 1.0).abs() < 0.1, "{:?}", found.seconds);
+        assert!(found.caveat.unwrap().contains("one of"));
+    }
+
+    #[test]
+    fn no_duration_is_no_concurrency() {
+        assert!(Running::default().concurrency().is_none());
+    }
+}

@@ -1,0 +1,232 @@
+//! What is known of the most costly classes: all measures, who asked, when, how the times spread.
+
+use crate::document::Sample;
+use crate::event::{Event, MEASURES, Measure};
+use crate::names::Names;
+use crate::sketch::Sketch;
+use crate::sums::weight;
+use crate::timeline::Times;
+
+/// The most bytes of a sample's text that are kept.
+pub const SAMPLE_BYTES: usize = 64 << 10;
+/// Upper bounds of the histogram of query times but the last, nanoseconds.
+const BOUNDS_NS: [u64; 8] =
+    [1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
+
+/// Values of one measure.
+#[derive(Debug, Clone)]
+pub struct Spread {
+    /// Values.
+    pub count: u64,
+    /// What they stand for.
+    pub weighted: u64,
+    /// Their sum, weighted.
+    pub sum: u64,
+    /// The least.
+    pub min: u64,
+    /// The greatest.
+    pub max: u64,
+    /// Sum of squares, weighted.
+    pub squares: u128,
+    /// How they spread.
+    pub sketch: Sketch,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            weighted: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            squares: 0,
+            sketch: Sketch::default(),
+        }
+    }
+}
+
+impl Spread {
+    #[inline]
+    fn add(&mut self, value: u64, weight: u32) {
+        self.count += 1;
+        self.weighted += u64::from(weight);
+        self.sum = self.sum.saturating_add(value.saturating_mul(u64::from(weight)));
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        let square = u128::from(value) * u128::from(value);
+        self.squares = self.squares.saturating_add(square.saturating_mul(u128::from(weight)));
+        self.sketch.add(value, weight);
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Spread) {
+        self.count += other.count;
+        self.weighted += other.weighted;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.squares = self.squares.saturating_add(other.squares);
+        self.sketch.merge(&other.sketch);
+    }
+}
+
+/// What a class is called, and where the event is that it is called after: of several the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Title {
+    /// Position of the log, and of the event in it.
+    pub at: (u32, u64),
+    /// The fingerprint, or what the class is grouped by.
+    pub fingerprint: String,
+    /// pt-query-digest's ID, if it has the same class.
+    pub pt_id: Option<String>,
+    /// Verbs and tables.
+    pub distill: String,
+    /// Tables.
+    pub tables: Vec<String>,
+}
+
+/// Details of some events.
+#[derive(Debug, Clone, Default)]
+pub struct Details {
+    /// What the class is called; none until an event of it was seen.
+    pub title: Option<Box<Title>>,
+    /// Durations.
+    pub time: Spread,
+    /// The other measures, as far as seen.
+    pub measures: Vec<(Measure, Spread)>,
+    /// Where a measure is in `measures`, plus 1.
+    pub place: [u8; MEASURES],
+    /// Durations by powers of ten.
+    pub histogram: [u64; 9],
+    /// When.
+    pub times: Times,
+    /// Users.
+    pub users: Names,
+    /// Hosts.
+    pub hosts: Names,
+    /// Default databases.
+    pub databases: Names,
+    /// Errors.
+    pub errors: Names,
+    /// The slowest event.
+    pub sample: Option<Box<Sample>>,
+}
+
+impl Details {
+    /// Adds an event of log `input`; `keeps_text`: samples have their text.
+    #[inline]
+    pub fn add(&mut self, input: u32, event: &Event<'_>, keeps_text: bool) {
+        let weight = weight(event);
+        if let Some(time_ns) = event.duration_ns {
+            self.time.add(time_ns, weight);
+            let above = BOUNDS_NS.iter().map(|&bound| usize::from(time_ns >= bound)).sum::<usize>();
+            self.histogram[above] += 1;
+        }
+        for (measure, value) in event.numbers.iter() {
+            self.spread(measure).add(value, weight);
+        }
+        if let Some(end_ns) = event.end_ns {
+            let time_ns = event.duration_ns.unwrap_or(0).saturating_mul(u64::from(weight));
+            self.times.add(end_ns, time_ns);
+        }
+        self.users.add(event.user, 1);
+        self.hosts.add(event.host, 1);
+        self.databases.add(event.database, 1);
+        self.errors.add(event.error, 1);
+        offer(&mut self.sample, input, event, keeps_text);
+    }
+
+    #[inline]
+    fn spread(&mut self, measure: Measure) -> &mut Spread {
+        let place = &mut self.place[measure as usize];
+        if *place == 0 {
+            self.measures.push((measure, Spread::default()));
+            // MEASURES is at most 32.
+            *place = self.measures.len() as u8;
+        }
+        &mut self.measures[usize::from(*place) - 1].1
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Details) {
+        self.time.merge(&other.time);
+        for (measure, spread) in &other.measures {
+            self.spread(*measure).merge(spread);
+        }
+        for (mine, theirs) in self.histogram.iter_mut().zip(other.histogram) {
+            *mine += theirs;
+        }
+        self.times.merge(&other.times);
+        self.users.merge(&other.users);
+        self.hosts.merge(&other.hosts);
+        self.databases.merge(&other.databases);
+        self.errors.merge(&other.errors);
+        self.call(other.title.as_ref());
+        self.show(other.sample.as_ref());
+    }
+
+    /// Takes a title if it is of an earlier event.
+    pub fn call(&mut self, title: Option<&Box<Title>>) {
+        if let Some(title) = title
+            && self.title.as_ref().is_none_or(|mine| title.at < mine.at)
+        {
+            self.title = Some(title.clone());
+        }
+    }
+
+    /// Takes a sample if it is slower.
+    pub fn show(&mut self, sample: Option<&Box<Sample>>) {
+        if let Some(theirs) = sample
+            && self.sample.as_ref().is_none_or(|mine| {
+                let rank = |s: &Sample| (s.query_time_s.unwrap_or(-1.0), s.input, s.offset);
+                let ((time, input, offset), (their_time, their_input, their_offset)) =
+                    (rank(mine), rank(theirs));
+                is_slower(their_time, (their_input, their_offset), time, (input, offset))
+            })
+        {
+            self.sample = Some(theirs.clone());
+        }
+    }
+}
+
+/// Whether an event is to be shown rather than the second: the slower, of equals the first.
+fn is_slower(time: f64, at: (u32, u64), than: f64, than_at: (u32, u64)) -> bool {
+    time > than || (time == than && at < than_at)
+}
+
+/// Keeps an event as the sample if it is slower.
+#[inline]
+pub fn offer(sample: &mut Option<Box<Sample>>, input: u32, event: &Event<'_>, keeps_text: bool) {
+    let time_s = event.duration_ns.map(seconds);
+    let than = sample.as_ref().map(|s| (s.query_time_s.unwrap_or(-1.0), (s.input, s.offset)));
+    if than
+        .is_none_or(|(than, at)| is_slower(time_s.unwrap_or(-1.0), (input, event.offset), than, at))
+    {
+        keep(sample, input, event, time_s, keeps_text);
+    }
+}
+
+#[cold]
+fn keep(
+    sample: &mut Option<Box<Sample>>,
+    input: u32,
+    event: &Event<'_>,
+    query_time_s: Option<f64>,
+    keeps_text: bool,
+) {
+    let kept = &event.text[..event.text.len().min(SAMPLE_BYTES)];
+    *sample = Some(Box::new(Sample {
+        input,
+        offset: event.offset,
+        end_unix_s: event.end_ns.map(|ns| ns as f64 / 1e9),
+        query_time_s,
+        text: keeps_text.then(|| String::from_utf8_lossy(kept).into_owned()),
+        is_cut: keeps_text && kept.len() < event.text.len(),
+    }));
+}
+
+/// Nanoseconds as seconds.
+pub fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

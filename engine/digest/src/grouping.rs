@@ -1,0 +1,176 @@
+//! What makes events alike: the statement without its literals, or one of its attributes.
+
+use crate::details::Title;
+use crate::distill::distill;
+use crate::event::{Event, Kind, Language};
+use crate::fingerprint::Fingerprinter;
+use std::collections::HashMap;
+
+/// What classes are made by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GroupBy {
+    /// The statement without literals.
+    #[default]
+    Fingerprint,
+    /// The tables of the statement.
+    Table,
+    /// The default database.
+    Database,
+    /// The user.
+    User,
+    /// The client's host.
+    Host,
+    /// Verbs and tables.
+    Distill,
+}
+
+impl GroupBy {
+    /// Names and what they stand for.
+    pub const ALL: &[(&str, GroupBy)] = &[
+        ("fingerprint", GroupBy::Fingerprint),
+        ("table", GroupBy::Table),
+        ("db", GroupBy::Database),
+        ("user", GroupBy::User),
+        ("host", GroupBy::Host),
+        ("distill", GroupBy::Distill),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, by)| *by == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// The most fingerprints whose tables or verbs a thread keeps.
+const KNOWN: usize = 100_000;
+
+/// Finds the class of events of one language.
+pub struct Grouper {
+    by: GroupBy,
+    language: Language,
+    fingerprinter: Fingerprinter,
+    /// From fingerprints to classes, where that is far to go.
+    known: HashMap<u128, u128>,
+}
+
+impl Grouper {
+    /// A grouper for one thread.
+    pub fn new(by: GroupBy, language: Language) -> Self {
+        Self { by, language, fingerprinter: Fingerprinter::new(language), known: HashMap::new() }
+    }
+
+    /// The class of an event.
+    #[inline]
+    pub fn key(&mut self, event: &Event<'_>) -> u128 {
+        match self.by {
+            GroupBy::Fingerprint => self.fingerprint_key(event),
+            GroupBy::Database => key_of(event.database),
+            GroupBy::User => key_of(event.user),
+            GroupBy::Host => key_of(event.host),
+            GroupBy::Table | GroupBy::Distill => {
+                let fingerprint = self.fingerprint_key(event);
+                if let Some(&key) = self.known.get(&fingerprint) {
+                    return key;
+                }
+                let key = key_of(self.name(event).as_bytes());
+                if self.known.len() == KNOWN {
+                    self.known.clear();
+                }
+                self.known.insert(fingerprint, key);
+                key
+            }
+        }
+    }
+
+    /// Statements by their fingerprint; what is prepared or no statement stands apart.
+    #[inline]
+    fn fingerprint_key(&mut self, event: &Event<'_>) -> u128 {
+        match event.kind {
+            Kind::Statement => self.fingerprinter.key(event.text),
+            Kind::Prepare => self.fingerprinter.key(event.text) ^ key_of(b"prepare"),
+            Kind::Command => key_of(event.text) ^ key_of(b"command"),
+        }
+    }
+
+    /// What the class is called.
+    fn name(&mut self, event: &Event<'_>) -> String {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match self.by {
+            GroupBy::Fingerprint => match event.kind {
+                Kind::Statement => self.fingerprinter.fingerprint(event.text),
+                Kind::Prepare => format!("PREPARE {}", self.fingerprinter.fingerprint(event.text)),
+                Kind::Command => format!("command: {}", text(event.text)),
+            },
+            GroupBy::Database => text(event.database),
+            GroupBy::User => text(event.user),
+            GroupBy::Host => text(event.host),
+            GroupBy::Table => self.tables(event).join(", "),
+            GroupBy::Distill => self.distilled(event),
+        }
+    }
+
+    fn tables(&self, event: &Event<'_>) -> Vec<String> {
+        match event.kind {
+            Kind::Command => Vec::new(),
+            _ => distill(event.text, self.language).tables,
+        }
+    }
+
+    fn distilled(&self, event: &Event<'_>) -> String {
+        match event.kind {
+            Kind::Command => String::from_utf8_lossy(event.text).into_owned(),
+            _ => distill(event.text, self.language).to_string(),
+        }
+    }
+
+    /// What the class of an event of log `input` is called.
+    pub fn title(&mut self, input: u32, event: &Event<'_>) -> Box<Title> {
+        let is_statement = self.by == GroupBy::Fingerprint && event.kind == Kind::Statement;
+        let by_statement = matches!(self.by, GroupBy::Fingerprint | GroupBy::Distill);
+        Box::new(Title {
+            at: (input, event.offset),
+            fingerprint: self.name(event),
+            pt_id: is_statement.then(|| self.fingerprinter.pt_id(event.text)).flatten(),
+            distill: if by_statement { self.distilled(event) } else { String::new() },
+            tables: if by_statement || self.by == GroupBy::Table {
+                self.tables(event)
+            } else {
+                Vec::new()
+            },
+        })
+    }
+}
+
+/// A hash of some bytes, the same in every version (FNV-1a, 128 bits, with its halves mixed so that
+/// the low bits can serve as a place in a table).
+fn key_of(bytes: &[u8]) -> u128 {
+    let hash = bytes.iter().fold(0x6C62_272E_07BB_0142_62B8_2175_6295_C58D_u128, |hash, &byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013B)
+    });
+    let mixed = (hash ^ hash >> 64).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+    mixed ^ mixed >> 67
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_prepares_and_statements_with_one_text_are_three_classes() {
+        let mut grouper = Grouper::new(GroupBy::Fingerprint, Language::Mysql);
+        let of = |kind| Event { kind, text: b"quit", ..Event::default() };
+        let keys: std::collections::BTreeSet<u128> =
+            [Kind::Statement, Kind::Prepare, Kind::Command].map(|k| grouper.key(&of(k))).into();
+        assert_eq!(keys.len(), 3);
+    }
+
+    #[test]
+    fn events_are_grouped_by_what_was_asked_for() {
+        let event =
+            |user, database| Event { user, database, text: b"select 1", ..Event::default() };
+        let mut grouper = Grouper::new(GroupBy::User, Language::Mysql);
+        assert_eq!(grouper.key(&event(b"a", b"x")), grouper.key(&event(b"a", b"y")));
+        assert_ne!(grouper.key(&event(b"a", b"x")), grouper.key(&event(b"b", b"x")));
+        assert_eq!(grouper.title(0, &event(b"a", b"x")).fingerprint, "a");
+    }
+}

@@ -1,0 +1,338 @@
+//! Where the bytes of a log come from: files, compressed files, standard input, a file that grows.
+//!
+//! All are read in blocks, not mapped: from the page cache that costs a tenth of what reading the log
+//! costs, and a file that becomes shorter while it is read ends early instead of ending the process.
+//! gzip (RFC 1952) and zstd (RFC 8878) are known by their first bytes, and unpacked on a thread of
+//! their own, ahead of the readers.
+
+use dyno_core::Result;
+use dyno_core::error::{Error, Kind};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// What is unpacked at a time.
+const BLOCK: usize = 256 << 10;
+/// Blocks that are unpacked ahead.
+const AHEAD: usize = 8;
+/// How often a source that waits looks whether it is to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What a read gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// So many bytes, at least one.
+    Bytes(usize),
+    /// Nothing now; perhaps later.
+    Nothing,
+    /// The file was replaced by another: what was given so far is a log of its own.
+    Renewed,
+    /// Nothing, ever again.
+    End,
+}
+
+/// How far a source is.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes of the file that have been read (packed ones, if it is packed).
+    pub read: AtomicU64,
+}
+
+/// Bytes of a log, in turn.
+pub struct Source {
+    from: From,
+    /// Bytes looked at already, to be given first.
+    head: Vec<u8>,
+    /// Why there is less than there should be.
+    pub damage: Option<&'static str>,
+    /// How far it is.
+    pub progress: Arc<Progress>,
+    /// Size of the file, if it is one.
+    pub size: Option<u64>,
+    /// Whether offsets are those of the file itself.
+    pub is_plain_file: bool,
+}
+
+enum From {
+    Plain(Plain),
+    Packed(Packed),
+    Growing(Growing),
+}
+
+/// A file or a pipe, read so that it can be left at any time.
+struct Plain {
+    file: File,
+    /// Reads may wait.
+    waits: bool,
+    stop: &'static AtomicBool,
+    progress: Arc<Progress>,
+}
+
+impl Plain {
+    fn give(&mut self, into: &mut [u8]) -> io::Result<Given> {
+        if self.waits && !is_ready(self.file.as_raw_fd()) {
+            return Ok(Given::Nothing);
+        }
+        match self.file.read(into) {
+            Ok(0) => Ok(Given::End),
+            Ok(count) => {
+                self.progress.read.fetch_add(count as u64, Ordering::Relaxed);
+                Ok(Given::Bytes(count))
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Given::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// For unpackers, which know only reads that wait. When stopped it ends.
+impl Read for Plain {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            match self.give(into)? {
+                Given::Bytes(count) => return Ok(count),
+                Given::End | Given::Renewed => return Ok(0),
+                Given::Nothing => {}
+            }
+        }
+    }
+}
+
+/// Whether a read would not wait; waits for that a little.
+fn is_ready(fd: RawFd) -> bool {
+    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one structure, which lives through the call.
+    unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as libc::c_int) > 0 }
+}
+
+/// What a thread unpacks.
+struct Packed {
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    spare: SyncSender<Vec<u8>>,
+    block: Vec<u8>,
+    at: usize,
+}
+
+impl Packed {
+    fn new(mut unpack: Box<dyn Read + Send>) -> Result<Self> {
+        let (send, blocks) = sync_channel(AHEAD);
+        let (spare, spares) = sync_channel::<Vec<u8>>(AHEAD + 2);
+        let work = move || {
+            loop {
+                let mut block = spares.try_recv().unwrap_or_default();
+                block.resize(BLOCK, 0);
+                let read = fill(&mut unpack, &mut block);
+                let is_last = !matches!(read, Ok((BLOCK, None)));
+                let (count, error) = match read {
+                    Ok((count, error)) => (count, error),
+                    Err(error) => (0, Some(error)),
+                };
+                block.truncate(count);
+                if (count > 0 && send.send(Ok(block)).is_err()) || is_last {
+                    if let Some(error) = error {
+                        // Nobody listens any more: then nobody asks why either.
+                        let _ = send.send(Err(error));
+                    }
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name("unpack".to_owned()).spawn(work).map_err(|error| {
+            Error::new(Kind::System, format!("no thread for unpacking: {error}"))
+                .hint("raise `ulimit -u`")
+        })?;
+        Ok(Self { blocks, spare, block: Vec::new(), at: 0 })
+    }
+
+    fn give(&mut self, into: &mut [u8]) -> io::Result<Given> {
+        if self.at == self.block.len() {
+            let next = match self.blocks.recv_timeout(PATIENCE) {
+                Ok(next) => next?,
+                Err(RecvTimeoutError::Timeout) => return Ok(Given::Nothing),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Given::End),
+            };
+            let done = std::mem::replace(&mut self.block, next);
+            // Full of spares: one more is not needed.
+            let _ = self.spare.try_send(done);
+            self.at = 0;
+        }
+        let count = into.len().min(self.block.len() - self.at);
+        into[..count].copy_from_slice(&self.block[self.at..self.at + count]);
+        self.at += count;
+        Ok(Given::Bytes(count))
+    }
+}
+
+/// Reads until the block is full, the end or an error, which comes beside what was read before it.
+fn fill(from: &mut dyn Read, block: &mut [u8]) -> io::Result<(usize, Option<io::Error>)> {
+    let mut count = 0;
+    while count < block.len() {
+        match from.read(&mut block[count..]) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Ok((count, Some(error))),
+        }
+    }
+    Ok((count, None))
+}
+
+/// A file that grows and is replaced by another of its name, as `tail -F` follows it.
+struct Growing {
+    path: PathBuf,
+    file: File,
+    /// Bytes of this file that were given.
+    at: u64,
+    progress: Arc<Progress>,
+}
+
+impl Growing {
+    fn give(&mut self, into: &mut [u8]) -> io::Result<Given> {
+        let count = match self.file.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Given::Nothing),
+            other => other?,
+        };
+        if count > 0 {
+            self.at += count as u64;
+            self.progress.read.fetch_add(count as u64, Ordering::Relaxed);
+            return Ok(Given::Bytes(count));
+        }
+        let mine = self.file.metadata()?;
+        // Between rename and create there is no file of that name: wait for it.
+        let is_same = std::fs::metadata(&self.path)
+            .map_or(true, |there| (there.dev(), there.ino()) == (mine.dev(), mine.ino()));
+        if is_same && mine.len() >= self.at {
+            return Ok(Given::Nothing);
+        }
+        let Ok(file) = File::open(&self.path) else { return Ok(Given::Nothing) };
+        (self.file, self.at) = (file, 0);
+        Ok(Given::Renewed)
+    }
+}
+
+impl Source {
+    /// Opens a log. `-` is standard input. `follows`: it never ends, until `stop` is set.
+    ///
+    /// # Errors
+    /// [`Kind::Plan`] if it cannot be read.
+    pub fn open(path: &str, follows: bool, stop: &'static AtomicBool) -> Result<Self> {
+        let refused = |error: &io::Error| {
+            Error::new(Kind::Plan, format!("{path}: {error}"))
+                .hint("a log is a file that this user may read; `-` is standard input")
+        };
+        let file = if path == "-" {
+            use std::os::fd::AsFd;
+            io::stdin().as_fd().try_clone_to_owned().map(File::from)
+        } else {
+            File::open(path)
+        };
+        let file = file.map_err(|error| refused(&error))?;
+        let about = file.metadata().map_err(|error| refused(&error))?;
+        if about.is_dir() {
+            return Err(refused(&io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        let kind = about.file_type();
+        let progress = Arc::new(Progress::default());
+        if follows {
+            if !kind.is_file() || path == "-" {
+                return Err(Error::new(Kind::Plan, format!("--follow: {path} is no file"))
+                    .hint("a pipe is followed without --follow, until it ends"));
+            }
+            let path = Path::new(path).to_owned();
+            let from = Growing { path, file, at: 0, progress: Arc::clone(&progress) };
+            return Ok(Self::of(From::Growing(from), Vec::new(), progress, None, true));
+        }
+        let size = (kind.is_file() && path != "-").then_some(about.len());
+        let waits = kind.is_fifo() || kind.is_socket() || kind.is_char_device();
+        let plain = Plain { file, waits, stop, progress: Arc::clone(&progress) };
+        Self::unpacked(plain, progress, size).map_err(|error| refused(&error))?
+    }
+
+    fn of(
+        from: From,
+        head: Vec<u8>,
+        progress: Arc<Progress>,
+        size: Option<u64>,
+        is_plain_file: bool,
+    ) -> Self {
+        Self { from, head, damage: None, progress, size, is_plain_file }
+    }
+
+    /// Looks whether it is packed.
+    fn unpacked(
+        mut plain: Plain,
+        progress: Arc<Progress>,
+        size: Option<u64>,
+    ) -> io::Result<Result<Self>> {
+        let mut head = vec![0; 4];
+        let (count, error) = fill(&mut plain, &mut head)?;
+        if let Some(error) = error {
+            return Err(error);
+        }
+        head.truncate(count);
+        let is_zstd = matches!(*head, [0x28, 0xB5, 0x2F, 0xFD] | [0x50..=0x5F, 0x2A, 0x4D, 0x18]);
+        if !head.starts_with(&[0x1F, 0x8B]) && !is_zstd {
+            let is_file = size.is_some();
+            return Ok(Ok(Self::of(From::Plain(plain), head, progress, size, is_file)));
+        }
+        let all = io::Cursor::new(head).chain(plain);
+        let unpack: Box<dyn Read + Send> = if is_zstd {
+            Box::new(zstd::stream::read::Decoder::new(all)?)
+        } else {
+            Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(BLOCK, all)))
+        };
+        let packed = match Packed::new(unpack) {
+            Ok(packed) => packed,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(Ok(Self::of(From::Packed(packed), Vec::new(), progress, size, false)))
+    }
+
+    /// Whether it is a file that is followed.
+    pub fn is_growing(&self) -> bool {
+        matches!(self.from, From::Growing(_))
+    }
+
+    /// Reads some bytes.
+    ///
+    /// # Errors
+    /// What the system says. A packed log that is damaged ends there, with [`Source::damage`].
+    pub fn give(&mut self, into: &mut [u8]) -> io::Result<Given> {
+        if !self.head.is_empty() {
+            let count = into.len().min(self.head.len());
+            into[..count].copy_from_slice(&self.head[..count]);
+            self.head.drain(..count);
+            return Ok(Given::Bytes(count));
+        }
+        match &mut self.from {
+            From::Plain(plain) => {
+                let given = plain.give(into)?;
+                let read = self.progress.read.load(Ordering::Relaxed);
+                if given == Given::End && self.size.is_some_and(|size| read < size) {
+                    self.damage = Some("the file became shorter while it was read");
+                }
+                Ok(given)
+            }
+            From::Packed(packed) => packed.give(into).or_else(|error| match error.kind() {
+                io::ErrorKind::InvalidData
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::Other => {
+                    self.damage = Some("the packed file is damaged or ends early");
+                    Ok(Given::End)
+                }
+                _ => Err(error),
+            }),
+            From::Growing(growing) => growing.give(into),
+        }
+    }
+}
