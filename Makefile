@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint fmt bench proof servers engine setup reference clean
+.PHONY: help demo test lint fmt bench proof servers engine setup reference clean fuzz
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,12 @@ proof: setup servers ## Put dbdyno's own promises to the test, write docs/proof.
 
 bench: setup ## Hold the engine against its peers, both in one run
 	$(PY) benches/bench.py
+
+FUZZ_SECONDS ?= 60
+fuzz: ## Run every fuzz target for FUZZ_SECONDS each (nightly Rust and cargo-fuzz)
+	for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
 
 servers: ## Install the servers that tests need (as root: Debian packages; MySQL 9 and MariaDB 11.8 in a private prefix)
 	tools/servers

@@ -105,6 +105,12 @@ impl<'a> Lexer<'a> {
         &self.whole[token.begin..token.end]
     }
 
+    /// Sixteen bytes from the token's first on, where the statement has so many.
+    #[inline]
+    pub(crate) fn sixteen(&self, token: Token) -> Option<&'a [u8; 16]> {
+        self.whole[token.begin..].first_chunk()
+    }
+
     /// Where the next token is looked for.
     #[inline]
     pub fn position(&self) -> usize {

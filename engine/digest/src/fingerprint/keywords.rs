@@ -47,18 +47,19 @@ impl Keyword {
         )
     }
 
-    /// Of a word in lower case.
+    /// Of the word in lower case that the first `length` of these bytes are; eight or more bytes.
     #[inline]
-    pub(super) fn of(word: &[u8]) -> Self {
-        match word.len() {
-            2..=8 => {}
-            9 if word == b"intersect" => return Keyword::Union,
-            9 if word == b"returning" => return Keyword::Operand,
-            _ => return Keyword::None,
+    pub(super) fn of_prefix(bytes: &[u8], length: usize) -> Self {
+        match bytes.first_chunk::<8>() {
+            Some(eight) if (2..=8).contains(&length) => {
+                Self::of_packed(u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * length))
+            }
+            _ => match &bytes[..length] {
+                b"intersect" => Keyword::Union,
+                b"returning" => Keyword::Operand,
+                _ => Keyword::None,
+            },
         }
-        let mut packed = [0; 8];
-        packed[..word.len()].copy_from_slice(word);
-        Self::of_packed(u64::from_le_bytes(packed))
     }
 
     /// Of a word of at most eight letters in lower case, the first in the lowest byte.
@@ -147,17 +148,21 @@ const WORDS: &[(Keyword, &[&str])] = &[
 mod tests {
     use super::*;
 
+    fn of(word: &str) -> Keyword {
+        Keyword::of_prefix(format!("{word}=behind it").as_bytes(), word.len())
+    }
+
     #[test]
     fn every_keyword_is_found_and_names_are_not() {
         for (keyword, words) in WORDS {
             for word in *words {
-                assert_eq!(Keyword::of(word.as_bytes()), *keyword, "{word}");
+                assert_eq!(of(word), *keyword, "{word}");
             }
         }
         for word in ["", "a", "ins", "selects", "orders", "customer", "intersection", "returning_"]
         {
-            assert_eq!(Keyword::of(word.as_bytes()), Keyword::None, "{word}");
+            assert_eq!(of(word), Keyword::None, "{word}");
         }
-        assert_eq!(Keyword::of(b"intersect"), Keyword::Union);
+        assert_eq!(of("intersect"), Keyword::Union);
     }
 }

@@ -40,19 +40,46 @@ pub fn digits_end(bytes: &[u8], from: usize) -> usize {
 }
 
 /// Where the first of two bytes stands, at or after `from`; the end if neither does. Most strings are
-/// short: the first bytes are looked at before `memchr` is set up.
+/// short: the first 32 bytes are looked at before `memchr` is set up.
 #[inline]
 pub fn find2(first: u8, second: u8, bytes: &[u8], from: usize) -> usize {
-    let near = bytes.len().min(from + 16);
-    for (at, &byte) in bytes.iter().enumerate().take(near).skip(from) {
-        if byte == first || byte == second {
-            return at;
+    let mut near = from;
+    for _ in 0..2 {
+        let Some(chunk) = bytes.get(near..).and_then(|rest| rest.first_chunk::<16>()) else {
+            break;
+        };
+        let found = position2(first, second, chunk);
+        near += found;
+        if found < 16 {
+            return near;
         }
     }
     match memchr::memchr2(first, second, &bytes[near..]) {
         Some(found) => near + found,
         None => bytes.len(),
     }
+}
+
+/// Where the first of two bytes stands; 16 if neither does.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn position2(first: u8, second: u8, chunk: &[u8; 16]) -> usize {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64; the load reads the 16 bytes of the array, at any alignment.
+    let mask = unsafe {
+        let x = _mm_loadu_si128(chunk.as_ptr().cast());
+        let first = _mm_cmpeq_epi8(x, _mm_set1_epi8(first as i8));
+        let second = _mm_cmpeq_epi8(x, _mm_set1_epi8(second as i8));
+        _mm_movemask_epi8(_mm_or_si128(first, second))
+    };
+    (mask | 1 << 16).trailing_zeros() as usize
+}
+
+/// Where the first of two bytes stands; 16 if neither does.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn position2(first: u8, second: u8, chunk: &[u8; 16]) -> usize {
+    chunk.iter().position(|&byte| byte == first || byte == second).unwrap_or(16)
 }
 
 /// How many of the bytes, from the first on, are word bytes.
@@ -104,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_nearer_of_two_bytes_is_found_near_and_far() {
-        for distance in [0, 1, 15, 16, 17, 300] {
+        for distance in [0, 1, 15, 16, 17, 31, 32, 33, 300] {
             let mut text = vec![b'x'; distance];
             assert_eq!(find2(b'\'', b'\\', &text, 0), distance);
             text.extend_from_slice(b"\\'");

@@ -1,0 +1,60 @@
+//! How fast keys are made: `cargo test --release -p dyno-digest --lib speed -- --ignored --nocapture`.
+
+use super::*;
+use std::time::Instant;
+
+/// Statements of about so many bytes, alike but for their literals.
+fn statements(what: &str, bytes: usize) -> Vec<String> {
+    (0..200)
+        .map(|n| match what {
+            "plain" => {
+                let mut text = format!("SELECT o.id, o.customer_id, c.Name FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.id = {n}");
+                while text.len() < bytes {
+                    text.push_str(&format!(" AND o.created_at >= '2026-11-22 05:{:02}:00' AND c.status <> {}", n % 60, text.len()));
+                }
+                text
+            }
+            "in" => {
+                let mut text = format!("SELECT id, customer_id FROM orders WHERE id IN ({n}");
+                while text.len() < bytes {
+                    text.push_str(&format!(", {}", text.len() * 7919 + n));
+                }
+                text + ")"
+            }
+            _ => {
+                let mut text = "INSERT INTO orders (id, customer_id, note) VALUES ".to_owned();
+                while text.len() < bytes {
+                    text.push_str(&format!("({}, {n}, 'a note of some length, it''s {n}'), ", text.len()));
+                }
+                text + "(1, 2, 'x')"
+            }
+        })
+        .collect()
+}
+
+#[test]
+#[ignore = "measures, judges nothing"]
+fn speed() {
+    let mut fingerprinter = Fingerprinter::new(Language::Mysql);
+    for (what, bytes) in [
+        ("plain", 250),
+        ("plain", 4096),
+        ("in", 250),
+        ("in", 4096),
+        ("values", 250),
+        ("values", 4096),
+    ] {
+        let statements = statements(what, bytes);
+        let total: usize = statements.iter().map(String::len).sum();
+        let mut best = f64::MAX;
+        let mut sum = 0;
+        for _ in 0..200 {
+            let begin = Instant::now();
+            for statement in &statements {
+                sum ^= fingerprinter.key(statement.as_bytes());
+            }
+            best = best.min(begin.elapsed().as_secs_f64());
+        }
+        println!("{what} {bytes}: {:.0} MB/s ({sum:x})", total as f64 / best / 1e6);
+    }
+}
