@@ -1,5 +1,6 @@
 //! Scripts against a database that answers at once: whatever a session waits for has come.
 
+mod codes;
 mod moving;
 mod places;
 mod symbols;
