@@ -36,6 +36,7 @@ mod mongo;
 pub mod names;
 pub mod parallel;
 pub mod parts;
+pub mod shape;
 pub mod sketch;
 pub mod source;
 pub mod summary;

@@ -10,7 +10,7 @@
 //! Options: `params` (name: generator, and `per: transaction | statement`), `statements` (name: SQL
 //! or `{sql, weight, expect, reads}`; each a transaction without begin and commit) and
 //! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, expect, reads}`;
-//! between begin and commit). One of `statements` and `transactions` is chosen by weight each time.
+//! between begin and commit, unless `atomic: false`). One of `statements` and `transactions` is chosen by weight each time.
 //!
 //! The class of a statement is its name, that of a step its name or `TRANSACTION_NUMBER`, counted
 //! from 1. Number n of a sequence belongs to one transaction of one session: `first + number x k`,
@@ -91,8 +91,8 @@ impl Mix {
         }
         for (name, node) in option("transactions").members()? {
             check_class(&node, name)?;
-            let (weight, lines) = transaction(name, &node, &context)?;
-            parts.add(weight, &lines, true, &node, &params)?;
+            let (weight, is_atomic, lines) = transaction(name, &node, &context)?;
+            parts.add(weight, &lines, is_atomic, &node, &params)?;
         }
         let Some(choice) = Choice::weighted(&parts.weights) else {
             let why = "it has no statement and no transaction with a weight above 0";
@@ -115,10 +115,11 @@ impl Mix {
     }
 }
 
-/// The weight and the steps of a transaction.
-fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, Vec<Line>)> {
+/// The weight of a transaction, whether its steps commit together, and the steps.
+fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, bool, Vec<Line>)> {
     let mut fields = node.fields()?;
     let weight = fields.get("weight").map_or(Ok(1.0), |node| node.weight())?;
+    let is_atomic = fields.get("atomic").map_or(Ok(true), |node| node.flag())?;
     let steps = fields.need("steps")?;
     let lines = steps
         .items()?
@@ -130,7 +131,7 @@ fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, Vec<L
         return Err(steps.wrong("a transaction has at least one step"));
     }
     fields.finish()?;
-    Ok((weight, lines))
+    Ok((weight, is_atomic, lines))
 }
 
 /// What is being put together.

@@ -207,6 +207,14 @@ fn only_what_is_sent_and_writes_changes_data() {
 }
 
 #[test]
+fn steps_that_are_not_atomic_stand_without_a_frame() {
+    let steps = json!(["SELECT 1", "SELECT 2"]);
+    let mix = mix(json!({"transactions": {"t": {"steps": steps, "atomic": false}}}));
+    let classes: Vec<_> = sent(&*mix, 0, 0).into_iter().map(|(class, _)| class).collect();
+    assert_eq!(classes, ["t_1", "t_2"]);
+}
+
+#[test]
 fn a_server_s_own_operators_stay() {
     let sql = "SELECT doc ? 'a?b' FROM t WHERE id = :id::int -- ?";
     let options = json!({"params": {"id": {"const": 1}}, "statements": {"s": sql}});

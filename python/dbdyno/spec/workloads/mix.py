@@ -84,9 +84,12 @@ class Step(Sql):
 
 
 class Transaction(Strict):
-    """Statements that commit together."""
+    """Statements that go together."""
 
     weight: Weight = Field(1.0, description="how often, in proportion to the others")
+    atomic: bool | None = Field(
+        None, description="whether begin and commit stand around its steps; default: yes"
+    )
     steps: list[Annotated[Step, Short("sql")]] = Field(
         min_length=1, max_length=STEPS_MAX, description="its statements in order"
     )

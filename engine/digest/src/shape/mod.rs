@@ -1,0 +1,216 @@
+//! What a workload is made of, so that one like it can be run: statements with places for their
+//! values, how the values are spread, and which statements a session sends together.
+//!
+//! No literal is kept: of numbers, dates and times the least and the greatest; of texts their lengths
+//! and what kinds of characters stand where; of hot values how often they come, not which they are.
+//!
+//! Events must come in the log's order.
+
+mod sessions;
+mod template;
+mod values;
+
+use crate::event::{Event, Kind, Language};
+use crate::fingerprint::Fingerprinter;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sessions::{Sessions, Word};
+use std::collections::HashMap;
+use template::{Template, Templates};
+pub use values::{Summary, Text};
+
+/// Statements whose values are looked at; what comes when there are so many already is counted.
+const STATEMENTS_MAX: usize = 2000;
+
+/// What a workload is made of.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Shape {
+    /// The statements, in the order in which they were first seen.
+    pub statements: Vec<Statement>,
+    /// What sessions send together, the most frequent first.
+    pub units: Vec<Unit>,
+    /// Units that were too rare or too long to be kept.
+    pub units_dropped: u64,
+    /// Statements that are not in any unit: the log has more than are kept, or cut ones.
+    pub statements_dropped: u64,
+    /// Connections that sent statements.
+    pub sessions: u64,
+    /// Seconds from the first to the last event.
+    pub duration_s: f64,
+    /// Variance-to-mean ratio of units that ended within each second: 1 for arrivals by chance.
+    pub dispersion: Option<f64>,
+}
+
+/// A statement that can be sent again.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Statement {
+    /// ID of its class.
+    pub id: String,
+    /// Its text with `:p1`, `:p2` for values: the most frequent form of its class.
+    pub template: String,
+    /// Share of the class's events that have exactly this form.
+    pub template_share: f64,
+    /// Default database of the first one.
+    pub database: String,
+    /// Events.
+    pub count: u64,
+    /// Values of its places, in order.
+    pub parameters: Vec<Summary>,
+}
+
+/// Statements that a session sends one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unit {
+    /// How often.
+    pub count: u64,
+    /// Whether between BEGIN and COMMIT.
+    pub is_transaction: bool,
+    /// Whether it was rolled back.
+    pub is_rolled_back: bool,
+    /// Positions in `statements`, with how many times in a row.
+    pub steps: Vec<Step>,
+}
+
+/// A step of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+pub struct Step {
+    /// Position in `statements`.
+    pub statement: u32,
+    /// Times in a row.
+    pub repeat: u32,
+}
+
+/// Gathers a [`Shape`] event by event.
+pub struct Shaper {
+    fingerprinter: Fingerprinter,
+    template: Template,
+    known: HashMap<u128, u32>,
+    statements: Vec<Gathered>,
+    sessions: Sessions,
+    statements_dropped: u64,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+    by_second: HashMap<i64, u64>,
+}
+
+struct Gathered {
+    key: u128,
+    database: String,
+    count: u64,
+    templates: Templates,
+}
+
+impl Shaper {
+    /// For events of one language.
+    pub fn new(language: Language) -> Self {
+        Self {
+            fingerprinter: Fingerprinter::new(language),
+            template: Template::new(language),
+            known: HashMap::new(),
+            statements: vec![],
+            sessions: Sessions::default(),
+            statements_dropped: 0,
+            first_ns: None,
+            last_ns: None,
+            by_second: HashMap::new(),
+        }
+    }
+
+    /// The next event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        let session = event.session.unwrap_or(0);
+        if event.kind == Kind::Command {
+            // A connection that ends takes its transaction with it; its number may come again.
+            return self.sessions.end(session);
+        }
+        if event.kind != Kind::Statement || event.text.is_empty() {
+            return;
+        }
+        if let Some(ns) = event.end_ns {
+            self.first_ns = Some(self.first_ns.map_or(ns, |first| first.min(ns)));
+            self.last_ns = Some(self.last_ns.map_or(ns, |last| last.max(ns)));
+        }
+        let ended = match Word::of(event.text) {
+            Some(word) => self.sessions.word(session, word),
+            None => match self.statement(event) {
+                Some(number) => self.sessions.statement(session, number),
+                None => {
+                    self.statements_dropped += 1;
+                    false
+                }
+            },
+        };
+        if let (true, Some(ns)) = (ended, event.end_ns) {
+            *self.by_second.entry(ns.div_euclid(1_000_000_000)).or_default() += 1;
+        }
+    }
+
+    fn statement(&mut self, event: &Event<'_>) -> Option<u32> {
+        let key = self.fingerprinter.key(event.text);
+        let number = match self.known.get(&key) {
+            Some(&number) => number,
+            None if self.statements.len() >= STATEMENTS_MAX => return None,
+            None => {
+                let number = self.statements.len() as u32;
+                self.known.insert(key, number);
+                self.statements.push(Gathered {
+                    key,
+                    database: String::from_utf8_lossy(event.database).into_owned(),
+                    count: 0,
+                    templates: Templates::default(),
+                });
+                number
+            }
+        };
+        let gathered = &mut self.statements[number as usize];
+        gathered.count += 1;
+        self.template.take(event.text, event.parameters);
+        gathered.templates.add(&self.template);
+        Some(number)
+    }
+
+    /// What was gathered.
+    pub fn finish(mut self) -> Shape {
+        let (units, units_dropped, sessions) = self.sessions.finish();
+        let statements = self.statements.into_iter().map(|gathered| {
+            let (template, share, parameters) = gathered.templates.best();
+            Statement {
+                id: crate::id::id(gathered.key),
+                template,
+                template_share: share,
+                database: gathered.database,
+                count: gathered.count,
+                parameters,
+            }
+        });
+        let span = self.first_ns.zip(self.last_ns);
+        Shape {
+            statements: statements.collect(),
+            units,
+            units_dropped,
+            statements_dropped: self.statements_dropped,
+            sessions,
+            duration_s: span.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9),
+            dispersion: span.and_then(|span| dispersion(&self.by_second, span)),
+        }
+    }
+}
+
+/// Variance by mean of the units a second, over the whole seconds between the first and the last.
+fn dispersion(by_second: &HashMap<i64, u64>, (first_ns, last_ns): (i64, i64)) -> Option<f64> {
+    let second = |ns: i64| ns.div_euclid(1_000_000_000);
+    let seconds = second(first_ns) + 1..second(last_ns);
+    let n = (seconds.end - seconds.start) as f64;
+    if n < 10.0 {
+        return None;
+    }
+    let counts = by_second.iter().filter(|(second, _)| seconds.contains(second));
+    let (sum, squares) = counts.fold((0.0, 0.0), |(sum, squares), (_, &count)| {
+        (sum + count as f64, squares + (count as f64).powi(2))
+    });
+    let mean = sum / n;
+    (mean > 0.0).then(|| (squares - n * mean * mean) / (n - 1.0) / mean)
+}
+
+#[cfg(test)]
+mod tests;

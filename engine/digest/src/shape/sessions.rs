@@ -1,0 +1,206 @@
+//! Which statements a session sends together: between BEGIN and COMMIT, or, where each commits by
+//! itself, those of which one always follows the other.
+
+use super::{Step, Unit};
+use std::collections::{HashMap, HashSet};
+
+/// Steps of a unit, repetitions counted once; longer ones are dropped.
+const STEPS_MAX: usize = 200;
+/// Different units kept.
+const UNITS_MAX: usize = 20_000;
+/// How sure it must be that one statement belongs to another.
+const SURE: f64 = 0.98;
+/// How often a statement must come for that to be judged.
+const SEEN_MIN: u64 = 20;
+
+/// Words that begin and end transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    Begin,
+    Commit,
+    Rollback,
+    /// `SET autocommit = 0`: what follows is a transaction.
+    Implicit,
+    Explicit,
+    /// Speaks of the session only.
+    Other,
+}
+
+impl Word {
+    /// What a statement is, if it is no work.
+    pub fn of(text: &[u8]) -> Option<Self> {
+        let text = text.trim_ascii();
+        let lower: String =
+            text.iter().take(64).map(|&byte| byte.to_ascii_lowercase() as char).collect();
+        let mut words = lower.split(|c: char| c.is_whitespace() || c == ';' || c == '=');
+        let mut next = || words.by_ref().find(|word| !word.is_empty()).unwrap_or("");
+        Some(match (next(), next(), next()) {
+            ("begin", ..) | ("start", "transaction", _) => Self::Begin,
+            ("commit" | "end", ..) => Self::Commit,
+            ("rollback" | "abort", to, _) if to != "to" => Self::Rollback,
+            ("set", "autocommit" | "@@autocommit" | "@@session.autocommit", value) => {
+                if value == "0" || value == "off" { Self::Implicit } else { Self::Explicit }
+            }
+            ("set" | "use" | "show" | "discard" | "reset" | "deallocate", ..) => Self::Other,
+            ("savepoint" | "release", ..) | ("rollback", "to", _) => Self::Other,
+            _ => return None,
+        })
+    }
+}
+
+/// The sessions of a log.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    open: HashMap<u64, Session>,
+    seen: HashSet<u64>,
+    /// Transactions with their counts; the flag: rolled back.
+    transactions: HashMap<(Vec<Step>, bool), u64>,
+    dropped: u64,
+    /// Single statements of each session in turn: how often one follows the other.
+    follows: HashMap<(u32, u32), u64>,
+    singles: HashMap<u32, u64>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    in_transaction: bool,
+    is_implicit: bool,
+    steps: Vec<Step>,
+    is_too_long: bool,
+    /// The single statement before, if nothing came between.
+    before: Option<u32>,
+}
+
+impl Sessions {
+    /// A word; whether a unit ended with it.
+    pub fn word(&mut self, session: u64, word: Word) -> bool {
+        let mut open = self.open.remove(&session).unwrap_or_default();
+        let mut ended = false;
+        match word {
+            Word::Begin => {
+                ended = self.commit(&mut open, false);
+                open.in_transaction = true;
+            }
+            Word::Commit => ended = self.commit(&mut open, false),
+            Word::Rollback => ended = self.commit(&mut open, true),
+            Word::Implicit => open.is_implicit = true,
+            Word::Explicit => {
+                ended = self.commit(&mut open, false);
+                open.is_implicit = false;
+            }
+            Word::Other => {}
+        }
+        self.open.insert(session, open);
+        ended
+    }
+
+    /// A statement; whether it is a unit by itself.
+    pub fn statement(&mut self, session: u64, statement: u32) -> bool {
+        self.seen.insert(session);
+        let open = self.open.entry(session).or_default();
+        if !open.in_transaction && !open.is_implicit {
+            *self.singles.entry(statement).or_default() += 1;
+            if let Some(before) = open.before.replace(statement) {
+                *self.follows.entry((before, statement)).or_default() += 1;
+            }
+            return true;
+        }
+        let is_full = open.steps.len() >= STEPS_MAX;
+        match open.steps.last_mut() {
+            Some(last) if last.statement == statement => last.repeat += 1,
+            _ if is_full => open.is_too_long = true,
+            _ => open.steps.push(Step { statement, repeat: 1 }),
+        }
+        false
+    }
+
+    /// The connection is gone.
+    pub fn end(&mut self, session: u64) {
+        if let Some(mut open) = self.open.remove(&session) {
+            self.commit(&mut open, true);
+        }
+    }
+
+    fn commit(&mut self, open: &mut Session, rolls_back: bool) -> bool {
+        open.in_transaction = false;
+        open.before = None;
+        let steps = std::mem::take(&mut open.steps);
+        if std::mem::take(&mut open.is_too_long) {
+            self.dropped += 1;
+            return true;
+        }
+        if steps.is_empty() {
+            return false;
+        }
+        let key = (steps, rolls_back);
+        let has_room = self.transactions.len() < UNITS_MAX;
+        match self.transactions.get_mut(&key) {
+            Some(count) => *count += 1,
+            None if has_room => {
+                self.transactions.insert(key, 1);
+            }
+            None => self.dropped += 1,
+        }
+        true
+    }
+
+    /// Units with their counts, the most frequent first; dropped ones; sessions.
+    pub fn finish(&mut self) -> (Vec<Unit>, u64, u64) {
+        let transactions = std::mem::take(&mut self.transactions);
+        let mut units: Vec<Unit> = transactions
+            .into_iter()
+            .map(|((steps, is_rolled_back), count)| Unit {
+                count,
+                is_transaction: true,
+                is_rolled_back,
+                steps,
+            })
+            .chain(self.chains())
+            .collect();
+        units.sort_by(|a, b| {
+            b.count.cmp(&a.count).then_with(|| first(&a.steps).cmp(&first(&b.steps)))
+        });
+        (units, self.dropped, self.seen.len() as u64)
+    }
+
+    /// Single statements, and pairs of which the second comes after the first only, and the first is
+    /// always followed by one of such.
+    fn chains(&self) -> Vec<Unit> {
+        let mut by_first: HashMap<u32, Vec<(u32, u64)>> = HashMap::new();
+        for (&(before, after), &count) in &self.follows {
+            let all = self.singles.get(&after).copied().unwrap_or(0);
+            let is_sure = all >= SEEN_MIN && count as f64 >= all as f64 * SURE;
+            if before != after && is_sure {
+                by_first.entry(before).or_default().push((after, count));
+            }
+        }
+        by_first.retain(|before, after| {
+            let followed: u64 = after.iter().map(|pair| pair.1).sum();
+            let all = self.singles.get(before).copied().unwrap_or(0);
+            followed as f64 >= all as f64 * SURE
+        });
+        // A statement that both follows and leads would stand in two pairs: it follows.
+        let followers: HashSet<u32> =
+            by_first.values().flatten().map(|&(after, _)| after).collect();
+        by_first.retain(|before, _| !followers.contains(before));
+        let followers: HashSet<u32> =
+            by_first.values().flatten().map(|&(after, _)| after).collect();
+        let unit = |count, steps: &[u32]| Unit {
+            count,
+            is_transaction: false,
+            is_rolled_back: false,
+            steps: steps.iter().map(|&statement| Step { statement, repeat: 1 }).collect(),
+        };
+        let pairs = by_first.iter().flat_map(|(&before, after)| {
+            after.iter().map(move |&(after, count)| unit(count, &[before, after]))
+        });
+        let alone = self.singles.iter().filter(|(statement, _)| {
+            !by_first.contains_key(statement) && !followers.contains(statement)
+        });
+        pairs.chain(alone.map(|(&statement, &count)| unit(count, &[statement]))).collect()
+    }
+}
+
+fn first(steps: &[Step]) -> Option<u32> {
+    steps.first().map(|step| step.statement)
+}

@@ -1,0 +1,106 @@
+//! Whole workloads: what comes out is what they were made of.
+
+use super::*;
+
+fn shape(language: Language, log: impl IntoIterator<Item = (u64, String)>) -> Shape {
+    let mut shaper = Shaper::new(language);
+    for (at, (session, text)) in log.into_iter().enumerate() {
+        shaper.event(&Event {
+            session: Some(session),
+            text: text.as_bytes(),
+            end_ns: Some(at as i64 * 1_000_000),
+            database: b"shop",
+            ..Event::default()
+        });
+    }
+    shaper.finish()
+}
+
+/// The units as (count, transaction?, templates' first words and tables).
+fn units(shape: &Shape) -> Vec<(u64, bool, Vec<String>)> {
+    let name = |step: &Step| {
+        let template = &shape.statements[step.statement as usize].template;
+        let words: Vec<_> = template.split(' ').collect();
+        format!("{}x{}", words[2], step.repeat)
+    };
+    let unit =
+        |unit: &Unit| (unit.count, unit.is_transaction, unit.steps.iter().map(name).collect());
+    shape.units.iter().map(unit).collect()
+}
+
+fn insert(table: &str, n: usize) -> String {
+    format!("INSERT INTO {table} VALUES ({n}, 'x')")
+}
+
+/// For each insert into A, 100 into B, 95 into C and 5 into D, where each B goes with one C or D.
+fn ratios(session: u64) -> Vec<(u64, String)> {
+    let mut log = vec![];
+    for round in 0..30 {
+        log.push((session, insert("A", round)));
+        for n in 0..100 {
+            log.push((session, insert("B", n)));
+            log.push((session, insert(if (n + round) % 20 == 0 { "D" } else { "C" }, n)));
+        }
+    }
+    log
+}
+
+#[test]
+fn ratios_between_tables_and_which_goes_with_which_come_back() {
+    let found = shape(Language::Mysql, ratios(7));
+    let pair = |a: &str, b: &str| vec![format!("{a}x1"), format!("{b}x1")];
+    let expected = [
+        (2850, false, pair("B", "C")),
+        (150, false, pair("B", "D")),
+        (30, false, vec!["Ax1".to_owned()]),
+    ];
+    assert_eq!(units(&found), expected);
+    assert_eq!((found.sessions, found.units_dropped, found.statements_dropped), (1, 0, 0));
+    let template = &found.statements[0].template;
+    assert_eq!(template, "INSERT INTO A VALUES (:p1, :p2)");
+}
+
+#[test]
+fn sessions_that_interleave_are_told_apart() {
+    let (one, two) = (ratios(1), ratios(2));
+    let log = one.into_iter().zip(two).flat_map(|(a, b)| [a, b]);
+    let found = shape(Language::Mysql, log);
+    assert_eq!(found.units.iter().map(|unit| unit.count).collect::<Vec<_>>(), [5700, 300, 60]);
+    assert_eq!(found.sessions, 2);
+}
+
+#[test]
+fn transactions_keep_their_steps_and_repetitions() {
+    let mut log = vec![];
+    for n in 0..10 {
+        log.push((1, "START TRANSACTION".to_owned()));
+        log.extend((0..3).map(|k| (1, insert("t", k))));
+        log.push((1, insert("u", n)));
+        log.push((1, if n == 9 { "ROLLBACK" } else { "commit" }.to_owned()));
+    }
+    let found = shape(Language::Mysql, log);
+    let steps = vec!["tx3".to_owned(), "ux1".to_owned()];
+    assert_eq!(units(&found), [(9, true, steps.clone()), (1, true, steps)]);
+    assert!(found.units[1].is_rolled_back);
+}
+
+#[test]
+fn a_session_without_autocommit_is_in_a_transaction_from_its_first_statement() {
+    let words = ["SET autocommit=0", "x", "COMMIT", "x", "COMMIT", "SET autocommit=1", "x"];
+    let log =
+        words.iter().map(|&word| (3, if word == "x" { insert("t", 1) } else { word.to_owned() }));
+    let found = shape(Language::Mysql, log);
+    let t = || vec!["tx1".to_owned()];
+    assert_eq!(units(&found), [(2, true, t()), (1, false, t())]);
+}
+
+#[test]
+fn no_literal_is_in_what_comes_out() {
+    let log = (0..50).map(|n| {
+        (1, format!("SELECT secretcol FROM t WHERE mail = 'hidden{n}@x.org' AND n = 77123{n}"))
+    });
+    let found = shape(Language::Mysql, log);
+    let text = serde_json::to_string(&found).unwrap();
+    assert!(!text.contains("hidden") && !text.contains("x.org"), "{text}");
+    assert!(text.contains("secretcol"));
+}
