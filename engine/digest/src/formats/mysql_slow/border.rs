@@ -6,13 +6,18 @@
 //! depends on itself, the line before and two behind it, so that a log cut anywhere has the same ones.
 
 use crate::formats::mysql_time::stamp;
-use memchr::{memchr, memmem, memrchr};
+use memchr::memmem::Finder;
+use memchr::{memchr, memmem, memrchr, memrchr_iter};
+use std::sync::LazyLock;
 
 /// Border lines are shorter than this (a user of 80 characters, a host of 255, each up to 4 bytes).
 const LONGEST: usize = 2048;
 
 /// What follows `# User@Host: ` in all servers.
 const SECOND: [&[u8]; 3] = [b"# Query_time: ", b"# Thread_id: ", b"# Schema: "];
+
+/// Finds lines that may be borders; made once, since making it costs as much as a short event.
+static HEADERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n# "));
 
 /// An event's begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +40,7 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Border> {
     {
         return Some(border);
     }
-    memmem::find_iter(&log[start..], b"\n# ").find_map(|hit| border(log, start + hit + 1))
+    HEADERS.find_iter(&log[start..]).find_map(|hit| border(log, start + hit + 1))
 }
 
 /// The border at `at`, a line's begin.
@@ -126,8 +131,8 @@ pub(super) fn user(line: &[u8]) -> Option<User<'_>> {
     let line = line.strip_suffix(b"]")?;
     let open = memrchr(b'[', line)?;
     let (host, address) = (line[..open].strip_suffix(b" ")?, &line[open + 1..]);
-    let middle = memmem::rfind(host, b"] @ ")?;
-    let (user, host) = (&host[..middle], &host[middle + 4..]);
+    let middle = memrchr_iter(b'@', host).find(|at| host[..*at].ends_with(b"] "))?;
+    let (user, host) = (&host[..middle - 2], host[middle + 1..].strip_prefix(b" ")?);
     let open = memrchr(b'[', user)?;
     let name = if open == 0 { &user[1..] } else { &user[..open] };
     Some(User { name, host: if host.is_empty() { address } else { host }, session })

@@ -4,7 +4,7 @@ use super::border::user;
 use super::fields::{Field, decimal, field};
 use crate::event::Event;
 use crate::formats::mysql_time::{Stamp, stamp};
-use memchr::{memchr, memmem};
+use memchr::memchr;
 
 /// What a header says beyond the event's own fields.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ const MARIADB: Field = Field::Flag(crate::event::Measure::QueryCacheHit);
 /// Reads the name of a database, which may be empty: one space stands before it, two behind.
 fn schema<'a>(rest: &'a [u8], header: &mut Header<'a>) -> &'a [u8] {
     let rest = rest.strip_prefix(b" ").unwrap_or(rest);
-    let end = memmem::find(rest, b"  ").unwrap_or(rest.len());
+    let end = rest.windows(2).position(|pair| pair == b"  ").unwrap_or(rest.len());
     header.schema = Some(&rest[..end]);
     rest[end..].trim_ascii_start()
 }
