@@ -19,6 +19,7 @@
 mod hash;
 mod keywords;
 mod normal;
+mod pt;
 
 use crate::event::Language;
 use normal::Normaliser;
@@ -54,10 +55,10 @@ impl Fingerprinter {
         String::from_utf8_lossy(self.text(statement)).into_owned()
     }
 
-    /// The ID that pt-query-digest gives, where its fingerprint can be told.
+    /// The ID that pt-query-digest gives, for plain MySQL statements: those whose fingerprint is the
+    /// same thing there.
     pub fn pt_id(&mut self, statement: &[u8]) -> Option<String> {
-        let _ = statement;
-        None
+        if self.language == Language::Mysql { pt::id(statement) } else { None }
     }
 
     /// The normal form, as UTF-8: bytes that are none stand as `\xNN`.
