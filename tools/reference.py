@@ -28,7 +28,10 @@ PAGES = {
     "run-directory": "what a run leaves on disk",
 }
 # Written by hand: they describe behaviour that no program lists.
-WRITTEN = {"sysbench": "`dyno sysbench`: options, scripts, reports, what differs from sysbench"}
+WRITTEN = {
+    "digest": "`dyno digest`: sources, formats, the document",
+    "sysbench": "`dyno sysbench`: options, scripts, reports, what differs from sysbench",
+}
 
 
 def pages() -> dict[str, str]:

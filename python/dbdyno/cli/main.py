@@ -11,6 +11,7 @@ import click
 
 from dbdyno import __version__
 from dbdyno.cli.compare import compare
+from dbdyno.cli.digest import digest
 from dbdyno.cli.export import export
 from dbdyno.cli.history import history
 from dbdyno.cli.import_ import import_
@@ -42,7 +43,7 @@ def dyno() -> None:
     """
 
 
-for command in (init, run, status, report, compare, history, export, import_, sysbench):
+for command in (init, run, status, report, compare, history, export, import_, digest, sysbench):
     dyno.add_command(command)
 
 

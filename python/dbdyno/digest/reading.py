@@ -19,13 +19,14 @@ from dbdyno.installed import find
 Raw = dict[str, Any]
 Progress = Callable[[int, int | None], None]  # bytes read, bytes in all if known
 Shown = Callable[[Raw], None]
+INTERRUPTED = 3
 
 
 def read(
     arguments: Sequence[str], *, on_progress: Progress, on_document: Shown | None = None
 ) -> tuple[Raw, int]:
     """The document of `dyno-engine digest ARGUMENTS`, and the exit code it asks for: 1 where
-    `--strict` found something that was not understood.
+    `--strict` found something that was not understood, 3 where Ctrl-C ended it early.
 
     `on_document` gets each document of a log that is followed, but for the last, which is returned.
     Ctrl-C asks the engine to end with what it has. DynoError if it fails.
@@ -59,7 +60,7 @@ def read(
                 process.stdout.close()
         stderr.seek(0)
         tail = stderr.read()[-2000:].decode("utf-8", "replace").strip()
-    if failed is not None or last is None or code not in (0, 1):
+    if failed is not None or last is None or code not in (0, 1, INTERRUPTED):
         raise _failed(failed, code, tail)
     return last, code
 

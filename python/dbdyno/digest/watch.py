@@ -99,6 +99,7 @@ def watch(
     except KeyboardInterrupt:
         if not seen.steps:
             raise
+        source.close()  # it may have been in the middle of an answer; what follows logs in again
         notes.append(f"Interrupted: {seen.steps} of {steps} samples were taken.")
     spread: Mapping[str, Histogram] = {}
     if histograms is not None and not seen.restarted and not seen.resets:

@@ -96,7 +96,10 @@ def _range(stats: Stats) -> list[str]:
     if stats.first_unix_s is None:
         return []
     ends = [words.moment(s) for s in (stats.first_unix_s, stats.last_unix_s)]
-    return [f"# Time range: {ends[0]}" + ("" if ends[0] == ends[1] else f" to {ends[1]}")]
+    if ends[0] == ends[1]:
+        return [f"# Time range: all events occurred at {ends[0]}"]
+    day = ends[0].partition(" ")[0] + " "
+    return [f"# Time range: {ends[0]} to {ends[1].removeprefix(day)}"]
 
 
 def _rows(stats: Stats) -> list[tuple[str, str, Distribution]]:

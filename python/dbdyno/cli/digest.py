@@ -1,0 +1,357 @@
+"""`dyno digest`: what servers spent their time on, from their logs or their own statistics."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbdyno.errors import DynoError
+from dbdyno.store import files
+
+FORMATS = ("text", "pt", "json", "markdown", "html")
+STDIN = "-"
+WIDTH = 100  # columns where nobody's terminal says
+FOR_S, EVERY_S = "1m", "10s"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was typed. `engine`: passed through to `dyno-engine digest`, as (option, value); a value
+    of True is a switch."""
+
+    format: str
+    out: Path | None
+    engine: tuple[tuple[str, str | bool], ...]
+    url: dict[str, Any]
+
+    def typed(self, *names: str) -> list[str]:
+        """Which of these options for logs were given."""
+        return [name for name, _ in self.engine if name in names]
+
+
+@click.command()
+@click.argument("sources", nargs=-1, metavar="LOG...|URL")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How to draw it; `pt` is the layout of pt-query-digest.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write it there instead of to standard output.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--compare",
+    "compared",
+    is_flag=True,
+    help="Put two beside each other, A and B: what got slower, what is new.",
+)
+@click.option("--log-format", metavar="NAME", help="The logs' format [default: found out].")
+@click.option("--since", metavar="T", help="Only what ended from then on: RFC 3339 or Unix time.")
+@click.option("--until", metavar="T", help="Only what ended before.")
+@click.option("--db", metavar="NAME", help="Only this default database.")
+@click.option("--user", metavar="NAME", help="Only this user.")
+@click.option("--host", metavar="NAME", help="Only this client host.")
+@click.option("--where", metavar="EXPR", help="Only events for which this holds.")
+@click.option(
+    "--group-by",
+    metavar="WHAT",
+    help="What makes a class: fingerprint, table, db, user, host, distill [default: fingerprint].",
+)
+@click.option(
+    "--order-by",
+    metavar="WHAT",
+    help="query_time, count, max or the sum of a measure [default: query_time].",
+)
+@click.option(
+    "--limit", metavar="N|P%:N|all", help="How many classes are listed [default: 95%:20]."
+)
+@click.option(
+    "--samples",
+    type=click.Choice(["none", "raw"]),
+    help="`raw` shows the slowest statement of each class with its literals [default: none].",
+)
+@click.option("--line-prefix", metavar="TEXT", help="PostgreSQL's log_line_prefix.")
+@click.option("--utc-offset", metavar="OFFSET", help="What the server's clock is ahead of UTC.")
+@click.option("--port", "ports", multiple=True, type=int, help="A server's port, of captures.")
+@click.option("--threads", type=int, metavar="N", help="Threads that read [default: all CPUs].")
+@click.option("--strict", is_flag=True, help="Exit with 1 if anything was not understood.")
+@click.option("--follow", is_flag=True, help="Read on as the log grows, until Ctrl-C.")
+@click.option("--for", "for_", metavar="TIME", help=f"Of a URL: how long [default: {FOR_S}].")
+@click.option(
+    "--every", metavar="TIME", help=f"Of a URL or with --follow: how often [default: {EVERY_S}]."
+)
+@click.option("--password-env", metavar="NAME", help="Variable that holds the URL's password.")
+@click.option("--password-file", metavar="FILE", help="File that holds it.")
+@click.option("--password-command", metavar="COMMAND", help="Command that prints it.")
+@click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
+@click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
+def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) -> int:
+    """Say what a server spent its time on.
+
+    LOG is a log of MySQL, MariaDB, Percona Server, PostgreSQL or others in a format that is found
+    out (`-`: standard input; gzip and zstd are unpacked), or a document saved with --json. Of a URL
+    (mysql://, mariadb://, postgres://) the server's own counts of statements are sampled, without
+    changing anything. Statements are shown without their literals.
+    """
+    from dbdyno.digest import reading, servers
+
+    if not sources:
+        raise click.UsageError("name a log, `-` for standard input, or a server's URL")
+    if typed.pop("as_json"):
+        form = "json"
+    side_by_side = typed.pop("compared")
+    options = _options(form, out, typed)
+    if side_by_side:
+        return _compare(sources, options)
+    if any(map(servers.is_url, sources)):
+        if len(sources) > 1:
+            raise click.UsageError("one URL at a time, and not together with logs")
+        _write(_sampled(sources[0], options), options)
+        return 0
+    saved = _saved(sources, options)
+    if saved is not None:
+        _write(saved, options)
+        return 0
+    raw, code = _read(sources, options, on_document=lambda each: _write(each, options))
+    _write(raw, options)
+    ended = bool(options.typed("--follow")) and code == reading.INTERRUPTED  # as it is meant to be
+    return 0 if ended else code
+
+
+def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
+    """Sorts options into those of logs and those of servers."""
+    url_names = ("for_", "every", "password_env", "password_file", "password_command",
+                 "defaults_group", "tls")  # fmt: skip
+    url = {name: typed.pop(name) for name in url_names}
+    engine: list[tuple[str, str | bool]] = []
+    for port in typed.pop("ports"):
+        engine.append(("--port", str(port)))
+    for name, value in typed.items():
+        option = "--format" if name == "log_format" else "--" + name.replace("_", "-")
+        if value is True:
+            engine.append((option, True))
+        elif value not in (None, False):
+            engine.append((option, str(value)))
+    return Options(form, out, tuple(engine), url)
+
+
+def _compare(sources: Sequence[str], options: Options) -> int:
+    from dbdyno.digest import compare as comparing
+    from dbdyno.digest import document, servers
+    from dbdyno.report.digest import beside
+
+    if len(sources) != 2:
+        raise click.UsageError("--compare takes two: A B")
+    if options.format == "pt":
+        raise click.UsageError("--compare has no `pt` layout: text, json, markdown or html")
+    if any(map(servers.is_url, sources)):
+        raise click.UsageError("--compare takes logs and saved digests: save one with --json first")
+    if sources[0] == sources[1] == STDIN:
+        raise click.UsageError("only one of the two can come from standard input")
+    if options.typed("--follow"):
+        raise click.UsageError("--follow has no end to compare at")
+    read = []
+    code = 0
+    for source in sources:
+        raw = _saved([source], options)
+        if raw is None:
+            raw, one_code = _read([source], _all(options))
+            code = max(code, one_code)
+        read.append(document.parse(raw, source))
+    compared = comparing.compare(*read)
+    if options.format == "json":
+        made = json.dumps(comparing.to_json(compared), indent=1, allow_nan=False) + "\n"
+    elif options.format == "html":
+        made = beside.page(compared)
+    elif options.format == "markdown":
+        made = beside.markdown(compared)
+    else:
+        made = beside.text(compared, _width(options.out))
+    _put(made, options.out)
+    return code
+
+
+def _all(options: Options) -> Options:
+    """With every class listed, unless a limit was typed: else what is new could not be told."""
+    if options.typed("--limit"):
+        return options
+    engine = (*options.engine, ("--limit", "all"))
+    return Options(options.format, options.out, engine, options.url)
+
+
+def _saved(sources: Sequence[str], options: Options) -> Any | None:
+    """The saved document that is named, if it is one."""
+    from dbdyno.digest import document
+
+    found = []
+    for source in sources:
+        path = Path(source)
+        if source == STDIN or (path.exists() and not path.is_file()):
+            continue  # pipes are read once, by the engine
+        found.append(document.saved(path))
+    if not any(one is not None for one in found):
+        return None
+    if len(sources) > 1:
+        raise click.UsageError("a saved digest is drawn alone; --compare takes two")
+    if options.engine:
+        names = ", ".join(name for name, _ in options.engine)
+        raise click.UsageError(f"a saved digest is as it is: {names} is for logs")
+    return found[0]
+
+
+def _read(
+    sources: Sequence[str], options: Options, on_document: Callable[[Any], None] | None = None
+) -> tuple[Any, int]:
+    from dbdyno.digest import reading
+
+    follows = bool(options.typed("--follow"))
+    used = [name for name in options.url if options.url[name] is not None]
+    if follows and "every" in used:
+        used.remove("every")
+    if used:
+        names = ", ".join("--" + name.strip("_").replace("_", "-") for name in used)
+        raise click.UsageError(f"{names} is for a server's URL")
+    arguments: list[str] = []
+    for name, value in options.engine:
+        arguments += [name] if value is True else [f"{name}={value}"]
+    if follows:
+        every_s = _seconds("--every", options.url["every"] or EVERY_S)
+        arguments.append(f"--every={max(1, round(every_s))}")
+    progress = _Progress()
+    try:
+        return reading.read(
+            [*arguments, "--", *sources], on_progress=progress, on_document=on_document
+        )
+    finally:
+        progress.end()
+
+
+class _Progress:
+    """How far reading is, in a line that is rewritten; nothing unless somebody watches."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+        self._drawn = False
+
+    def __call__(self, done: int, total: int | None) -> None:
+        if not self._shown:
+            return
+        share = f" of {total / 2**20:,.0f} MiB, {done / total:.0%}" if total else " MiB"
+        self._say(f"reading: {done / 2**20:,.0f}{share}")
+
+    def seconds(self, done: float, total: float) -> None:
+        """The same of a server's samples."""
+        if self._shown:
+            self._say(f"sampling: {done:.0f} of {total:.0f} s; Ctrl-C ends it with what there is")
+
+    def _say(self, line: str) -> None:
+        click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+        self._drawn = True
+
+    def end(self) -> None:
+        """Takes the line away."""
+        if self._drawn:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _sampled(url: str, options: Options) -> Any:
+    from dbdyno.digest import chosen, servers, watch
+    from dbdyno.spec.types import Credentials
+
+    known = ("--db", "--user", "--group-by", "--order-by", "--limit")
+    other = [name for name, _ in options.engine if name not in known]
+    if other:
+        other = ["--log-format" if name == "--format" else name for name in other]
+        raise click.UsageError(f"{', '.join(other)} is for logs, not for a server's URL")
+    given = {name.removeprefix("--").replace("-", "_"): value for name, value in options.engine}
+    choice = chosen.make(**{key: given.get(key) for key in  # type: ignore[arg-type]
+                            ("group_by", "order_by", "limit", "db", "user")})  # fmt: skip
+    typed = options.url
+    sources = ("password_env", "password_file", "password_command", "defaults_group")
+    named = [name for name in sources if typed[name] is not None]
+    if len(named) > 1:
+        raise click.UsageError("name one source of the password")
+    for_s = _seconds("--for", typed["for_"] or FOR_S)
+    every_s = _seconds("--every", typed["every"] or EVERY_S)
+    login = Credentials(
+        env=typed["password_env"],
+        file=typed["password_file"],
+        command=typed["password_command"],
+        defaults_group=typed["defaults_group"],
+    )
+    source = servers.open_source(url, login, typed["tls"])
+    progress = _Progress()
+    try:
+        return watch.watch(
+            source,
+            for_s,
+            every_s,
+            choice,
+            on_step=lambda done: progress.seconds(done, for_s),
+        )
+    finally:
+        progress.end()
+        source.close()
+
+
+def _seconds(option: str, text: str) -> float:
+    from dbdyno.spec import units
+
+    try:
+        return units.duration_s(text)
+    except ValueError as error:
+        raise DynoError(f"`{option} {text}` {error}", fix="such as 10s or 5m") from None
+
+
+def _write(raw: Any, options: Options) -> None:
+    """Draws a document where it was asked for."""
+    from dbdyno.digest import document
+    from dbdyno.report.digest import markdown, page, pt, text
+
+    typed = document.parse(raw)
+    if options.format == "json":
+        made = json.dumps(raw, indent=1, allow_nan=False) + "\n"
+    elif options.format == "html":
+        made = page.page(typed)
+    elif options.format == "markdown":
+        made = markdown.markdown(typed)
+    elif options.format == "pt":
+        made = pt.pt(typed, now_unix_s=time.time(), hostname=socket.gethostname())
+    else:
+        made = text.text(typed, _width(options.out))
+    _put(made, options.out)
+
+
+def _width(out: Path | None) -> int:
+    return WIDTH if out is not None else shutil.get_terminal_size((WIDTH, 24)).columns
+
+
+def _put(made: str, out: Path | None) -> None:
+    if out is None:
+        click.echo(made, nl=False)
+        return
+    try:
+        files.write_atomically(out, made)
+    except OSError as error:
+        raise DynoError(
+            f"cannot write {out}: {error.strerror or error}",
+            cause="its directory is not there, is full, or belongs to someone else",
+            fix="name another place",
+        ) from None
+    click.echo(f"digest: {out}", err=True)

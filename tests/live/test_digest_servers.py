@@ -1,0 +1,141 @@
+"""`dyno digest URL` on real servers: what was run is counted, and what is missing is said."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from private_servers import SERVERS
+from running import Place, place, wait_for
+from servers_there import PASSWORD, There, there
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+CONFIG = {
+    "mariadb": {"performance_schema": "ON"},
+    "postgres": {"shared_preload_libraries": "pg_stat_statements"},
+    "mysql": {},
+}
+CALLS = 40
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request: pytest.FixtureRequest) -> Iterator[There]:
+    with there(request.param, **CONFIG[request.param]) as made:
+        yield made
+
+
+@pytest.fixture
+def here() -> Iterator[Place]:
+    with place() as made:
+        made.environment["APP_PASSWORD"] = PASSWORD
+        yield made
+
+
+def digest(here: Place, server: There, *options: str) -> subprocess.CompletedProcess[str]:
+    return here.dyno("digest", server.url, "--password-env", "APP_PASSWORD", *options)
+
+
+def permit(server: There) -> None:
+    if server.kind == "postgres":
+        server.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+        server.grant("pg_read_all_stats TO app")
+    else:
+        server.grant("SELECT ON performance_schema.* TO app@'127.0.0.1'")
+
+
+def test_what_is_missing_is_named(here: Place, server: There) -> None:
+    done = digest(here, server, "--for", "1s", "--every", "1s")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    wanted = "CREATE EXTENSION" if server.kind == "postgres" else "GRANT SELECT ON performance_sch"
+    assert wanted in done.stderr
+    assert PASSWORD not in done.stderr
+
+
+def test_what_was_run_between_samples_is_what_is_counted(here: Place, server: There) -> None:
+    permit(server)
+    run(server, 7)  # before: does not count
+    document = watched(here, server, lambda: run(server, CALLS))
+    own = [one for one in document["classes"] if is_ours(one)]
+    assert [one["count"] for one in own] == [CALLS]
+    assert own[0]["query_time"]["sum"] > 0
+    assert sum(document["timeline"]["count"]) == document["overall"]["count"]
+    assert not any("dbdyno_digest" in one["fingerprint"] for one in document["classes"])
+    assert not any("reset" in note for note in document["notes"])
+    if server.kind == "mysql":
+        assert own[0]["query_time"]["p95"] > 0
+    if server.kind == "postgres":
+        assert own[0]["query_time"]["stddev"] > 0 and own[0]["databases"] == {"shop": CALLS}
+    drawn = here.dyno("digest", "d.json")
+    assert drawn.returncode == 0 and "sbtest1" in drawn.stdout
+
+
+def test_a_reset_while_sampling_is_said(here: Place, server: There) -> None:
+    permit(server)
+    run(server, CALLS)
+
+    def reset() -> None:
+        if server.kind == "postgres":
+            server.sql("SELECT pg_stat_statements_reset()")
+        else:
+            server.sql("TRUNCATE performance_schema.events_statements_summary_by_digest")
+        run(server, 3)
+
+    document = watched(here, server, reset)
+    assert any("reset" in note for note in document["notes"]), document["notes"]
+
+
+def watched(here: Place, server: There, meanwhile: Callable[[], None]) -> Any:
+    """The document of a server of which samples are taken while something happens; it is
+    interrupted once there are samples of what came after."""
+    before = takes(server)
+    running = here.start(
+        *("digest", server.url, "--password-env", "APP_PASSWORD"),
+        *("--for", "10m", "--every", "300ms", "--limit", "all", "--json", "--out", "d.json"),
+    )
+    try:
+        assert wait_for(lambda: takes(server) >= before + 2)
+        meanwhile()
+        then = takes(server)
+        assert wait_for(lambda: takes(server) >= then + 3)
+    finally:
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, said
+    document = json.loads((here.path / "d.json").read_text())
+    assert any("Interrupted" in note for note in document["notes"])
+    return document
+
+
+def run(server: There, times: int) -> None:
+    """Runs a statement so many times; its table is in another place of each kind."""
+    schema = "" if server.kind == "postgres" else "shop."
+    statements = [f"SELECT c, pad FROM {schema}sbtest1 WHERE k = {n}" for n in range(times)]
+    if server.kind == "postgres":
+        server.server.run_in("shop", statements)
+    else:
+        server.sql(*statements)
+
+
+def is_ours(one: dict[str, Any]) -> bool:
+    text = " ".join(one["fingerprint"].replace("`", "").split()).lower()
+    return "pad from" in text and "sbtest1" in text
+
+
+def takes(server: There) -> int:
+    """How many samples were taken since the last reset: they are statements themselves."""
+    if server.kind == "postgres":
+        sql = (
+            "SELECT sum(calls) FROM pg_stat_statements"
+            " WHERE query LIKE '%mean_exec_time%AS dbdyno_digest%'"
+        )
+    else:
+        sql = (
+            "SELECT SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_by_digest"
+            " WHERE DIGEST_TEXT LIKE '%COUNT_STAR%SUM_TIMER_WAIT%dbdyno\\_digest%'"
+        )
+    return int(server.sql(sql)[0][0] or 0)

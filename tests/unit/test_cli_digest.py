@@ -1,0 +1,172 @@
+"""`dyno digest` as a command, before an engine that says what the test wants it to."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dbdyno import __version__
+from dbdyno.cli.main import dyno
+from dbdyno.errors import DynoError
+from fixtures import digests
+
+ENGINE = """#!{python}
+import json, sys
+if sys.argv[1:] == ["--version"]:
+    print("dyno-engine {version}")
+    sys.exit()
+open({told!r}, "a").write(json.dumps(sys.argv[1:]) + "\\n")
+for line in open({says!r}):
+    print(line, end="", flush=True)
+print("half a li", end="")
+sys.exit({code})
+"""
+
+
+class Engine:
+    """A program in the engine's place."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._path = path
+        self.says([{"event": "progress", "bytes": 5, "bytes_total": None}, done(digests.shop())])
+        monkeypatch.setenv("DYNO_ENGINE", str(path / "engine"))
+
+    def says(self, events: list[dict[str, Any]], code: int = 0) -> None:
+        said = self._path / "says"
+        said.write_text("".join(json.dumps(event) + "\n" for event in events))
+        program = self._path / "engine"
+        program.write_text(
+            ENGINE.format(
+                python=sys.executable,
+                version=__version__,
+                told=str(self._path / "told"),
+                says=str(said),
+                code=code,
+            )
+        )
+        program.chmod(0o755)
+
+    def told(self) -> list[list[str]]:
+        return [json.loads(line) for line in (self._path / "told").read_text().splitlines()]
+
+
+def done(document: dict[str, Any]) -> dict[str, Any]:
+    return {"event": "digest", "document": document}
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    monkeypatch.setenv("COLUMNS", "110")
+    return Engine(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "slow.log"
+    path.write_text("# Time: 240101 10:00:00\n")
+    return path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(dyno, ["digest", *map(str, arguments)], standalone_mode=False)
+
+
+def test_options_are_passed_through(engine: Engine, log: Path) -> None:
+    found = run(
+        *("--log-format", "mysql-slow", "--where", "query_time > 1", "--strict"),
+        *("--port", "3306", "--port", "3307", "--group-by", "db", log, "-"),
+    )
+    assert found.exit_code == 0 and found.output.startswith("1,900 statements of 4 classes")
+    (told,) = engine.told()
+    assert told[0] == "digest" and told[-3:] == ["--", str(log), "-"]
+    assert set(told[1:-3]) == {
+        *("--format=mysql-slow", "--where=query_time > 1", "--strict"),
+        *("--port=3306", "--port=3307", "--group-by=db"),
+    }
+
+
+@pytest.mark.parametrize("form", ["text", "pt", "json", "markdown", "html"])
+def test_a_saved_document_is_drawn_like_its_log(engine: Engine, log: Path, form: str) -> None:
+    saved = log.with_name("saved.json")
+    assert run(log, "--json", "--out", saved).exit_code == 0
+    first, again = (run(source, "--format", form).output for source in (log, saved))
+    assert first == again
+    assert len(engine.told()) == 2  # the document needs no engine
+    assert run(saved, "--limit", "3").exception is not None
+
+
+def test_exit_codes_and_documents_of_a_followed_log(engine: Engine, log: Path) -> None:
+    both = [done(digests.empty()), done(digests.shop())]
+    engine.says(both, code=1)
+    strict = run(log, "--strict")
+    assert strict.return_value == 1
+    engine.says(both, code=3)
+    assert run(log).return_value == 3
+    followed = run(log, "--follow", "--every", "30s")
+    assert followed.return_value == 0
+    assert followed.output.index("No statement") < followed.output.index("1,900 statements")
+    assert "--every=30" in engine.told()[-1]
+
+
+def test_failures_are_told_as_the_engine_tells_them(engine: Engine, log: Path) -> None:
+    engine.says([{"event": "failed", "what": "a.log: no format fits", "hint": "name it"}], code=2)
+    failed = run(log).exception
+    assert isinstance(failed, DynoError)
+    assert "no format fits" in str(failed) and "name it" in str(failed)
+    engine.says([], code=9)
+    assert "without a document" in str(run(log).exception)
+
+
+def test_a_log_that_is_not_there_is_an_error_at_once(engine: Engine, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.log"
+    for arguments in ([missing], ["--compare", missing, missing]):
+        failed = run(*arguments).exception
+        assert isinstance(failed, DynoError) and "missing.log" in str(failed)
+    assert not (tmp_path / "told").exists()
+
+
+def test_two_are_compared(engine: Engine, log: Path) -> None:
+    saved = log.with_name("after.json")
+    saved.write_text(json.dumps(digests.shop(1.5)))
+    found = run("--compare", log, saved)
+    assert found.output.startswith("1 class slower a call")
+    assert engine.told()[0][1:-2] == ["--limit=all"]
+    as_json = json.loads(run("--compare", log, saved, "--json").output)
+    assert as_json["changes"][0]["verdict"] == "slower"
+    for form in ("markdown", "html"):
+        assert "1 class slower" in run("--compare", log, saved, "--format", form).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name a log"),
+        (("--compare", "a"), "takes two"),
+        (("--compare", "--format", "pt", "a", "b"), "no `pt`"),
+        (("mysql://db/", "a.log"), "not together"),
+        (("--for", "5m", "LOG"), "--for is for a server's URL"),
+        (("mysql://db/", "--since", "1", "--log-format", "x"), "--since"),
+        (("mysql://u:secret@db/",), "holds a password"),
+        (("postgres://u@db/x", "--for", "soon"), "--for soon"),
+        (("postgres://u@db/x", "--password-env", "A", "--password-file", "B"), "one source"),
+    ],
+)
+def test_wrong_command_lines(
+    engine: Engine, log: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    del engine
+    failed = run(*(str(log) if one == "LOG" else one for one in arguments)).exception
+    assert failed is not None
+    message = getattr(failed, "message", "") or str(failed)
+    assert words in message and "secret" not in message
+
+
+def test_an_unwritable_place_is_an_error(engine: Engine, log: Path) -> None:
+    del engine
+    failed = run(log, "--out", log.parent / "not" / "there.html").exception
+    assert isinstance(failed, DynoError) and "cannot write" in str(failed)
