@@ -240,7 +240,7 @@ fn formats_are_told_by_their_events_or_openings() {
     for log in [MYSQL_9, MARIADB, PERCONA, MYSQL_5] {
         assert!(detect(log.as_bytes()));
     }
-    assert!(detect(MYSQL_9[..MYSQL_9.find("# Time").unwrap()].as_bytes()));
+    assert!(detect(&MYSQL_9.as_bytes()[..MYSQL_9.find("# Time").unwrap()]));
     assert!(!detect(b""));
     assert!(!detect(b"select 1;\n# Time: 2025-11-22T04:42:15.123456Z\n"));
 }
