@@ -2,12 +2,22 @@
 
 use crate::format::FormatKind;
 
+mod json;
+mod mongodb;
 mod mysql_binlog;
 mod mysql_general;
 mod mysql_opening;
 mod mysql_slow;
 mod mysql_time;
+mod postgres;
 
 /// All formats, in the order in which they are asked whether a log is theirs.
-pub const FORMATS: &[FormatKind] =
-    &[mysql_binlog::MYSQL_BINLOG, mysql_general::MYSQL_GENERAL, mysql_slow::MYSQL_SLOW];
+pub const FORMATS: &[FormatKind] = &[
+    mysql_binlog::MYSQL_BINLOG,
+    mysql_general::MYSQL_GENERAL,
+    mysql_slow::MYSQL_SLOW,
+    mongodb::MONGODB,
+    postgres::POSTGRES_CSV,
+    postgres::POSTGRES_JSON,
+    postgres::POSTGRES_STDERR,
+];
