@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -157,3 +158,16 @@ def test_what_a_script_cannot_be_given_is_refused(tmp_path: Path) -> None:
     said = run(plan(tmp_path, group={"think": think}))
     assert said.code == 2
     assert "pauses by itself" in said.text
+
+
+def test_errors_that_are_ignored_by_default_are_those_of_the_reference() -> None:
+    told = subprocess.run([engine.find(), "sysbench", "--help"], capture_output=True, text=True)
+    page = (Path(__file__).parents[2] / "docs/reference/workloads.md").read_text()
+    for driver, said in (
+        ("mysql", "`mysql-ignore-errors`, by default {}"),
+        ("pgsql", "`pgsql-ignore-errors`: {}"),
+        ("sqlite", "`sqlite-ignore-errors`: {}"),
+    ):
+        found = re.search(rf"--{driver}-ignore-errors=\S+ .*\[([\w,]+)\]", told.stdout)
+        assert found, driver
+        assert said.format(found[1].replace(",", ", ")) in page
