@@ -151,10 +151,12 @@ impl Reader<'_> {
                 self.expect(Expected::Source)
             }
             b"join" | b"straight_join" => self.expect(Expected::Source),
-            b"using" if self.verb.is(b"delete") && is_outermost => {
-                if self.lexer.peek().kind != Kind::Open {
-                    self.expect(Expected::Source);
-                }
+            b"using"
+                if self.verb.is(b"delete")
+                    && is_outermost
+                    && self.lexer.peek().kind != Kind::Open =>
+            {
+                self.expect(Expected::Source);
             }
             b"into" if is_outermost && self.verb.writes_into(self.language) => {
                 self.expected = Expected::Table

@@ -1,7 +1,7 @@
 //! Statements without their literals: what makes two events one class.
 //!
 //! A statement becomes its *normal form*, a line of text; a class is known by the hash of that text, so
-//! that equal keys and equal texts are the same thing. `docs/reference/digest.md` has the rules:
+//! that equal keys and equal texts are the same thing:
 //!
 //! | in the statement | in the normal form |
 //! |---|---|

@@ -75,8 +75,6 @@ pub struct Lexer<'a> {
     in_hint: bool,
     /// How many of MySQL's version comments are open: their content is code.
     in_version: u32,
-    /// Double quotes hold names in MySQL too (its mode ANSI_QUOTES).
-    ansi_quotes: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -89,14 +87,7 @@ impl<'a> Lexer<'a> {
             is_mysql: language != Language::Postgres,
             in_hint: false,
             in_version: 0,
-            ansi_quotes: false,
         }
-    }
-
-    /// Reads double quotes as names, in MySQL.
-    pub fn with_ansi_quotes(mut self) -> Self {
-        self.ansi_quotes = true;
-        self
     }
 
     /// The bytes of a token.
@@ -280,10 +271,11 @@ impl<'a> Lexer<'a> {
         Token { kind: Kind::Word, begin, end }
     }
 
-    /// MySQL's strings, unless in ANSI mode; names elsewhere.
+    /// MySQL's strings; names elsewhere. (In MySQL's mode ANSI_QUOTES, which statements do not show, names
+    /// are taken for strings: what might be a literal is never shown.)
     fn double_quoted(&mut self) -> Token {
         let begin = self.at;
-        match self.is_mysql && !self.ansi_quotes {
+        match self.is_mysql {
             true => self.string(begin, begin, true),
             false => self.name(begin, begin),
         }

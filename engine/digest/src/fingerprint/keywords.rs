@@ -30,10 +30,6 @@ pub(super) enum Keyword {
     Define,
     Insert,
     Into,
-    From,
-    Join,
-    Update,
-    Delete,
 }
 
 impl Keyword {
@@ -41,10 +37,7 @@ impl Keyword {
     #[inline]
     pub(super) fn expects_operand(self) -> bool {
         use Keyword::*;
-        matches!(
-            self,
-            Operand | Select | Union | Limit | Offset | Tail | Is | In | Values | From | Join
-        )
+        matches!(self, Operand | Select | Union | Limit | Offset | Tail | Is | In | Values)
     }
 
     /// Of the word in lower case that the first `length` of these bytes are; eight or more bytes.
@@ -116,7 +109,7 @@ const WORDS: &[(Keyword, &[&str])] = &[
             "where", "and", "or", "xor", "on", "as", "all", "distinct", "exists", "using", "by",
             "having", "when", "then", "else", "case", "set", "over", "with", "like", "ilike",
             "rlike", "regexp", "between", "div", "mod", "return", "to", "similar", "escape",
-            "interval", "lateral", "explain", "top", "only",
+            "from", "join", "interval", "lateral", "explain", "top", "only",
         ],
     ),
     (Keyword::Select, &["select"]),
@@ -138,10 +131,6 @@ const WORDS: &[(Keyword, &[&str])] = &[
     (Keyword::Define, &["create", "alter"]),
     (Keyword::Insert, &["insert", "replace"]),
     (Keyword::Into, &["into"]),
-    (Keyword::From, &["from"]),
-    (Keyword::Join, &["join"]),
-    (Keyword::Update, &["update"]),
-    (Keyword::Delete, &["delete"]),
 ];
 
 #[cfg(test)]

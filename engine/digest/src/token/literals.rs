@@ -31,9 +31,8 @@ impl Lexer<'_> {
             if at >= self.bytes.len() {
                 return self.bytes.len();
             }
-            if self.bytes[at] != quote {
-                at += 2;
-            } else if self.byte(at + 1) == quote {
+            // An escaped byte, or a doubled quote.
+            if self.bytes[at] != quote || self.byte(at + 1) == quote {
                 at += 2;
             } else {
                 return at + 1;
