@@ -47,14 +47,17 @@ pub trait Format: Send + Sync {
     /// turn with one context.
     fn is_divisible(&self) -> bool;
 
-    /// Where the first event at or after `from` begins; `log.len()`: none does. Of divisible formats
-    /// only.
+    /// Where the first event at or after `from` begins; `log.len()`: none does. `log` is a stretch of
+    /// the log that begins at an event and may end anywhere. Of divisible formats only.
     fn boundary(&self, log: &[u8], from: usize) -> usize {
         let _ = from;
         log.len()
     }
 
-    /// What reading at `at`, a boundary, must know of what lies before: found by looking backwards.
+    /// What reading at `at`, a boundary, must know of what lies before: found by looking backwards
+    /// through all of `log`, which is a stretch of the log that begins at an event. What is not found
+    /// there (no time, an empty database) is taken from the stretch before it, so a look backwards
+    /// needs no limit, and `state` is not for divisible formats.
     fn context(&self, log: &[u8], at: usize) -> Context {
         let _ = (log, at);
         Context::default()

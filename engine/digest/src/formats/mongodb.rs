@@ -192,11 +192,11 @@ fn slow_query(
     if let Some(session) = told.session {
         if is_write {
             writes.add(session, duration_ns);
-        } else if let Some(within) = writes.0.remove(&session) {
-            if is_of_writes(query.command) {
-                told.kind = Kind::Command;
-                told.duration_ns = Some(duration_ns.saturating_sub(within));
-            }
+        } else if let Some(within) = writes.0.remove(&session)
+            && is_of_writes(query.command)
+        {
+            told.kind = Kind::Command;
+            told.duration_ns = Some(duration_ns.saturating_sub(within));
         }
     }
     sink.event(&told);

@@ -54,11 +54,10 @@ struct Record<'a> {
     length: usize,
 }
 
-enum Read<'a> {
-    Record(Record<'a>),
-    /// The record ends behind the bytes.
+/// Why bytes do not begin with a record.
+enum Fault {
+    /// It ends behind them.
     Cut,
-    /// It is no record.
     Wrong,
 }
 
@@ -66,8 +65,8 @@ fn detect(head: &[u8]) -> bool {
     let starts = super::lines(head, true).take(2000).map(|(begin, _)| begin);
     let mut starts = starts.filter(|begin| begins_with_time(&head[*begin..])).take(20);
     starts.any(|begin| match record(&head[begin..], true) {
-        Read::Record(record) => Word::severity(record.columns[SEVERITY]).is_some(),
-        _ => false,
+        Ok(record) => Word::severity(record.columns[SEVERITY]).is_some(),
+        Err(_) => false,
     })
 }
 
@@ -88,7 +87,7 @@ impl Format for Csv {
             let rest = &part.bytes[at..];
             let offset = part.offset + at as u64;
             let read = record(rest, part.is_last);
-            if let Read::Record(found) = &read
+            if let Ok(found) = &read
                 && message(found, offset, &mut state, context, sink)
             {
                 at += found.length;
@@ -96,7 +95,7 @@ impl Format for Csv {
             }
             let length = match next_record(rest) {
                 // What is cut may be whole with more behind it.
-                _ if matches!(read, Read::Cut) && !part.is_last => break,
+                _ if matches!(read, Err(Fault::Cut)) && !part.is_last => break,
                 Some(next) => next,
                 None if part.is_last => rest.len(),
                 None => memchr::memrchr(b'\n', rest).map_or(0, |end| end + 1),
@@ -162,12 +161,12 @@ fn message(
 }
 
 /// Reads the record that `bytes` begin with.
-fn record(bytes: &[u8], is_last: bool) -> Read<'_> {
+fn record(bytes: &[u8], is_last: bool) -> std::result::Result<Record<'_>, Fault> {
     let mut columns: [&[u8]; USED] = [b""; USED];
     let (mut at, mut count) = (0, 0);
     loop {
         let Some(end) = column_end(bytes, at) else {
-            return Read::Cut;
+            return Err(Fault::Cut);
         };
         if count < USED {
             columns[count] = &bytes[at..end];
@@ -178,20 +177,20 @@ fn record(bytes: &[u8], is_last: bool) -> Read<'_> {
             [b',', ..] => {
                 at = end + 1;
                 if count > *COLUMNS.end() {
-                    return Read::Wrong;
+                    return Err(Fault::Wrong);
                 }
                 continue;
             }
             [b'\n', ..] => 1,
             [b'\r', b'\n', ..] => 2,
             [] if is_last => 0,
-            [] | [b'\r'] => return Read::Cut,
-            _ => return Read::Wrong,
+            [] | [b'\r'] => return Err(Fault::Cut),
+            _ => return Err(Fault::Wrong),
         };
         if !COLUMNS.contains(&count) {
-            return Read::Wrong;
+            return Err(Fault::Wrong);
         }
-        return Read::Record(Record { columns, length: end + length });
+        return Ok(Record { columns, length: end + length });
     }
 }
 
