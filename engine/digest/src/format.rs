@@ -9,6 +9,9 @@ use crate::event::{Event, Language};
 use dyno_core::Result;
 use std::any::Any;
 
+/// Makes a reader of a log by its first bytes.
+pub type Open = fn(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>>;
+
 /// A log format: an entry of [`FORMATS`](crate::formats::FORMATS).
 pub struct FormatKind {
     /// Its name: `mysql-slow`.
@@ -24,7 +27,7 @@ pub struct FormatKind {
     ///
     /// # Errors
     /// A setting that the format does not take, or one that `head` shows to be needed.
-    pub open: fn(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>>,
+    pub open: Open,
 }
 
 /// What users may say about a log that does not say it itself.
