@@ -2,6 +2,7 @@
 //! standard output; nothing else is read or written but the trial's directory.
 
 mod bench_record;
+mod digest;
 mod list;
 mod null_server;
 mod output;
@@ -22,6 +23,7 @@ Commands:
                  a line, go to standard output
   null-server    Speak a database's protocol and answer at once, to measure the generator itself
   list           Show drivers and workloads (--json: for programs)
+  digest LOG...  Read a server's logs; the profile is the last event (digest --help)
   bench-record   Measure what recording one operation costs, beside the price of the clock
   sysbench ARGS  Do what sysbench does with ARGS: its tests, scripts and reports; the same as calling
                  this program by the name sysbench, through a link
@@ -59,6 +61,7 @@ fn main() {
         ["null-server", ..] => null_server::main(&args[1..]),
         ["list"] => list::main(false),
         ["list", "--json"] => list::main(true),
+        ["digest", ..] => digest::main(&args[1..]),
         ["bench-record"] => bench_record::main(),
         ["sysbench", ..] => dyno_script::main(args, CLIENTS, None),
         ["record", file, "sysbench", ..] => {

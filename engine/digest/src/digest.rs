@@ -81,7 +81,7 @@ pub fn digest(
 }
 
 /// Opens all logs first: a name that is wrong is an error before hours of reading.
-fn open(request: &Request, stop: &'static AtomicBool) -> Result<Vec<Source>> {
+pub(crate) fn open(request: &Request, stop: &'static AtomicBool) -> Result<Vec<Source>> {
     if request.logs.is_empty() {
         return Err(Error::new(Kind::Plan, "no log is given").hint("`-` is standard input"));
     }
@@ -95,7 +95,7 @@ fn open(request: &Request, stop: &'static AtomicBool) -> Result<Vec<Source>> {
 }
 
 /// The formats by name, or of a log.
-fn format_of<'a>(request: &Request, path: &str, head: &[u8]) -> Result<&'a FormatKind> {
+pub(crate) fn format_of<'a>(request: &Request, path: &str, head: &[u8]) -> Result<&'a FormatKind> {
     let names = || FORMATS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     match &request.format {
         Some(name) => FORMATS.iter().find(|kind| kind.name == *name).ok_or_else(|| {
@@ -291,4 +291,123 @@ struct InTurn {
     context: Context,
     /// How much is read at a time: more once an event is longer.
     size: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collector::OrderBy;
+    use crate::filter::Filter;
+    use crate::grouping::GroupBy;
+    use crate::summary::Limit;
+    use std::fmt::Write as _;
+    use std::io::Write as _;
+
+    static STOP: AtomicBool = AtomicBool::new(false);
+
+    #[derive(Default)]
+    struct Keeps(Vec<Document>);
+
+    impl Watcher for Keeps {
+        fn progress(&mut self, _: u64, _: Option<u64>) {}
+
+        fn document(&mut self, document: Document) {
+            self.0.push(document);
+        }
+    }
+
+    /// A slow log of some MB: events out of order, several classes, users and databases.
+    fn log(events: u64) -> String {
+        let mut text = String::new();
+        for n in 0..events {
+            let mixed = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
+            let (class, user) = (mixed % 300, mixed % 150);
+            let long = "x".repeat((mixed % 400) as usize);
+            let _ = write!(
+                text,
+                "# User@Host: u{user}[u{user}] @ h{user} []  Id: {user}\n\
+                 # Query_time: 0.{:06}  Lock_time: 0.000{:03} Rows_sent: {}  Rows_examined: {}\n\
+                 SET timestamp={};\nselect a from t{class} where b = {n} and c = '{long}';\n",
+                mixed % 1_000_000,
+                mixed % 1000,
+                mixed % 10,
+                mixed % 5000,
+                1_700_000_000 + n / 20 - mixed % 3,
+            );
+        }
+        text
+    }
+
+    fn request(path: &str, threads: usize) -> Request {
+        let limit = Limit { share: 1.0, count: usize::MAX };
+        let order_by = OrderBy::QueryTime;
+        Request {
+            logs: vec![path.to_owned()],
+            format: None,
+            settings: Settings::default(),
+            threads,
+            taking: Taking { filter: Filter::default(), order_by, keeps_text: true },
+            asked: Asked { group_by: GroupBy::Fingerprint, order_by, limit },
+            follows: false,
+        }
+    }
+
+    fn read(request: &Request) -> Result<Document> {
+        let mut kept = Keeps::default();
+        digest(request, &STOP, &mut kept)?;
+        Ok(kept.0.pop().unwrap())
+    }
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    fn path(file: &tempfile::NamedTempFile) -> &str {
+        file.path().to_str().unwrap()
+    }
+
+    #[test]
+    fn the_document_does_not_depend_on_the_number_of_threads_nor_on_packing() {
+        let text = log(20_000);
+        let plain = file(text.as_bytes());
+        let one = read(&request(path(&plain), 1)).unwrap();
+        assert_eq!((one.overall.count, one.classes_total), (20_000, 300));
+        let total: u64 = one.classes.iter().map(|class| class.stats.count).sum();
+        assert_eq!((total, one.inputs[0].bytes), (20_000, text.len() as u64));
+        let one = serde_json::to_value(&one).unwrap();
+        for threads in [2, 3, 5] {
+            let many = serde_json::to_value(read(&request(path(&plain), threads)).unwrap());
+            assert_eq!(one, many.unwrap(), "{threads} threads");
+        }
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        let zstd = zstd::encode_all(text.as_bytes(), 1).unwrap();
+        for packed in [gzip.finish().unwrap(), zstd] {
+            let packed = file(&packed);
+            let mut found = read(&request(path(&packed), 2)).unwrap();
+            found.inputs[0].path = path(&plain).to_owned();
+            assert_eq!(one, serde_json::to_value(found).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_packed_log_that_ends_early_is_told() {
+        let packed = zstd::encode_all(log(2000).as_bytes(), 1).unwrap();
+        let found = read(&request(path(&file(&packed[..packed.len() / 2])), 1)).unwrap();
+        let input = &found.inputs[0];
+        assert!(input.events < 2000, "{input:?}");
+        assert!(input.not_understood.iter().any(|piece| piece.why.contains("damaged")));
+    }
+
+    #[test]
+    fn an_empty_log_has_no_events_and_rubbish_no_format() {
+        let found = read(&request(path(&file(b"")), 2)).unwrap();
+        assert_eq!((found.overall.count, &*found.inputs[0].format), (0, "empty"));
+        let error = read(&request(path(&file(b"\0\x01 rubbish")), 2)).unwrap_err();
+        assert!(error.hint.contains("--format NAME"), "{error}");
+        let error = read(&request("/nowhere/slow.log", 1)).unwrap_err();
+        assert!(error.what.contains("/nowhere/slow.log"), "{error}");
+    }
 }
