@@ -38,7 +38,7 @@ fn write_event(
     let micros = 1 + rng.below(1 << magnitude);
     // The square makes small numbers more likely.
     let share = rng.below(1 << 20);
-    let class = ((share * share) >> 20) * classes >> 20;
+    let class = (((share * share) >> 20) * classes) >> 20;
     let user = rng.below(5);
     write!(
         to,

@@ -115,7 +115,7 @@ impl Classes {
             for aside in collected.asides.drain(..) {
                 let into: &mut Details = asides.entry(aside.key).or_default();
                 into.call(Some(&aside.title));
-                into.show(aside.sample.as_ref());
+                into.show(aside.sample.as_deref());
             }
         }
         self.choose(&asides);
@@ -195,8 +195,8 @@ impl Classes {
             if let (Some(aside), Some(details)) =
                 (asides.get(&sums.key), &mut self.details[sums.details as usize])
             {
-                details.call(aside.title.as_ref());
-                details.show(aside.sample.as_ref());
+                details.call(aside.title.as_deref());
+                details.show(aside.sample.as_deref());
             }
         }
     }

@@ -162,21 +162,21 @@ impl Details {
         self.hosts.merge(&other.hosts);
         self.databases.merge(&other.databases);
         self.errors.merge(&other.errors);
-        self.call(other.title.as_ref());
-        self.show(other.sample.as_ref());
+        self.call(other.title.as_deref());
+        self.show(other.sample.as_deref());
     }
 
     /// Takes a title if it is of an earlier event.
-    pub fn call(&mut self, title: Option<&Box<Title>>) {
+    pub fn call(&mut self, title: Option<&Title>) {
         if let Some(title) = title
             && self.title.as_ref().is_none_or(|mine| title.at < mine.at)
         {
-            self.title = Some(title.clone());
+            self.title = Some(Box::new(title.clone()));
         }
     }
 
     /// Takes a sample if it is slower.
-    pub fn show(&mut self, sample: Option<&Box<Sample>>) {
+    pub fn show(&mut self, sample: Option<&Sample>) {
         if let Some(theirs) = sample
             && self.sample.as_ref().is_none_or(|mine| {
                 let rank = |s: &Sample| (s.query_time_s.unwrap_or(-1.0), s.input, s.offset);
@@ -185,7 +185,7 @@ impl Details {
                 is_slower(their_time, (their_input, their_offset), time, (input, offset))
             })
         {
-            self.sample = Some(theirs.clone());
+            self.sample = Some(Box::new(theirs.clone()));
         }
     }
 }

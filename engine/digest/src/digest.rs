@@ -4,11 +4,12 @@ use crate::censoring;
 use crate::classes::{Classes, DETAILED};
 use crate::collector::{Collected, Collector, Taking, Tally};
 use crate::document::{Censored, Document, Input};
-use crate::format::{Context, Format, FormatKind, Part, Settings};
+use crate::format::{Format, FormatKind, Part, Settings};
 use crate::formats::FORMATS;
 use crate::grouping::Grouper;
+use crate::in_turn::Turn;
 use crate::lines;
-use crate::parts::{EVENT, PART, Parts};
+use crate::parts::Parts;
 use crate::source::Source;
 use crate::summary::{self, Asked};
 use dyno_core::Result;
@@ -145,7 +146,7 @@ impl Run<'_> {
         let (language, by) = (format.language(), self.request.asked.group_by);
         let mut groupers: Vec<Grouper> =
             self.threads.iter().map(|_| Grouper::new(by, language)).collect();
-        let mut in_turn = InTurn { context: Context::default(), size: PART };
+        let mut turn = Turn::default();
         let mut tally = Tally::default();
         loop {
             parts.allow(self.classes.parts());
@@ -153,7 +154,7 @@ impl Run<'_> {
             if format.is_divisible() {
                 self.read_parts(&*format, number, &mut groupers, &mut parts)?;
             } else {
-                self.read_in_turn(&*format, number, &mut groupers[0], &mut parts, &mut in_turn)?;
+                self.read_in_turn(&*format, number, &mut groupers[0], &mut parts, &mut turn)?;
             }
             self.classes.meet(&mut self.threads);
             for collected in &mut self.threads {
@@ -250,29 +251,11 @@ impl Run<'_> {
         input: u32,
         grouper: &mut Grouper,
         parts: &mut Parts<'_>,
-        in_turn: &mut InTurn,
+        turn: &mut Turn,
     ) -> Result<()> {
         let (taking, classes) = (&self.request.taking, &self.classes);
         let collected = &mut self.threads[0];
-        while let Some((bytes, offset, is_last)) = parts.more(in_turn.size)? {
-            let mut sink = Collector { input, taking, classes, grouper, collected };
-            let part = Part { bytes: &bytes, offset, is_last };
-            let mut done = format.read(part, &mut in_turn.context, &mut sink).min(bytes.len());
-            let is_stuck = done == 0 && bytes.len() == in_turn.size;
-            if is_stuck && in_turn.size >= EVENT {
-                let why = "an event longer than 64 MiB";
-                sink.collected.tally.not_understood(offset, bytes.len() as u64, why);
-                done = bytes.len();
-            }
-            in_turn.size = if is_stuck { (in_turn.size * 2).min(EVENT) } else { PART };
-            parts.tell(0, format.facts(&in_turn.context));
-            let is_waiting = done == 0 && !is_stuck && !is_last;
-            parts.done(bytes, done);
-            if is_waiting {
-                break;
-            }
-        }
-        Ok(())
+        turn.read(format, parts, &mut Collector { input, taking, classes, grouper, collected })
     }
 
     fn document(&mut self) -> Document {
@@ -284,13 +267,6 @@ impl Run<'_> {
             self.censored.clone(),
         )
     }
-}
-
-/// Where reading in turn is.
-struct InTurn {
-    context: Context,
-    /// How much is read at a time: more once an event is longer.
-    size: usize,
 }
 
 #[cfg(test)]
@@ -399,6 +375,17 @@ mod tests {
         let input = &found.inputs[0];
         assert!(input.events < 2000, "{input:?}");
         assert!(input.not_understood.iter().any(|piece| piece.why.contains("damaged")));
+    }
+
+    #[test]
+    fn an_event_longer_than_what_is_read_at_once_is_whole() {
+        let line = |text: &str| {
+            format!("2025-11-22 04:42:15.123 UTC [7] LOG:  duration: 1.5 ms  statement: {text}\n")
+        };
+        let long = line(&format!("select '{}'", "x".repeat(5 << 20)));
+        let text = [line("select 1"), long, line("select 2"), line("select 3")].concat();
+        let found = read(&request(path(&file(text.as_bytes())), 1)).unwrap();
+        assert_eq!((found.overall.count, found.classes_total), (4, 1));
     }
 
     #[test]

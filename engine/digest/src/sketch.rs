@@ -13,19 +13,13 @@ const PER_OCTAVE: u64 = 1 << BITS;
 const FEW: usize = 32;
 
 /// Counts of values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Sketch {
     /// Buckets of single values, with their weights, while they are few.
     few: Vec<(u16, u32)>,
     /// Weights of the buckets from `first` on.
     counts: Vec<u32>,
     first: u16,
-}
-
-impl Default for Sketch {
-    fn default() -> Self {
-        Self { few: Vec::new(), counts: Vec::new(), first: 0 }
-    }
 }
 
 /// The bucket of a value.
