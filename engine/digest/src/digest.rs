@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn an_event_longer_than_what_is_read_at_once_is_whole() {
         let line = |text: &str| {
-            format!("2025-11-22 04:42:15.123 UTC [7] LOG:  duration: 1.5 ms  statement: {text}\n")
+            format!("2025-11-22 04:42:15.123 UTC [7] LOG:  duration: 1.500 ms  statement: {text}\n")
         };
         let long = line(&format!("select '{}'", "x".repeat(5 << 20)));
         let text = [line("select 1"), long, line("select 2"), line("select 3")].concat();
