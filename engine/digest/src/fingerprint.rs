@@ -101,6 +101,4 @@ pub(crate) fn administrator_command(text: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-mod speed;
-#[cfg(test)]
 mod tests;

@@ -48,7 +48,9 @@ pub trait Format: Send + Sync {
 
     /// Whether parts can be read apart from each other. Otherwise (binary logs, captures) they come in
     /// turn with one context.
-    fn is_divisible(&self) -> bool;
+    fn is_divisible(&self) -> bool {
+        false
+    }
 
     /// Where the first event at or after `from` begins; `log.len()`: none does. `log` is a stretch of
     /// the log that begins at an event and may end anywhere. Of divisible formats only.

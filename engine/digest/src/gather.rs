@@ -6,7 +6,8 @@ use crate::digest::{Request, open};
 use crate::distill::distill;
 use crate::event::{Event, Kind, Language};
 use crate::format::Part;
-use crate::in_turn::{Takes, in_turn};
+use crate::formats::with_event;
+use crate::in_turn::{Takes, in_turn, read_log};
 use crate::parallel::{Curve, Schemas, Simulation};
 use crate::parts::Parts;
 use crate::shape::{Shape, Shaper};
@@ -75,17 +76,19 @@ pub struct Parallelism {
 /// # Errors
 /// As [`in_turn`].
 pub fn parallelism(request: &Request, stop: &'static AtomicBool) -> Result<Parallelism> {
-    let mut writes = Writes::default();
-    in_turn(request, stop, &mut writes)?;
-    let mut found = Transactions::default();
+    let mut found =
+        Transactions { request, writes: Writes::default(), simulation: Simulation::default() };
     for (path, source) in request.logs.iter().zip(open(request, stop)?) {
         let mut parts = Parts::new(source, path, stop);
         if parts.head()?.starts_with(binlog::MAGIC) {
+            found.writes.log(Language::Mysql)?;
             found.read(&mut parts)?;
+        } else {
+            read_log(request, path, &mut parts, stop, &mut found.writes)?;
         }
     }
     Ok(Parallelism {
-        schemas: Schemas::of(&writes.by_schema),
+        schemas: Schemas::of(&found.writes.by_schema),
         transactions: found.simulation.len() as u64,
         keyed_share: found.simulation.keyed_share(),
         cost: "bytes".to_owned(),
@@ -128,15 +131,17 @@ impl Takes for Writes {
     }
 }
 
-#[derive(Default)]
-struct Transactions {
+/// What binary logs hold, read once: statements as writes, transactions for the simulation.
+struct Transactions<'a> {
+    request: &'a Request,
+    writes: Writes,
     simulation: Simulation,
 }
 
 /// How much of a binary log is read at a time, bytes.
 const BINLOG_PART: usize = 4 << 20;
 
-impl Transactions {
+impl Transactions<'_> {
     fn read(&mut self, parts: &mut Parts<'_>) -> Result<()> {
         let mut reader = binlog::Reader::with_keys();
         let mut size = BINLOG_PART;
@@ -152,8 +157,14 @@ impl Transactions {
     }
 }
 
-impl Items for Transactions {
-    fn statement(&mut self, _: &Statement<'_>) {}
+impl Items for Transactions<'_> {
+    fn statement(&mut self, statement: &Statement<'_>) {
+        with_event(statement, &mut |event| {
+            if self.request.taking.filter.passes(event) {
+                self.writes.event(event);
+            }
+        });
+    }
 
     fn transaction(&mut self, transaction: &Transaction) {
         self.simulation.add(transaction, transaction.bytes);

@@ -26,18 +26,32 @@ pub trait Takes {
 pub fn in_turn(request: &Request, stop: &'static AtomicBool, takes: &mut dyn Takes) -> Result<()> {
     let sources = open(request, stop)?;
     for (path, source) in request.logs.iter().zip(sources) {
-        let mut parts = Parts::new(source, path, stop);
-        let head = parts.head()?;
-        if head.is_empty() {
-            continue;
-        }
-        let format = (format_of(request, path, head)?.open)(&request.settings, head)?;
-        takes.log(format.language())?;
-        let mut turn = Turn::default();
-        while !parts.has_ended() && !stop.load(Ordering::Relaxed) {
-            parts.allow(u32::MAX);
-            turn.read(&*format, &mut parts, &mut Filtered { request, takes })?;
-        }
+        read_log(request, path, &mut Parts::new(source, path, stop), stop, takes)?;
+    }
+    Ok(())
+}
+
+/// Reads one log to its end.
+///
+/// # Errors
+/// As [`in_turn`].
+pub(crate) fn read_log(
+    request: &Request,
+    path: &str,
+    parts: &mut Parts<'_>,
+    stop: &AtomicBool,
+    takes: &mut dyn Takes,
+) -> Result<()> {
+    let head = parts.head()?;
+    if head.is_empty() {
+        return Ok(());
+    }
+    let format = (format_of(request, path, head)?.open)(&request.settings, head)?;
+    takes.log(format.language())?;
+    let mut turn = Turn::default();
+    while !parts.has_ended() && !stop.load(Ordering::Relaxed) {
+        parts.allow(u32::MAX);
+        turn.read(&*format, parts, &mut Filtered { request, takes })?;
     }
     Ok(())
 }

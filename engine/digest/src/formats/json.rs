@@ -166,7 +166,7 @@ fn escape(text: &[u8]) -> (usize, Option<char>) {
     }
 }
 
-/// The code of `\uXXXX`.
+/// The code of an escape like `\u0041`.
 fn unit(text: &[u8]) -> Option<u32> {
     let digits = text.strip_prefix(b"\\u")?.get(..4)?;
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -11,6 +11,8 @@ mod mysql_slow;
 mod mysql_time;
 mod postgres;
 
+pub(crate) use mysql_binlog::with_event;
+
 /// All formats, in the order in which they are asked whether a log is theirs.
 pub const FORMATS: &[FormatKind] = &[
     mysql_binlog::MYSQL_BINLOG,

@@ -58,10 +58,6 @@ impl Format for MongoDb {
         Language::Mongo
     }
 
-    fn is_divisible(&self) -> bool {
-        false
-    }
-
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize {
         let kept = context.state.take().and_then(|state| state.downcast::<Writes>().ok());
         let mut writes = kept.unwrap_or_default();

@@ -30,10 +30,6 @@ impl Format for Binlog {
         Language::Mysql
     }
 
-    fn is_divisible(&self) -> bool {
-        false
-    }
-
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize {
         let state = context.state.get_or_insert_with(|| Box::new(Reader::default()));
         let Some(reader) = state.downcast_mut::<Reader>() else { return 0 };
@@ -50,25 +46,7 @@ struct Told<'a> {
 
 impl Items for Told<'_> {
     fn statement(&mut self, statement: &Statement<'_>) {
-        let mut numbers = Numbers::default();
-        if let Some(rows) = statement.rows {
-            numbers.set(Measure::RowsAffected, rows);
-        }
-        let error = statement.error.to_string();
-        let end_s = i64::from(statement.begin_s) + i64::from(statement.took_s.unwrap_or(0));
-        self.sink.event(&Event {
-            offset: statement.offset,
-            bytes: statement.bytes,
-            kind: Kind::Statement,
-            end_ns: Some(end_s * 1_000_000_000),
-            duration_ns: statement.took_s.map(|s| u64::from(s) * 1_000_000_000),
-            text: statement.text,
-            database: statement.database,
-            session: statement.session,
-            error: if statement.error == 0 { b"" } else { error.as_bytes() },
-            numbers,
-            ..Event::default()
-        });
+        with_event(statement, &mut |event| self.sink.event(event));
     }
 
     fn transaction(&mut self, _: &Transaction) {}
@@ -76,4 +54,27 @@ impl Items for Told<'_> {
     fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
         self.sink.not_understood(offset, bytes, why);
     }
+}
+
+/// Calls `take` with a statement as an event.
+pub fn with_event(statement: &Statement<'_>, take: &mut dyn FnMut(&Event<'_>)) {
+    let mut numbers = Numbers::default();
+    if let Some(rows) = statement.rows {
+        numbers.set(Measure::RowsAffected, rows);
+    }
+    let error = if statement.error == 0 { String::new() } else { statement.error.to_string() };
+    let end_s = i64::from(statement.begin_s) + i64::from(statement.took_s.unwrap_or(0));
+    take(&Event {
+        offset: statement.offset,
+        bytes: statement.bytes,
+        kind: Kind::Statement,
+        end_ns: Some(end_s * 1_000_000_000),
+        duration_ns: statement.took_s.map(|s| u64::from(s) * 1_000_000_000),
+        text: statement.text,
+        database: statement.database,
+        session: statement.session,
+        error: error.as_bytes(),
+        numbers,
+        ..Event::default()
+    });
 }

@@ -136,10 +136,6 @@ impl Format for MysqlGeneral {
         Language::Mysql
     }
 
-    fn is_divisible(&self) -> bool {
-        false
-    }
-
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize {
         let log = part.bytes;
         let mut sessions = Sessions::take(context);

@@ -75,10 +75,6 @@ impl Format for Csv {
         Language::Postgres
     }
 
-    fn is_divisible(&self) -> bool {
-        false
-    }
-
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize {
         let mut state = State::of(context, self.utc_offset_s);
         let mut strays = Strays::default();

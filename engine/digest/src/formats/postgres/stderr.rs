@@ -59,10 +59,6 @@ impl Format for Stderr {
         Language::Postgres
     }
 
-    fn is_divisible(&self) -> bool {
-        false
-    }
-
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize {
         let mut state = State::of(context, self.utc_offset_s);
         let mut reading = Reading { part, context, state: &mut state, texts: Texts::default() };

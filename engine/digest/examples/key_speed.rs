@@ -1,6 +1,7 @@
-//! How fast keys are made: `cargo test --release -p dyno-digest --lib speed -- --ignored --nocapture`.
+//! How fast keys are made: `cargo run --release -p dyno-digest --example key_speed`.
 
-use super::*;
+use dyno_digest::event::Language;
+use dyno_digest::fingerprint::Fingerprinter;
 use std::time::Instant;
 
 /// Statements of about so many bytes, alike but for their literals.
@@ -32,9 +33,7 @@ fn statements(what: &str, bytes: usize) -> Vec<String> {
         .collect()
 }
 
-#[test]
-#[ignore = "measures, judges nothing"]
-fn speed() {
+fn main() {
     let mut fingerprinter = Fingerprinter::new(Language::Mysql);
     for (what, bytes) in [
         ("plain", 250),
