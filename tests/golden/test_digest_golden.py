@@ -43,6 +43,16 @@ def test_a_digest(golden: SnapshotAssertion, form: str) -> None:
     assert forms(digests.shop())[form] == golden
 
 
+def test_the_classic_layout_tells_no_rates_of_less_than_a_second_of_the_logs_clock() -> None:
+    raw = digests.shop()
+    first = raw["classes"][0]
+    first["first_unix_s"], first["last_unix_s"] = 1_700_000_000.25, 1_700_000_000.250002
+    typed = parse(raw)
+    assert "# Query 1: 0 QPS, 0x concurrency, ID" in pt.pt(typed)
+    first["last_unix_s"] = 1_700_000_001.0
+    assert "# Query 1: 0 QPS" not in pt.pt(parse(raw))
+
+
 def test_a_log_without_times(golden: SnapshotAssertion) -> None:
     assert forms(digests.untimed())["text"] == golden
 

@@ -80,7 +80,13 @@ def _head(document: Document, now_unix_s: float | None, hostname: str) -> list[s
 
 
 def _rates(document: Document, stats: Stats) -> str:
-    seconds = stats.span_s or document.seconds
+    """Per second of the range below. Within one second a log's clock says nothing of rates."""
+    if stats.first_unix_s is None:
+        seconds = document.seconds
+    elif words.moment(stats.first_unix_s) == words.moment(stats.last_unix_s):
+        seconds = 0.0
+    else:
+        seconds = stats.span_s
     if not seconds:
         return "0 QPS, 0x concurrency"
     return (
