@@ -23,11 +23,16 @@ INTERRUPTED = 3
 
 
 def read(
-    arguments: Sequence[str], *, on_progress: Progress, on_document: Shown | None = None
+    arguments: Sequence[str],
+    *,
+    on_progress: Progress,
+    on_document: Shown | None = None,
+    made: str = "digest",
 ) -> tuple[Raw, int]:
     """The document of `dyno-engine digest ARGUMENTS`, and the exit code it asks for: 1 where
     `--strict` found something that was not understood, 3 where Ctrl-C ended it early.
 
+    `made` is the event that holds it; `shape`, `parallelism`: those of the options so named.
     `on_document` gets each document of a log that is followed, but for the last, which is returned.
     Ctrl-C asks the engine to end with what it has. DynoError if it fails.
     """
@@ -45,10 +50,10 @@ def read(
                 kind = event.get("event")
                 if kind == "progress":
                     on_progress(int(event.get("bytes", 0)), event.get("bytes_total"))
-                elif kind == "digest":
+                elif kind == made:
                     if last is not None and on_document is not None:
                         on_document(last)
-                    last = event["document"]
+                    last = event["document" if made == "digest" else made]
                 elif kind == "failed":
                     failed = event
             code = process.wait()
