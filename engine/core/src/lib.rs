@@ -11,6 +11,7 @@ pub mod histogram;
 pub mod plan;
 pub mod rng;
 pub mod rows;
+pub mod trace;
 pub mod workload;
 
 pub use error::{Error, Result};
