@@ -7,7 +7,7 @@ use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
 use dyno_core::error::{Error, Kind};
 use dyno_digest::collector::{OrderBy, Taking};
 use dyno_digest::digest::{Request, Watcher, digest};
-use dyno_digest::document::Document;
+use dyno_digest::document::{Document, Input};
 use dyno_digest::event::Measure;
 use dyno_digest::filter::{Condition, Filter};
 use dyno_digest::format::Settings;
@@ -72,10 +72,18 @@ pub fn main(args: &[String]) -> i32 {
         Watching { every: arguments.every, said: None, documented: now, is_understood: true };
     let done = match arguments.wanted {
         Wanted::Document => digest(&arguments.request, &signals::STOP, &mut watching),
-        Wanted::Shape => gather::shape(&arguments.request, &signals::STOP)
-            .map(|shape| line(&json!({"event": "shape", "shape": shape}))),
-        Wanted::Parallelism => gather::parallelism(&arguments.request, &signals::STOP)
-            .map(|found| line(&json!({"event": "parallelism", "parallelism": found}))),
+        Wanted::Shape => {
+            gather::shape(&arguments.request, &signals::STOP, &mut watching).map(|(shape, logs)| {
+                watching.read(&logs.inputs);
+                line(&json!({"event": "shape", "shape": shape, "logs": logs}));
+            })
+        }
+        Wanted::Parallelism => {
+            gather::parallelism(&arguments.request, &signals::STOP, &mut watching).map(|found| {
+                watching.read(&found.logs.inputs);
+                line(&json!({"event": "parallelism", "parallelism": found}));
+            })
+        }
     };
     match done {
         Err(error) => failed(&error),
@@ -112,6 +120,12 @@ struct Watching {
     is_understood: bool,
 }
 
+impl Watching {
+    fn read(&mut self, inputs: &[Input]) {
+        self.is_understood = inputs.iter().all(|input| input.pieces_not_understood == 0);
+    }
+}
+
 impl Watcher for Watching {
     fn progress(&mut self, bytes: u64, bytes_total: Option<u64>) {
         let now = Instant::now();
@@ -130,7 +144,7 @@ impl Watcher for Watching {
     }
 
     fn document(&mut self, document: Document) {
-        self.is_understood = document.inputs.iter().all(|input| input.pieces_not_understood == 0);
+        self.read(&document.inputs);
         line(&json!({"event": "digest", "document": document}));
     }
 }
@@ -199,6 +213,9 @@ impl Arguments {
             }
         }
         all.request.taking.order_by = all.request.asked.order_by;
+        if all.request.follows && all.wanted != Wanted::Document {
+            return Err(wrong("--follow has no end at which to make a shape or a simulation"));
+        }
         Ok(all)
     }
 
@@ -337,5 +354,6 @@ mod tests {
         assert!(what(&["--since", "yesterday"]).contains("yesterday"));
         assert!(what(&["--group-by", "x"]).contains("fingerprint, table"));
         assert!(what(&["--user"]).contains("--user needs a value"));
+        assert!(what(&["--follow", "--parallelism", "a"]).contains("no end"));
     }
 }

@@ -70,6 +70,19 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Counts an event; whether it passes the filter.
+    #[inline]
+    pub fn passes(&mut self, filter: &Filter, event: &Event<'_>) -> bool {
+        self.events += 1;
+        if let Some(duration_ns) = event.duration_ns {
+            self.durations.add(duration_ns);
+        }
+        self.durations.weight_max = self.durations.weight_max.max(event.weight);
+        let passes = filter.passes(event);
+        self.filtered += u64::from(!passes);
+        passes
+    }
+
     /// Adds a piece that is no event.
     pub fn not_understood(&mut self, offset: u64, bytes: u64, why: &str) {
         self.bytes_not_understood += bytes;
@@ -153,13 +166,7 @@ pub struct Collector<'a> {
 impl Sink for Collector<'_> {
     fn event(&mut self, event: &Event<'_>) {
         let all = &mut *self.collected;
-        all.tally.events += 1;
-        if let Some(duration_ns) = event.duration_ns {
-            all.tally.durations.add(duration_ns);
-        }
-        all.tally.durations.weight_max = all.tally.durations.weight_max.max(event.weight);
-        if !self.taking.filter.passes(event) {
-            all.tally.filtered += 1;
+        if !all.tally.passes(&self.taking.filter, event) {
             return;
         }
         let key = self.grouper.key(event);

@@ -7,7 +7,7 @@ use crate::document::{Censored, Document, Input};
 use crate::format::{Format, FormatKind, Part, Settings};
 use crate::formats::FORMATS;
 use crate::grouping::Grouper;
-use crate::in_turn::Turn;
+use crate::in_turn::{self, Turn};
 use crate::lines;
 use crate::parts::Parts;
 use crate::source::Source;
@@ -183,21 +183,8 @@ impl Run<'_> {
 
     /// Writes down what is known of a log.
     fn close(&mut self, number: u32, parts: &mut Parts<'_>, tally: &Tally, is_end: bool) {
-        let mut all = Tally { told: tally.told.clone(), ..Tally::default() };
         let input = &mut self.inputs[number as usize];
-        for piece in &parts.not_understood {
-            all.not_understood(piece.offset, piece.bytes, &piece.why);
-        }
-        if let Some(why) = parts.source().damage {
-            all.not_understood(parts.bytes(), 0, why);
-        }
-        input.server.clone_from(&parts.facts.server);
-        input.bytes = parts.bytes();
-        input.events = tally.events;
-        input.filtered = tally.filtered;
-        input.bytes_not_understood = tally.bytes_not_understood + all.bytes_not_understood;
-        input.pieces_not_understood = tally.pieces_not_understood + all.pieces_not_understood;
-        input.not_understood = all.told;
+        in_turn::close(input, parts, tally);
         if is_end && parts.source().is_plain_file && !self.request.follows {
             lines::number(&input.path, &mut input.not_understood);
         }

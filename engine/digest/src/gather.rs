@@ -2,15 +2,18 @@
 //! could bring.
 
 use crate::binlog::{self, Items, Statement, Transaction};
-use crate::digest::{Request, open};
+use crate::collector::Tally;
+use crate::digest::{Request, Watcher};
 use crate::distill::distill;
+use crate::document::SCHEMA_VERSION;
 use crate::event::{Event, Kind, Language};
-use crate::format::Part;
+use crate::filter::Filter;
+use crate::format::{Facts, Part};
 use crate::formats::with_event;
-use crate::in_turn::{Takes, in_turn, read_log};
-use crate::parallel::{Curve, Schemas, Simulation};
-use crate::parts::Parts;
+use crate::in_turn::{Log, Logs, Takes, each_log, in_turn};
+use crate::parallel::{Cost, Curve, Schemas, Simulation};
 use crate::shape::{Shape, Shaper};
+use crate::sums::weight;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind as ErrorKind};
 use schemars::JsonSchema;
@@ -22,14 +25,19 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 /// A log that cannot be read, logs of several languages, logs without a statement.
-pub fn shape(request: &Request, stop: &'static AtomicBool) -> Result<Shape> {
+pub fn shape(
+    request: &Request,
+    stop: &'static AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<(Shape, Logs)> {
     let mut shaping = Shaping { shaper: None, language: Language::Mysql };
-    in_turn(request, stop, &mut shaping)?;
+    let logs = in_turn(request, stop, &mut shaping, watcher)?;
     let shape = shaping.shaper.map(Shaper::finish);
-    shape.filter(|shape| !shape.statements.is_empty()).ok_or_else(|| {
+    let shape = shape.filter(|shape| !shape.statements.is_empty()).ok_or_else(|| {
         Error::new(ErrorKind::Plan, "there is no statement in these logs")
             .hint("look at their digest: is everything filtered out?")
-    })
+    })?;
+    Ok((shape, logs))
 }
 
 struct Shaping {
@@ -58,49 +66,69 @@ impl Takes for Shaping {
 /// What parallel replication could bring.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Parallelism {
-    /// By schema, from what writes took; absent if the log has no times, or no writes.
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Version of the program that made it.
+    pub engine_version: String,
+    /// The logs.
+    #[serde(flatten)]
+    pub logs: Logs,
+    /// By schema; absent if there are no writes, or nothing tells what they cost.
     pub schemas: Option<Schemas>,
     /// Transactions of binary logs; 0: there are none, and no curves.
     pub transactions: u64,
     /// Share of them whose rows all have known keys.
     pub keyed_share: f64,
-    /// What a transaction's cost is taken from: `bytes` of the log.
-    pub cost: String,
+    /// Share of the binary logs' statements that were logged as text: their bytes tell little of what
+    /// they cost.
+    pub text_share: f64,
+    /// What a transaction's cost is taken from.
+    pub cost: Cost,
     /// Speed-up by number of workers.
     pub curves: Vec<Curve>,
 }
 
-/// What parallel replication could bring: from the times of writes by schema, and, of binary logs, from
-/// their transactions.
+/// What parallel replication could bring: from the times of writes by schema (of binary logs, the bytes
+/// of transactions), and, of binary logs, from the order of their transactions.
 ///
 /// # Errors
-/// As [`in_turn`].
-pub fn parallelism(request: &Request, stop: &'static AtomicBool) -> Result<Parallelism> {
-    let mut found =
-        Transactions { request, writes: Writes::default(), simulation: Simulation::default() };
-    for (path, source) in request.logs.iter().zip(open(request, stop)?) {
-        let mut parts = Parts::new(source, path, stop);
-        if parts.head()?.starts_with(binlog::MAGIC) {
-            found.writes.log(Language::Mysql)?;
-            found.read(&mut parts)?;
+/// As [`in_turn`]; logs of systems whose replication is another.
+pub fn parallelism(
+    request: &Request,
+    stop: &'static AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Parallelism> {
+    let mut timed = Writes::default();
+    let mut found = Transactions::default();
+    let logs = each_log(request, stop, watcher, &mut |log| {
+        if log.parts.head()?.starts_with(binlog::MAGIC) {
+            "mysql-binlog".clone_into(&mut log.input.format);
+            found.read(log)
         } else {
-            read_log(request, path, &mut parts, stop, &mut found.writes)?;
+            log.read(&mut timed)
         }
-    }
+    })?;
+    let by_time = Schemas::of(Cost::Seconds, &timed.by_schema);
     Ok(Parallelism {
-        schemas: Schemas::of(&found.writes.by_schema),
+        schema_version: SCHEMA_VERSION,
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+        logs,
+        schemas: by_time.or_else(|| Schemas::of(Cost::Bytes, &found.by_schema)),
         transactions: found.simulation.len() as u64,
         keyed_share: found.simulation.keyed_share(),
-        cost: "bytes".to_owned(),
+        text_share: found.as_text as f64 / (found.statements as f64).max(1.0),
+        cost: Cost::Bytes,
         curves: found.simulation.curves(),
     })
 }
 
-/// Writes and nanoseconds by schema.
+/// By schema: how many, and what they cost.
+type BySchema = BTreeMap<Vec<u8>, (u64, u64)>;
+
+/// Writes of logs that tell times.
 #[derive(Default)]
 struct Writes {
-    language: Option<Language>,
-    by_schema: BTreeMap<Vec<u8>, (u64, u64)>,
+    by_schema: BySchema,
 }
 
 /// Verbs of statements that a replica carries out.
@@ -111,13 +139,19 @@ const WRITES: [&str; 11] = [
 
 impl Takes for Writes {
     fn log(&mut self, language: Language) -> Result<()> {
-        self.language = Some(language);
+        if language != Language::Mysql {
+            let what = "parallel replication is worked out for MySQL and MariaDB only";
+            let hint = "give a slow log, or binary logs, of one of them";
+            return Err(Error::new(ErrorKind::Plan, what).hint(hint));
+        }
         Ok(())
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        let (Kind::Statement, Some(language)) = (event.kind, self.language) else { return };
-        let distilled = distill(event.text, language);
+        if event.kind != Kind::Statement {
+            return;
+        }
+        let distilled = distill(event.text, Language::Mysql);
         let verb = distilled.verb.split(' ').next().unwrap_or("");
         if !WRITES.contains(&verb) {
             return;
@@ -125,50 +159,82 @@ impl Takes for Writes {
         // A table's own schema says more than the session's.
         let own = distilled.tables.first().and_then(|table| table.split_once('.'));
         let schema = own.map_or(event.database, |(schema, _)| schema.as_bytes());
+        let stands_for = u64::from(weight(event));
         let sums = self.by_schema.entry(schema.to_vec()).or_default();
-        sums.0 += 1;
-        sums.1 += event.duration_ns.unwrap_or(0);
+        sums.0 += stands_for;
+        sums.1 += event.duration_ns.unwrap_or(0).saturating_mul(stands_for);
     }
 }
 
-/// What binary logs hold, read once: statements as writes, transactions for the simulation.
-struct Transactions<'a> {
-    request: &'a Request,
-    writes: Writes,
+/// What binary logs hold, read once.
+#[derive(Default)]
+struct Transactions {
+    by_schema: BySchema,
     simulation: Simulation,
+    statements: u64,
+    /// Of the statements those that were logged as text.
+    as_text: u64,
+    /// Whether any statement of the transaction passed the filters: then all of it counts.
+    has_passed: bool,
 }
 
 /// How much of a binary log is read at a time, bytes.
 const BINLOG_PART: usize = 4 << 20;
 
-impl Transactions<'_> {
-    fn read(&mut self, parts: &mut Parts<'_>) -> Result<()> {
+impl Transactions {
+    fn read(&mut self, log: &mut Log<'_>) -> Result<()> {
         let mut reader = binlog::Reader::with_keys();
         let mut size = BINLOG_PART;
-        while !parts.has_ended() {
-            parts.allow(u32::MAX);
-            while let Some((bytes, offset, is_last)) = parts.more(size)? {
-                let done = reader.read(Part { bytes: &bytes, offset, is_last }, self);
+        while log.goes_on() {
+            while let Some((bytes, offset, is_last)) = log.parts.more(size)? {
+                let (filter, tally) = (&log.request.taking.filter, &mut log.tally);
+                let mut items = Binlog { all: self, filter, tally };
+                let done = reader.read(Part { bytes: &bytes, offset, is_last }, &mut items);
                 size = if done == 0 { size.saturating_mul(2) } else { BINLOG_PART };
-                parts.done(bytes, done);
+                log.parts.done(bytes, done);
             }
         }
+        log.parts.tell(0, Facts { server: reader.server(), ..Facts::default() });
         Ok(())
     }
 }
 
-impl Items for Transactions<'_> {
+/// One binary log's.
+struct Binlog<'a> {
+    all: &'a mut Transactions,
+    filter: &'a Filter,
+    tally: &'a mut Tally,
+}
+
+impl Items for Binlog<'_> {
     fn statement(&mut self, statement: &Statement<'_>) {
         with_event(statement, &mut |event| {
-            if self.request.taking.filter.passes(event) {
-                self.writes.event(event);
+            if self.tally.passes(self.filter, event) {
+                self.all.statements += 1;
+                self.all.as_text += u64::from(statement.rows.is_none());
+                self.all.has_passed = true;
             }
         });
     }
 
     fn transaction(&mut self, transaction: &Transaction) {
-        self.simulation.add(transaction, transaction.bytes);
+        if !std::mem::take(&mut self.all.has_passed) {
+            return;
+        }
+        self.all.simulation.add(transaction, transaction.bytes);
+        let schemas = transaction.schemas.len().max(1) as u64;
+        for schema in &transaction.schemas {
+            let sums = self.all.by_schema.entry(schema.clone()).or_default();
+            sums.0 += 1;
+            // What was written to several at once is shared out.
+            sums.1 += transaction.bytes / schemas;
+        }
     }
 
-    fn not_understood(&mut self, _: u64, _: u64, _: &'static str) {}
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
+        self.tally.not_understood(offset, bytes, why);
+    }
 }
+
+#[cfg(test)]
+mod tests;

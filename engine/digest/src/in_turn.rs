@@ -1,10 +1,16 @@
 //! Logs read on one thread, their events in the log's order: for what depends on that order.
 
-use crate::digest::{Request, format_of, open};
+use crate::censoring::censored;
+use crate::collector::Tally;
+use crate::digest::{Request, Watcher, format_of, open};
+use crate::document::{Censored, Input};
 use crate::event::{Event, Language};
 use crate::format::{Context, Format, Part, Sink};
+use crate::lines;
 use crate::parts::{EVENT, PART, Parts};
 use dyno_core::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Takes the events of one log after the other.
@@ -19,56 +25,140 @@ pub trait Takes {
     fn event(&mut self, event: &Event<'_>);
 }
 
-/// Reads all logs. Bytes that are not understood are not told: the digest of the same logs does.
+/// What is said of logs beside what was made of their events.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct Logs {
+    /// The logs, in the order given.
+    pub inputs: Vec<Input>,
+    /// Why some statements are missing by the log's own settings, if so.
+    pub censored: Vec<Censored>,
+}
+
+/// Reads all logs.
 ///
 /// # Errors
 /// A log that cannot be read, or whose format is not known; what `takes` refuses.
-pub fn in_turn(request: &Request, stop: &'static AtomicBool, takes: &mut dyn Takes) -> Result<()> {
-    let sources = open(request, stop)?;
-    for (path, source) in request.logs.iter().zip(sources) {
-        read_log(request, path, &mut Parts::new(source, path, stop), stop, takes)?;
-    }
-    Ok(())
+pub fn in_turn(
+    request: &Request,
+    stop: &'static AtomicBool,
+    takes: &mut dyn Takes,
+    watcher: &mut dyn Watcher,
+) -> Result<Logs> {
+    each_log(request, stop, watcher, &mut |log| log.read(takes))
 }
 
-/// Reads one log to its end.
+/// Reads one log after the other by `read`, which reads each to its end.
 ///
 /// # Errors
-/// As [`in_turn`].
-pub(crate) fn read_log(
+/// A log that cannot be read; what `read` refuses.
+pub(crate) fn each_log(
     request: &Request,
-    path: &str,
-    parts: &mut Parts<'_>,
-    stop: &AtomicBool,
-    takes: &mut dyn Takes,
-) -> Result<()> {
-    let head = parts.head()?;
-    if head.is_empty() {
-        return Ok(());
+    stop: &'static AtomicBool,
+    watcher: &mut dyn Watcher,
+    read: &mut dyn FnMut(&mut Log<'_>) -> Result<()>,
+) -> Result<Logs> {
+    let sources = open(request, stop)?;
+    let total = sources.iter().map(|source| source.size).sum();
+    let (mut logs, mut read_before) = (Logs::default(), 0);
+    for (path, source) in request.logs.iter().zip(sources) {
+        let parts = Parts::new(source, path, stop);
+        let (input, tally) = (Input { path: path.clone(), ..Input::default() }, Tally::default());
+        let mut log =
+            Log { request, parts, input, tally, stop, watcher: &mut *watcher, read_before, total };
+        log.parts.head()?;
+        read(&mut log)?;
+        read_before += log.parts.source().progress.read.load(Ordering::Relaxed);
+        let Log { mut parts, mut input, tally, .. } = log;
+        close(&mut input, &mut parts, &tally);
+        if parts.source().is_plain_file && !request.follows {
+            lines::number(path, &mut input.not_understood);
+        }
+        let number = logs.inputs.len() as u32;
+        logs.censored.extend(censored(number, &parts.facts, &tally.durations));
+        logs.inputs.push(input);
     }
-    let format = (format_of(request, path, head)?.open)(&request.settings, head)?;
-    takes.log(format.language())?;
-    let mut turn = Turn::default();
-    while !parts.has_ended() && !stop.load(Ordering::Relaxed) {
-        parts.allow(u32::MAX);
-        turn.read(&*format, parts, &mut Filtered { request, takes })?;
+    Ok(logs)
+}
+
+/// Writes down what is known of a log that was read so far.
+pub(crate) fn close(input: &mut Input, parts: &mut Parts<'_>, tally: &Tally) {
+    let mut all = Tally { told: tally.told.clone(), ..Tally::default() };
+    for piece in &parts.not_understood {
+        all.not_understood(piece.offset, piece.bytes, &piece.why);
     }
-    Ok(())
+    if let Some(why) = parts.source().damage {
+        all.not_understood(parts.bytes(), 0, why);
+    }
+    input.server.clone_from(&parts.facts.server);
+    input.bytes = parts.bytes();
+    input.events = tally.events;
+    input.filtered = tally.filtered;
+    input.bytes_not_understood = tally.bytes_not_understood + all.bytes_not_understood;
+    input.pieces_not_understood = tally.pieces_not_understood + all.pieces_not_understood;
+    input.not_understood = all.told;
+}
+
+/// A log that is being read.
+pub(crate) struct Log<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) parts: Parts<'a>,
+    pub(crate) input: Input,
+    pub(crate) tally: Tally,
+    stop: &'a AtomicBool,
+    watcher: &'a mut dyn Watcher,
+    /// Bytes of the files before this one.
+    read_before: u64,
+    total: Option<u64>,
+}
+
+/// Parts that are read before it is said how far reading is.
+const AT_ONCE: u32 = 16;
+
+impl Log<'_> {
+    /// Reads it to its end.
+    pub(crate) fn read(&mut self, takes: &mut dyn Takes) -> Result<()> {
+        let head = self.parts.head()?;
+        if head.is_empty() {
+            "empty".clone_into(&mut self.input.format);
+            return Ok(());
+        }
+        let kind = format_of(self.request, &self.input.path, head)?;
+        let format = (kind.open)(&self.request.settings, head)?;
+        kind.name.clone_into(&mut self.input.format);
+        takes.log(format.language())?;
+        let mut turn = Turn::default();
+        while self.goes_on() {
+            let (request, tally) = (self.request, &mut self.tally);
+            turn.read(&*format, &mut self.parts, &mut Filtered { request, tally, takes })?;
+        }
+        Ok(())
+    }
+
+    /// Says how far reading is; whether there is more.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        self.parts.allow(AT_ONCE);
+        let read = self.parts.source().progress.read.load(Ordering::Relaxed);
+        self.watcher.progress(self.read_before + read, self.total);
+        !self.parts.has_ended() && !self.stop.load(Ordering::Relaxed)
+    }
 }
 
 struct Filtered<'a> {
     request: &'a Request,
+    tally: &'a mut Tally,
     takes: &'a mut dyn Takes,
 }
 
 impl Sink for Filtered<'_> {
     fn event(&mut self, event: &Event<'_>) {
-        if self.request.taking.filter.passes(event) {
+        if self.tally.passes(&self.request.taking.filter, event) {
             self.takes.event(event);
         }
     }
 
-    fn not_understood(&mut self, _: u64, _: u64, _: &'static str) {}
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
+        self.tally.not_understood(offset, bytes, why);
+    }
 }
 
 /// Where reading in turn is.

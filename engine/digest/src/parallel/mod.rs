@@ -4,5 +4,5 @@
 mod schemas;
 mod simulate;
 
-pub use schemas::{Busy, Schema, Schemas};
+pub use schemas::{Busy, Cost, Schema, Schemas};
 pub use simulate::{Apply, Curve, Point, Rule, Simulation};

@@ -1,19 +1,32 @@
 //! Replication in parallel by schema: each schema's writes one after the other, schemas side by side.
 //!
-//! With t1 >= t2 >= ... the times that the schemas' writes take, nothing can be faster than t1: the
-//! bound is their sum by t1. All n are busy for tn, exactly n - 1 for t(n-1) - tn, and so on.
+//! With t1 >= t2 >= ... what the schemas' writes cost (time, or bytes where no time is known), nothing
+//! can be faster than t1: the bound is their sum by t1. All n are busy for tn, exactly n - 1 for
+//! t(n-1) - tn, and so on.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// What costs are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// Seconds that statements took.
+    Seconds,
+    /// Bytes of a binary log.
+    Bytes,
+}
+
 /// What parallel replication by schema could bring.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Schemas {
+    /// What the costs are.
+    pub cost: Cost,
     /// The schemas, the longest first.
     pub schemas: Vec<Schema>,
     /// Their sum.
-    pub total_s: f64,
+    pub total: f64,
     /// Sum by longest: no number of workers can be faster.
     pub bound: f64,
     /// How long exactly so many would be busy, from 1; the shares are of the longest.
@@ -25,44 +38,46 @@ pub struct Schemas {
 pub struct Schema {
     /// Its name; empty: the log does not say.
     pub name: String,
-    /// Writes.
+    /// Writes; of binary logs transactions.
     pub count: u64,
-    /// What they took.
-    pub time_s: f64,
+    /// What they cost.
+    pub cost: f64,
 }
 
-/// Time with exactly so many schemas busy.
+/// How long exactly so many schemas are busy.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Busy {
     /// How many.
     pub schemas: u64,
-    /// For how long.
-    pub time_s: f64,
-    /// Its share of the longest schema's time, which is all there is.
+    /// For how long, in costs.
+    pub cost: f64,
+    /// Its share of the longest schema, which is all there is.
     pub share: f64,
 }
 
 impl Schemas {
-    /// From writes and nanoseconds by schema; `None` if nothing took any time.
-    pub fn of(writes: &BTreeMap<Vec<u8>, (u64, u64)>) -> Option<Self> {
+    /// From how many writes there were by schema and what they cost (nanoseconds, or bytes); `None` if
+    /// nothing cost anything.
+    pub fn of(cost: Cost, writes: &BTreeMap<Vec<u8>, (u64, u64)>) -> Option<Self> {
+        let unit = if cost == Cost::Seconds { 1e9 } else { 1.0 };
         let mut schemas: Vec<Schema> = writes
             .iter()
-            .map(|(name, &(count, ns))| Schema {
+            .map(|(name, &(count, cost))| Schema {
                 name: String::from_utf8_lossy(name).into_owned(),
                 count,
-                time_s: ns as f64 / 1e9,
+                cost: cost as f64 / unit,
             })
             .collect();
-        schemas.sort_by(|a, b| b.time_s.total_cmp(&a.time_s).then_with(|| a.name.cmp(&b.name)));
-        let longest_s = schemas.first().map(|schema| schema.time_s).filter(|&s| s > 0.0)?;
-        let total_s = schemas.iter().map(|schema| schema.time_s).sum::<f64>();
-        let next = schemas.iter().skip(1).map(|schema| schema.time_s).chain([0.0]);
-        let busy = schemas.iter().zip(next).zip(1..).map(|((schema, next_s), schemas)| {
-            let time_s = schema.time_s - next_s;
-            Busy { schemas, time_s, share: time_s / longest_s }
+        schemas.sort_by(|a, b| b.cost.total_cmp(&a.cost).then_with(|| a.name.cmp(&b.name)));
+        let longest = schemas.first().map(|schema| schema.cost).filter(|&cost| cost > 0.0)?;
+        let total = schemas.iter().map(|schema| schema.cost).sum::<f64>();
+        let next = schemas.iter().skip(1).map(|schema| schema.cost).chain([0.0]);
+        let busy = schemas.iter().zip(next).zip(1..).map(|((schema, next), schemas)| {
+            let cost = schema.cost - next;
+            Busy { schemas, cost, share: cost / longest }
         });
-        let busy = busy.filter(|busy| busy.time_s > 0.0).collect();
-        Some(Self { total_s, bound: total_s / longest_s, busy, schemas })
+        let busy = busy.filter(|busy| busy.cost > 0.0).collect();
+        Some(Self { cost, total, bound: total / longest, busy, schemas })
     }
 }
 
@@ -73,7 +88,7 @@ mod tests {
     fn of(times_s: &[f64]) -> Schemas {
         let writes =
             times_s.iter().zip(b'a'..).map(|(s, name)| (vec![name], (1, (s * 1e9) as u64)));
-        Schemas::of(&writes.collect()).unwrap()
+        Schemas::of(Cost::Seconds, &writes.collect()).unwrap()
     }
 
     /// The published example, whose conclusion ("hardly 50 %") forgot the time with two busy.
@@ -92,7 +107,7 @@ mod tests {
     fn one_schema_gains_nothing() {
         assert_eq!(of(&[3.0]).bound, 1.0);
         assert_eq!(of(&[3.0, 0.0]).busy.len(), 1);
-        assert_eq!(Schemas::of(&BTreeMap::new()), None);
-        assert_eq!(Schemas::of(&BTreeMap::from([(vec![], (5, 0))])), None);
+        assert_eq!(Schemas::of(Cost::Bytes, &BTreeMap::new()), None);
+        assert_eq!(Schemas::of(Cost::Bytes, &BTreeMap::from([(vec![], (5, 0))])), None);
     }
 }
