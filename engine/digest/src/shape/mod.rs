@@ -21,6 +21,8 @@ pub use values::{Summary, Text};
 
 /// Statements whose values are looked at; what comes when there are so many already is counted.
 const STATEMENTS_MAX: usize = 2000;
+/// Sessions whose first and last statement are kept.
+const LIVES_MAX: usize = 1_000_000;
 
 /// What a workload is made of.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -35,6 +37,9 @@ pub struct Shape {
     pub statements_dropped: u64,
     /// Connections that sent statements.
     pub sessions: u64,
+    /// The most of them at once, each from its first statement to its last; absent: the log does not
+    /// tell them apart, or there are more than a million.
+    pub sessions_at_once: Option<u64>,
     /// Seconds from the first to the last event.
     pub duration_s: f64,
     /// Variance-to-mean ratio of units that ended within each second: 1 for arrivals by chance.
@@ -91,6 +96,10 @@ pub struct Shaper {
     first_ns: Option<i64>,
     last_ns: Option<i64>,
     by_second: HashMap<i64, u64>,
+    /// When each session ended its first and its last statement.
+    lives: HashMap<u64, (i64, i64)>,
+    /// Sessions whose numbers came again, or that ended: their lives.
+    ended: Vec<(i64, i64)>,
 }
 
 struct Gathered {
@@ -113,6 +122,8 @@ impl Shaper {
             first_ns: None,
             last_ns: None,
             by_second: HashMap::new(),
+            lives: HashMap::new(),
+            ended: vec![],
         }
     }
 
@@ -121,6 +132,7 @@ impl Shaper {
         let session = event.session.unwrap_or(0);
         if event.kind == Kind::Command {
             // A connection that ends takes its transaction with it; its number may come again.
+            self.ended.extend(self.lives.remove(&session));
             return self.sessions.end(session);
         }
         if event.kind != Kind::Statement || event.text.is_empty() {
@@ -129,6 +141,11 @@ impl Shaper {
         if let Some(ns) = event.end_ns {
             self.first_ns = Some(self.first_ns.map_or(ns, |first| first.min(ns)));
             self.last_ns = Some(self.last_ns.map_or(ns, |last| last.max(ns)));
+            if let (Some(session), true) =
+                (event.session, self.ended.len() + self.lives.len() < LIVES_MAX)
+            {
+                self.lives.entry(session).or_insert((ns, ns)).1 = ns;
+            }
         }
         let ended = match Word::of(event.text) {
             Some(word) => self.sessions.word(session, word),
@@ -184,16 +201,36 @@ impl Shaper {
             }
         });
         let span = self.first_ns.zip(self.last_ns);
+        self.ended.extend(self.lives.into_values());
+        let sessions_at_once = at_once(self.ended);
         Shape {
             statements: statements.collect(),
             units,
             units_dropped,
             statements_dropped: self.statements_dropped,
             sessions,
+            sessions_at_once,
             duration_s: span.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9),
             dispersion: span.and_then(|span| dispersion(&self.by_second, span)),
         }
     }
+}
+
+/// The most lives that overlap.
+fn at_once(lives: Vec<(i64, i64)>) -> Option<u64> {
+    if lives.is_empty() || lives.len() >= LIVES_MAX {
+        return None;
+    }
+    // At the same moment those that begin come before those that end: a life has no gap.
+    let mut changes: Vec<(i64, bool)> =
+        lives.into_iter().flat_map(|(first, last)| [(first, false), (last, true)]).collect();
+    changes.sort_unstable();
+    let (mut now, mut most) = (0u64, 0);
+    for (_, is_end) in changes {
+        now = if is_end { now - 1 } else { now + 1 };
+        most = most.max(now);
+    }
+    Some(most)
 }
 
 /// Variance by mean of the units a second, over the whole seconds between the first and the last.

@@ -66,7 +66,14 @@ fn sessions_that_interleave_are_told_apart() {
     let log = one.into_iter().zip(two).flat_map(|(a, b)| [a, b]);
     let found = shape(Language::Mysql, log);
     assert_eq!(found.units.iter().map(|unit| unit.count).collect::<Vec<_>>(), [5700, 300, 60]);
-    assert_eq!(found.sessions, 2);
+    assert_eq!((found.sessions, found.sessions_at_once), (2, Some(2)));
+}
+
+#[test]
+fn sessions_that_come_one_after_the_other_are_not_at_once() {
+    let log = (0..30).map(|n| (n / 10, insert("t", n as usize)));
+    let found = shape(Language::Mysql, log);
+    assert_eq!((found.sessions, found.sessions_at_once), (3, Some(1)));
 }
 
 #[test]

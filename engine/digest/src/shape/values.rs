@@ -52,6 +52,11 @@ struct Texts {
     bytes_greatest: u64,
     bytes_sum: u64,
     pattern: Option<Vec<u8>>,
+    has_digits: bool,
+    has_letters: bool,
+    has_others: bool,
+    /// Whether something is there that hexadecimal digits and dashes do not have.
+    has_no_hex: bool,
 }
 
 /// How the values of one place are spread.
@@ -93,6 +98,10 @@ pub struct Text {
     /// If all are alike in length: `#` for a digit, `@` for a letter, `*` for either or another, and
     /// the signs `- : . / _` and space where all have them.
     pub pattern: Option<String>,
+    /// Kinds of characters in them: `#` digits, `@` letters, `*` others.
+    pub alphabet: String,
+    /// Whether all consist of hexadecimal digits and dashes, as UUIDs do.
+    pub is_hex: bool,
 }
 
 impl Values {
@@ -249,6 +258,14 @@ impl Texts {
         self.bytes_least = Some(self.bytes_least.map_or(bytes, |least| least.min(bytes)));
         self.bytes_greatest = self.bytes_greatest.max(bytes);
         self.bytes_sum += bytes;
+        for byte in text {
+            match byte {
+                b'0'..=b'9' => self.has_digits = true,
+                b'a'..=b'z' | b'A'..=b'Z' => self.has_letters = true,
+                _ => self.has_others = true,
+            }
+            self.has_no_hex |= !byte.is_ascii_hexdigit() && *byte != b'-';
+        }
         let kinds = text.iter().take(PATTERN_MAX + 1).map(|&byte| kind_of(byte));
         match &mut self.pattern {
             None => self.pattern = Some(kinds.collect()),
@@ -271,6 +288,11 @@ impl Texts {
             bytes_greatest: self.bytes_greatest,
             bytes_mean: self.bytes_sum as f64 / count.max(1) as f64,
             pattern: pattern.map(|pattern| String::from_utf8_lossy(&pattern).into_owned()),
+            alphabet: [('#', self.has_digits), ('@', self.has_letters), ('*', self.has_others)]
+                .iter()
+                .filter_map(|&(kind, is_there)| is_there.then_some(kind))
+                .collect(),
+            is_hex: !self.has_no_hex,
         }
     }
 }
@@ -297,6 +319,9 @@ fn classify(literal: &[u8]) -> (Found, Option<f64>, bool) {
     }
     let text = inner(literal);
     let is_quoted = text.len() != literal.len();
+    if let [b'x' | b'X' | b'b' | b'B', b'\'', ..] = literal {
+        return (Found::Text, None, false); // Bits, whatever their digits look like.
+    }
     let number = std::str::from_utf8(text).ok().filter(|text| is_number(text));
     if let Some(number) = number.and_then(|text| text.parse::<f64>().ok()) {
         let is_whole = text.iter().enumerate().all(|(at, b)| b.is_ascii_digit() || at == 0);
@@ -411,6 +436,17 @@ mod tests {
         assert_eq!((text.bytes_least, text.bytes_greatest), (9, 9));
         assert_eq!(text.pattern.as_deref(), Some("#####-@@#"));
         assert_eq!(of(["'a'".into(), "'bcd'".into()]).text.unwrap().pattern, None);
+        assert_eq!((text.alphabet.as_str(), text.is_hex), ("#@*", true));
+        let other = of(["'xy z'".into()]).text.unwrap();
+        assert_eq!((other.alphabet.as_str(), other.is_hex), ("@*", false));
+    }
+
+    #[test]
+    fn bits_are_no_texts_in_quotes() {
+        for literal in ["0xAB", "x'12'", "b'1'"] {
+            let found = of([literal.to_owned()]);
+            assert_eq!((found.kind.as_str(), found.is_quoted), ("text", false), "{literal}");
+        }
     }
 
     #[test]
