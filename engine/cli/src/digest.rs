@@ -73,9 +73,9 @@ pub fn main(args: &[String]) -> i32 {
     let done = match arguments.wanted {
         Wanted::Document => digest(&arguments.request, &signals::STOP, &mut watching),
         Wanted::Shape => {
-            gather::shape(&arguments.request, &signals::STOP, &mut watching).map(|(shape, logs)| {
-                watching.read(&logs.inputs);
-                line(&json!({"event": "shape", "shape": shape, "logs": logs}));
+            gather::shape(&arguments.request, &signals::STOP, &mut watching).map(|found| {
+                watching.read(&found.logs.inputs);
+                line(&json!({"event": "shape", "shape": found}));
             })
         }
         Wanted::Parallelism => {

@@ -21,6 +21,17 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+/// What a workload is made of, with the logs that tell it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Workload {
+    /// The logs.
+    #[serde(flatten)]
+    pub logs: Logs,
+    /// Its shape.
+    #[serde(flatten)]
+    pub shape: Shape,
+}
+
 /// What a workload is made of.
 ///
 /// # Errors
@@ -29,7 +40,7 @@ pub fn shape(
     request: &Request,
     stop: &'static AtomicBool,
     watcher: &mut dyn Watcher,
-) -> Result<(Shape, Logs)> {
+) -> Result<Workload> {
     let mut shaping = Shaping { shaper: None, language: Language::Mysql };
     let logs = in_turn(request, stop, &mut shaping, watcher)?;
     let shape = shaping.shaper.map(Shaper::finish);
@@ -37,7 +48,7 @@ pub fn shape(
         Error::new(ErrorKind::Plan, "there is no statement in these logs")
             .hint("look at their digest: is everything filtered out?")
     })?;
-    Ok((shape, logs))
+    Ok(Workload { logs, shape })
 }
 
 struct Shaping {
