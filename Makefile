@@ -54,6 +54,7 @@ servers: ## Install the servers that tests need (as root: Debian packages; MySQL
 
 reference: setup ## Write docs/reference/ from the programs themselves
 	$(PY) tools/reference.py
+	$(PY) tools/model_pages.py
 
 setup: $(STAMP) $(ENGINE)
 

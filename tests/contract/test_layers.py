@@ -16,6 +16,7 @@ PYTHON = {
     "spec": set(),
     "systems": {"spec"},
     "samplers": {"spec", "systems"},
+    "models": {"spec"},
     "plan": {"spec", "systems", "samplers"},
     "store": {"spec", "systems", "samplers", "plan"},
     "share": {"spec", "systems", "samplers", "plan", "store"},
@@ -23,9 +24,12 @@ PYTHON = {
     "digest": {"spec", "systems", "samplers", "plan", "store"},
     "execute": {"spec", "systems", "samplers", "plan", "store"},
     "analysis": {"spec", "systems", "samplers", "plan", "store"},
-    "report": {"spec", "systems", "samplers", "plan", "store", "share", "digest", "analysis"},
+    "report": {
+        *("spec", "systems", "samplers", "models", "plan", "store"),
+        *("share", "digest", "analysis"),
+    },
     "cli": {
-        *("spec", "systems", "samplers", "plan", "store"),
+        *("spec", "systems", "samplers", "models", "plan", "store"),
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }

@@ -16,6 +16,7 @@ from dbdyno.cli.export import export
 from dbdyno.cli.history import history
 from dbdyno.cli.import_ import import_
 from dbdyno.cli.init import init
+from dbdyno.cli.model import model
 from dbdyno.cli.report import report
 from dbdyno.cli.run import run
 from dbdyno.cli.status import status
@@ -43,7 +44,8 @@ def dyno() -> None:
     """
 
 
-for command in (init, run, status, report, compare, history, export, import_, digest, sysbench):
+COMMANDS = (init, run, status, report, compare, history, export, import_, digest, model, sysbench)
+for command in COMMANDS:
     dyno.add_command(command)
 
 

@@ -17,6 +17,8 @@ _DURATION = re.compile(rf"(?:{_AMOUNT}\s*(us|ms|s|min|m|h|d))")
 _RATE = re.compile(_AMOUNT + r"\s*/\s*(s|sec|min|m|h)")
 _PRICE = re.compile(_AMOUNT + r"\s*/\s*(month|day|h|hour|year)")
 _PERCENT = re.compile(_AMOUNT + r"\s*%")
+_COUNT = re.compile(_AMOUNT + r"(?:[eE]\+?([0-9]{1,2}))?\s*([kKMG])?")
+_CURRENCY = re.compile(r"(.*[0-9])\s*([A-Z]{3})\s*(/.*)")
 
 _SIZE_FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE_FACTORS |= {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -106,6 +108,35 @@ def price_per_month(value: object) -> float:
     if found is None:
         raise ValueError("must be a price such as 2035.49/month or 2.5/h, without its currency")
     return float(found.group(1).replace("_", "")) / _HOURS[found.group(2)] * _HOURS["month"]
+
+
+def price_and_currency(value: object) -> tuple[float, str]:
+    """`2035.49 USD/month` -> (2035.49, "USD"); without a currency the second is empty."""
+    found = _CURRENCY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return price_per_month(value), ""
+    return price_per_month(found.group(1) + found.group(3)), found.group(2)
+
+
+def throughput_bytes_per_s(value: object) -> float:
+    """`46.9MiB/s` -> 49178214.4, `245MB/s` -> 245000000. A plain number is refused."""
+    size, slash, per = value.partition("/") if isinstance(value, str) else ("", "", "")
+    found = _SIZE.fullmatch(size.strip())
+    if found is None or not slash or per.strip() not in _PER_SECONDS:
+        raise ValueError("must be bytes in a time, such as 245MB/s or 46.9MiB/s")
+    amount = float(found.group(1).replace("_", "")) * _SIZE_FACTORS[found.group(2) or ""]
+    return amount / _PER_SECONDS[per.strip()]
+
+
+def count(value: object) -> float:
+    """`16`, `1e6`, `10M` (ten million), `1.5k`: how many. Ki, Mi, Gi are of bytes alone."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    found = _COUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("must be a number such as 16, 1e6, 10M or 1.5k, without a unit")
+    amount = Decimal(found.group(1).replace("_", "")) * 10 ** int(found.group(2) or 0)
+    return float(amount * _SIZE_FACTORS[found.group(3) or ""])
 
 
 def fraction(value: object) -> float:

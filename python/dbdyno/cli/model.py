@@ -1,0 +1,139 @@
+"""`dyno model`: what can be computed instead of measured."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbdyno.errors import DynoError
+from dbdyno.store import files
+
+FORMATS = ("text", "json", "html")
+WIDTH = 100  # columns where nobody's terminal says
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.argument("inputs", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--from", "sources", multiple=True, metavar="FILE|URL",
+              help="Take what is not given from my.cnf, cr.yaml or a live server.")  # fmt: skip
+@click.option("--sweep", "swept", metavar="NAME=FROM..TO", help="Compute it over a range.")
+@click.option("--points", type=int, metavar="N", help="Points of the sweep [default: 200].")
+@click.option("--explain", is_flag=True, help="Show each step with its numbers.")
+@click.option("--sensitivity", is_flag=True, help="Show what each input does to the answer.")
+@click.option("--about", is_flag=True, help="Say what the model takes, and where it comes from.")
+@click.option("--password-env", metavar="NAME", help="Variable that holds the URL's password.")
+@click.option("--password-file", metavar="FILE", help="File that holds it.")
+@click.option("--password-command", metavar="COMMAND", help="Command that prints it.")
+@click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
+@click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
+              help="How to draw it.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write it there instead of to standard output.")  # fmt: skip
+def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, out: Path | None,
+          **typed: Any) -> int:  # fmt: skip
+    """Compute an answer: how much memory, how many nodes, what it costs, how long.
+
+    Without a NAME, list the models. Inputs carry their units: limit=3Gi (3 x 2^30 bytes) is not
+    limit=3G (3 x 10^9), a duration is 50ms, a rate 4000/s, a price 2035.49 USD/month, lists are
+    separated by commas.
+    """
+    from dbdyno import models
+    from dbdyno.report.models import text
+
+    form = "json" if as_json else form
+    if name is None:
+        _put(_listing(form), out)
+        return 0
+    chosen = models.load(name)
+    if typed["about"] or (not inputs and not typed["sources"] and _asks(chosen)):
+        _put(text.about(chosen, _width(out)), out)
+        return 0
+    _put(_answer(chosen, inputs, form, out, **typed), out)
+    return 0
+
+
+def _asks(model: Any) -> bool:
+    """Whether something must be given."""
+    return any(one.default is None for one in model.inputs)
+
+
+def _listing(form: str) -> str:
+    from dbdyno import models
+    from dbdyno.report.models import text
+
+    every = [models.load(name) for name in models.names()]
+    if form == "json":
+        return (
+            json.dumps([{"name": m.name, "question": m.document.question} for m in every], indent=1)
+            + "\n"
+        )
+    return text.listing(every, _width(None))
+
+
+def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
+            sources: tuple[str, ...], swept: str | None, points: int | None, explain: bool,
+            sensitivity: bool, about: bool, **login: str | None) -> str:  # fmt: skip
+    from dbdyno.models import calculate, given, sweep
+    from dbdyno.report.models import document, page, text, words
+
+    typed = given.assignments(inputs, model)
+    over = sweep.parse(model, swept) if swept is not None else None
+    if points is not None and over is None:
+        raise click.UsageError("--points is for --sweep")
+    if over is not None and model.input(over.name).default is None:
+        typed.setdefault(over.name, over.written[0])
+    read = _read(model, sources, login)
+    asked = given.take(model, typed, read)
+    answer = calculate.answer(model, asked)
+    values = words.all_shown(answer)
+    curve = sweep.sweep(model, asked, over, points or sweep.POINTS) if over else None
+    effects = sweep.sensitivity(model, asked, answer.values)
+    if form == "json":
+        made = document.to_json(answer, values, effects if sensitivity else None, curve)
+        return json.dumps(made, indent=1, allow_nan=False) + "\n"
+    if form == "html":
+        return page.page(answer, values, effects, curve)
+    return text.text(answer, values, width=_width(out), explain=explain,
+                     effects=effects if sensitivity else None, sweep=curve)  # fmt: skip
+
+
+def _read(model: Any, sources: tuple[str, ...], login: dict[str, str | None]) -> Any:
+    if not sources:
+        if any(login.values()):
+            raise click.UsageError("passwords and TLS are of a server's URL: --from URL")
+        return {}
+    from dbdyno.cli import model_origins
+    from dbdyno.spec.types import Credentials
+
+    tls = login.pop("tls")
+    if sum(value is not None for value in login.values()) > 1:
+        raise click.UsageError("name one source of the password")
+    names = {"password_env": "env", "password_file": "file", "password_command": "command"}
+    source = Credentials(**{names.get(name, name): value for name, value in login.items()})
+    return model_origins.read(model, sources, source, tls)
+
+
+def _width(out: Path | None) -> int:
+    return WIDTH if out is not None else shutil.get_terminal_size((WIDTH, 24)).columns
+
+
+def _put(made: str, out: Path | None) -> None:
+    if out is None:
+        click.echo(made, nl=False)
+        return
+    try:
+        files.write_atomically(out, made)
+    except OSError as error:
+        raise DynoError(
+            f"cannot write {out}: {error.strerror or error}",
+            cause="its directory is not there, is full, or belongs to someone else",
+            fix="name another place",
+        ) from None
+    click.echo(f"model: {out}", err=True)

@@ -1,0 +1,45 @@
+"""Models: what can be computed instead of measured. One file a model in `catalog/`, found by its
+name; the file's docstring holds the formula that is computed.
+
+A model is a pure function with units, source and golden numbers. Read `document.py` first.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import lru_cache
+from importlib import import_module
+
+from dbdyno.errors import DynoError
+from dbdyno.models import catalog, document
+from dbdyno.models.model import Model
+from dbdyno.spec.names import did_you_mean
+
+__all__ = ["Model", "load", "names"]
+
+
+def names() -> list[str]:
+    """Every model, by the alphabet."""
+    return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(catalog.__path__))
+
+
+@lru_cache(maxsize=64)
+def load(name: str) -> Model:
+    """The model of that name. DynoError if there is none."""
+    if name not in names():
+        raise DynoError(
+            f"there is no model `{name}`",
+            fix=did_you_mean(name, names()) + "; `dyno model` says what each one answers",
+        )
+    file = import_module(f"dbdyno.models.catalog.{name.replace('-', '_')}")
+    return Model(
+        name=name,
+        document=document.read(file.__doc__),
+        inputs=tuple(file.INPUTS),
+        outputs=tuple(file.OUTPUTS),
+        says=tuple(file.SAYS),
+        golden=tuple(file.GOLDEN),
+        notes=tuple(getattr(file, "NOTES", ())),
+        refusals=tuple(getattr(file, "REFUSALS", ())),
+        functions=dict(getattr(file, "FUNCTIONS", {})),
+    )

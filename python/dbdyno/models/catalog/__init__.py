@@ -1,0 +1,1 @@
+"""One file a model; `wiredtiger_cache.py` is the model `wiredtiger-cache`."""

@@ -1,0 +1,173 @@
+"""Inputs from what is there: an option file, a YAML file, the variables of a server.
+
+Each input names its variables and paths; `:s` after one is the unit of its plain numbers, and
+`wsrep_provider_options/pc.weight` is a key inside a variable. In option files of MySQL and MariaDB
+K, M, G, T are powers of 1024, whatever they are elsewhere (manuals of both: "Program Option
+Modifiers"), and so 3G there is 3Gi here. In Kubernetes' manifests 3G is 3 x 10^9.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from dbdyno.errors import DynoError
+from dbdyno.models.model import Input, Model
+
+BYTES_MAX = 16 << 20
+OPTION_FILES, YAML_FILES = (".cnf", ".ini"), (".yaml", ".yml", ".conf")
+GROUPS = ("mysqld", "mariadb", "mariadbd", "server", "galera", "mysqld_safe")
+Read = dict[str, tuple[str, str]]  # name of an input -> text, where from
+
+
+def read_file(model: Model, path: Path) -> Read:
+    """What a file says of a model's inputs. DynoError if it cannot be read, is of another kind, or
+    says nothing of them."""
+    suffix = path.suffix.lower()
+    if suffix not in (*OPTION_FILES, *YAML_FILES):
+        raise DynoError(
+            f"--from {path}: neither an option file nor YAML, by its name",
+            fix="name a file that ends in .cnf, .ini, .yaml, .yml or .conf, or a server's URL",
+        )
+    text = _text(path)
+    if suffix in OPTION_FILES:
+        variables = options(text)
+        found = from_variables(model, variables.get, str(path), binary=True)
+        known = _variables(model)
+    else:
+        found = from_paths(model, _documents(text, path), str(path))
+        known = [place for one in model.inputs for place in one.paths]
+    if not found:
+        raise DynoError(
+            f"--from {path}: it says nothing of what {model.name} asks for",
+            cause="the file is of another kind, or leaves all to defaults",
+            fix=f"{model.name} looks for {', '.join(known)}" if known
+            else f"{model.name} takes no input from such files: give NAME=VALUE",
+        )  # fmt: skip
+    return found
+
+
+def from_variables(
+    model: Model, value: Callable[[str], str | None], place: str, *, binary: bool = False
+) -> Read:
+    """From the variables of a server or an option file; `value` says one, or None. `binary`: K, M,
+    G are powers of 1024."""
+    found: Read = {}
+    for one in model.inputs:
+        for spelt in one.variables:
+            name, _, unit = spelt.partition(":")
+            variable, _, key = name.partition("/")
+            text = value(variable)
+            if text is not None and key:
+                text = provider_option(text, key)
+            if text is None:
+                continue
+            text = _with_unit(text, unit)
+            if binary and one.kind_name == "size":
+                text = re.sub(
+                    r"(?<=[0-9])([kKMGT])$", r"\1i", text.replace("g", "G").replace("m", "M")
+                )
+            found[one.name] = (_word(one, text), f"{place}, {name}")
+            break
+    return found
+
+
+def from_paths(model: Model, documents: Iterable[Any], place: str) -> Read:
+    """From the documents of a YAML file."""
+    found: Read = {}
+    for document in documents:
+        for one in model.inputs:
+            for spelt in one.paths:
+                path, _, unit = spelt.partition(":")
+                value = _at(document, path.split("."))
+                if value is not None and one.name not in found:
+                    text = _with_unit(str(value), unit)
+                    found[one.name] = (_word(one, text), f"{place}, {path}")
+    return found
+
+
+def options(text: str) -> Mapping[str, str]:
+    """Variables of the server's groups in an option file, by their names with `_`; the last one
+    counts. Includes are not followed."""
+    found: dict[str, str] = {}
+    group = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line[0] in "#;!":
+            continue
+        if head := re.fullmatch(r"\[([^\]]+)\].*", line):
+            group = head.group(1).strip().lower()
+            continue
+        if re.split(r"[-.0-9]", group)[0] not in GROUPS:
+            continue
+        name, _, value = line.partition("=")
+        value = re.sub(r"\s+#.*$", "", value).strip().strip("'\"")
+        found[re.sub(r"^loose[-_]", "", name.strip().lower()).replace("-", "_")] = value
+    return found
+
+
+def provider_option(text: str, key: str) -> str | None:
+    """One key of `wsrep_provider_options`: `a = 1; b = 2`."""
+    for part in text.split(";"):
+        name, _, value = part.partition("=")
+        if name.strip() == key:
+            return value.strip()
+    return None
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text}{unit}" if unit and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) else text
+
+
+def _word(one: Input, text: str) -> str:
+    """ON, 1, true as the word that an input has for it."""
+    if set(one.words) != {"yes", "no"}:
+        return text
+    return {"on": "yes", "1": "yes", "true": "yes", "off": "no", "0": "no", "false": "no"}.get(
+        text.lower(), text
+    )
+
+
+def _variables(model: Model) -> list[str]:
+    return [spelt.partition(":")[0] for one in model.inputs for spelt in one.variables]
+
+
+def _at(document: Any, path: list[str]) -> Any:
+    for key in path:
+        if isinstance(document, Mapping):
+            document = document.get(key)
+        elif isinstance(document, list) and key.isdecimal() and int(key) < len(document):
+            document = document[int(key)]
+        else:
+            return None
+    return document if isinstance(document, str | int | float) else None
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > BYTES_MAX:
+            raise DynoError(f"--from {path}: larger than 16 MiB", fix="name a configuration file")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DynoError(
+            f"--from {path}: {error.strerror or error}",
+            cause="it is not there, or may not be read",
+            fix="check the path",
+        ) from None
+    except UnicodeDecodeError:
+        raise DynoError(
+            f"--from {path}: no text in UTF-8", fix="name a configuration file"
+        ) from None
+
+
+def _documents(text: str, path: Path) -> list[Any]:
+    try:
+        return list(YAML(typ="safe", pure=True).load_all(text))
+    except (YAMLError, ValueError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise DynoError(f"--from {path}: no YAML: {first}", fix="check the file") from None

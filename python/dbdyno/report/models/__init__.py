@@ -1,0 +1,1 @@
+"""A model's answer as text, JSON, Markdown and HTML."""

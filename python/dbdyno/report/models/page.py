@@ -1,0 +1,80 @@
+"""An answer as one HTML file: the sentence, curves of a sweep, numbers, formula, trap, source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from dbdyno import __version__
+from dbdyno.models.calculate import Answer
+from dbdyno.models.sweep import Effect, Sweep
+from dbdyno.report import write
+from dbdyno.report.charts.curve import curve
+from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.models import tables, words
+
+
+def page(
+    answer: Answer,
+    values: Mapping[str, str],
+    effects: Sequence[Effect],
+    sweep: Sweep | None,
+) -> str:
+    """The page; it needs no network and no other file."""
+    model, currency = answer.model, answer.given.currency
+    heads = (sweep.range.name, *sweep.outputs) if sweep else ()
+    return write.styled(
+        "model.html.j2",
+        {
+            "version": __version__,
+            "model": model,
+            "document": model.document,
+            "answer": words.sentence(answer, values),
+            "notes": words.notes(answer, values),
+            "swept_notes": tables.swept_notes(model, sweep, currency) if sweep else [],
+            "figures": figures(answer, sweep) if sweep else [],
+            "outputs": tables.outputs(answer, values),
+            "inputs": tables.inputs(answer, values),
+            "steps": tables.explained(answer, values),
+            "swept_heads": [words.name(head) for head in heads],
+            "swept": tables.swept(model, sweep, currency) if sweep else [],
+            "effects": tables.effects(model, effects, currency),
+            "effects_of": words.name(model.numeric(model.outputs)[0]),
+        },
+    )
+
+
+def figures(answer: Answer, sweep: Sweep) -> list[Figure]:
+    """A curve of each output that moves; of the first one if none does."""
+    found = [
+        _figure(answer, sweep, name, i) for i, name in enumerate(sweep.outputs) if sweep.moves(name)
+    ]
+    return found or [_figure(answer, sweep, next(iter(sweep.outputs)), 0)]
+
+
+def _figure(answer: Answer, sweep: Sweep, name: str, style: int) -> Figure:
+    model, currency = answer.model, answer.given.currency
+    of = sweep.outputs[name]
+    there = [abs(float(v)) for v in of if math.isfinite(v)]
+    one, unit = words.unit_of(model.kind_of(name), max(there, default=0.0), currency)
+    asked = model.input(sweep.range.name)
+    assert asked is not None
+    x_one, x_unit = words.unit_of(asked.kind, float(sweep.x[-1]), currency)
+    x_unit = x_unit or asked.of
+    x_label = words.name(sweep.range.name) + (f", {x_unit}" if x_unit else "")
+    x, y = (sweep.x / x_one).tolist(), (of / one).tolist()
+    now = (answer.values[sweep.range.name], answer.values[name])
+    mark = (float(now[0]) / x_one, float(now[1]) / one)  # type: ignore[arg-type]
+
+    def draw(width: float) -> Markup:
+        return curve(x, y, title=words.name(name), unit=unit, x_label=x_label,
+                     by_factors=sweep.by_factors, width=width, height=260, style=style,
+                     mark=mark)  # fmt: skip
+
+    note = f"{model.step(name).about}; the point is the answer above"
+    if asked.kind_name == "date":
+        note = model.step(name).about
+    title = f"{words.name(name)} by {words.name(sweep.range.name)}"
+    return Figure(title, note, name, draw(WIDE), draw(NARROW))

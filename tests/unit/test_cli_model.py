@@ -1,0 +1,62 @@
+"""`dyno model` as a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from dbdyno import models
+from dbdyno.cli.main import dyno
+
+COST = ["cost", "price=2035.49 USD/month", "rate=415000/s"]
+
+
+def model(*arguments: str) -> Result:
+    return CliRunner().invoke(dyno, ["model", *arguments], standalone_mode=False)
+
+
+def test_all_models_are_listed_with_their_questions() -> None:
+    said = model().output
+    for name in models.names():
+        assert name in said
+    listed = json.loads(model("--json").output)
+    assert [one["name"] for one in listed] == models.names()
+
+
+def test_a_model_that_needs_inputs_says_which() -> None:
+    assert "price        price     required" in model("cost").output
+    assert model("cost").output == model("cost", "--about").output
+
+
+def test_an_answer_as_a_sentence_a_table_and_json() -> None:
+    said = model(*COST, "--explain", "--sensitivity").output
+    assert said.startswith("A billion transactions cost 1.892 USD at 415,000/s.\n")
+    assert "per_month = usable * utilization * month" in said
+    assert "for 1 % more" in said
+    told = json.loads(model(*COST, "--json").output)
+    assert told["outputs"]["per_billion"]["shown"] == "1.892 USD"
+    assert told["inputs"]["utilization"]["origin"] == "default"
+    assert told["outputs"]["fleet_per_billion"]["value"] is None
+
+
+def test_a_sweep_in_the_terminal_as_json_and_as_a_page(tmp_path: Path) -> None:
+    over = ["--sweep", "load=1/s..1000000/s"]
+    assert "load (by factors)" in model(*COST, *over).output
+    told = json.loads(model(*COST, *over, "--points", "10000", "--json").output)["sweep"]
+    assert len(told["values"]) == len(told["outputs"]["machines"]) == 10_000
+    page = tmp_path / "cost.html"
+    assert model(*COST, *over, "--format", "html", "--out", str(page)).exit_code == 0
+    assert "<svg" in page.read_text()
+
+
+def test_a_swept_input_need_not_be_given() -> None:
+    assert model("cost", "rate=5/s", "--sweep", "price=1/month..9/month").exit_code == 0
+
+
+def test_options_that_do_not_fit_together_are_refused() -> None:
+    for wrong in (["--points", "5"], ["--tls", "off"]):
+        assert model(*COST, *wrong).exception is not None
+    assert "no model" in str(model("nothing").exception)
+    assert "points" in str(model(*COST, "--sweep", "load=1/s..2/s", "--points", "1").exception)
