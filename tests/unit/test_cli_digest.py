@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from dbdyno import __version__
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
-from fixtures import digests
+from fixtures import digests, parallelism
 
 ENGINE = """#!{python}
 import json, sys
@@ -100,6 +100,33 @@ def test_a_saved_document_is_drawn_like_its_log(engine: Engine, log: Path, form:
     assert run(saved, "--limit", "3").exception is not None
 
 
+def test_what_parallel_replication_could_bring(engine: Engine, log: Path) -> None:
+    engine.says([{"event": "parallelism", "parallelism": parallelism.published()}])
+    said = run(log, "--parallelism", "--since", "5").output
+    assert said.startswith("With 4 workers by schema at most 1.92x")
+    assert engine.told()[0] == ["digest", "--since=5", "--parallelism", "--", str(log)]
+    saved = log.with_name("saved.json")
+    assert run(log, "--parallelism", "--json", "--out", saved).exit_code == 0
+    for arguments in ([saved], [saved, "--parallelism"]):
+        assert run(*arguments).output == said
+    for form in ("markdown", "html"):
+        assert "1.92x" in run(saved, "--format", form).output
+    assert "no `pt` layout" in str(run(saved, "--format", "pt").exception)
+
+
+def test_a_log_that_leaves_statements_out_is_refused_unless_accepted(
+    engine: Engine, log: Path
+) -> None:
+    limit = {"input": 0, "kind": "threshold", "value": 0.1, "evidence": "seen"}
+    raw = parallelism.published() | {"censored": [limit]}
+    engine.says([{"event": "parallelism", "parallelism": raw}])
+    refused = run(log, "--parallelism").exception
+    assert isinstance(refused, DynoError) and refused.exit_code == 2
+    assert "slower than 0.1 s" in str(refused) and "--accept-censored" in str(refused)
+    taken = run(log, "--parallelism", "--accept-censored").output.splitlines()
+    assert "1.92x" in taken[0] and taken[1].startswith("Only statements slower than 100 ms")
+
+
 def test_exit_codes_and_documents_of_a_followed_log(engine: Engine, log: Path) -> None:
     both = [done(digests.empty()), done(digests.shop())]
     engine.says(both, code=1)
@@ -152,6 +179,11 @@ def test_two_are_compared(engine: Engine, log: Path) -> None:
         (("--for", "5m", "LOG"), "--for is for a server's URL"),
         (("mysql://db/", "--since", "1", "--log-format", "x"), "--since"),
         (("mysql://u:secret@db/",), "holds a password"),
+        (("--parallelism", "mysql://db/"), "made from logs"),
+        (("--parallelism", "--format", "pt", "LOG"), "no `pt`"),
+        (("--parallelism", "--group-by", "db", "LOG"), "does not go with --group-by"),
+        (("--parallelism", "--compare", "LOG", "LOG"), "at a time"),
+        (("--accept-censored", "LOG"), "--accept-censored is for"),
         (("postgres://u@db/x", "--for", "soon"), "--for soon"),
         (("postgres://u@db/x", "--password-env", "A", "--password-file", "B"), "one source"),
     ],

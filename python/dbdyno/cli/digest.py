@@ -10,12 +10,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dbdyno.errors import DynoError
 from dbdyno.store import files
+
+if TYPE_CHECKING:
+    from dbdyno.digest.document import Document
+    from dbdyno.digest.parallelism import Parallelism
 
 FORMATS = ("text", "pt", "json", "markdown", "html")
 STDIN = "-"
@@ -60,6 +64,17 @@ class Options:
     "compared",
     is_flag=True,
     help="Put two beside each other, A and B: what got slower, what is new.",
+)
+@click.option(
+    "--parallelism",
+    is_flag=True,
+    help="What parallel replication could bring instead: by schema, and of binary logs simulated.",
+)
+@click.option(
+    "--accept-censored",
+    "accepts_censored",
+    is_flag=True,
+    help="Take logs that leave statements out by their own settings all the same.",
 )
 @click.option("--log-format", metavar="NAME", help="The logs' format [default: found out].")
 @click.option("--since", metavar="T", help="Only what ended from then on: RFC 3339 or Unix time.")
@@ -116,9 +131,17 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
     if typed.pop("as_json"):
         form = "json"
     side_by_side = typed.pop("compared")
+    parallel = typed.pop("parallelism")
+    accepts_censored = typed.pop("accepts_censored")
     options = _options(form, out, typed)
+    if accepts_censored and not parallel:
+        raise click.UsageError("--accept-censored is for --parallelism")
+    if side_by_side and parallel:
+        raise click.UsageError("one of --parallelism and --compare at a time")
     if side_by_side:
         return _compare(sources, options)
+    if parallel:
+        return _parallelism(sources, options, accepts_censored)
     if any(map(servers.is_url, sources)):
         if len(sources) > 1:
             raise click.UsageError("one URL at a time, and not together with logs")
@@ -187,6 +210,28 @@ def _compare(sources: Sequence[str], options: Options) -> int:
     return code
 
 
+def _parallelism(sources: Sequence[str], options: Options, accepts_censored: bool) -> int:
+    from dbdyno.digest import censoring, parallelism, servers
+
+    if any(map(servers.is_url, sources)):
+        raise click.UsageError("--parallelism is made from logs, not from a server's URL")
+    if options.format == "pt":
+        raise click.UsageError("--parallelism has no `pt` layout: text, json, markdown or html")
+    senseless = ("--follow", "--group-by", "--order-by", "--limit", "--samples")
+    if typed := options.typed(*senseless):
+        raise click.UsageError(f"--parallelism does not go with {', '.join(typed)}")
+    raw, code = _saved(sources, options), 0
+    if raw is None:
+        with_option = (*options.engine, ("--parallelism", True))
+        asked = Options(options.format, options.out, with_option, options.url)
+        raw, code = _read(sources, asked, made="parallelism")
+    found = parallelism.parse(raw)
+    if not accepts_censored:
+        censoring.refuse_censored(found, "--parallelism")
+    _write(raw, options)
+    return code
+
+
 def _all(options: Options) -> Options:
     """With every class listed, unless a limit was typed: else what is new could not be told."""
     if options.typed("--limit"):
@@ -216,7 +261,10 @@ def _saved(sources: Sequence[str], options: Options) -> Any | None:
 
 
 def _read(
-    sources: Sequence[str], options: Options, on_document: Callable[[Any], None] | None = None
+    sources: Sequence[str],
+    options: Options,
+    on_document: Callable[[Any], None] | None = None,
+    made: str = "digest",
 ) -> tuple[Any, int]:
     from dbdyno.digest import reading
 
@@ -236,7 +284,10 @@ def _read(
     progress = _Progress()
     try:
         return reading.read(
-            [*arguments, "--", *sources], on_progress=progress, on_document=on_document
+            [*arguments, "--", *sources],
+            on_progress=progress,
+            on_document=on_document,
+            made=made,
         )
     finally:
         progress.end()
@@ -321,21 +372,43 @@ def _seconds(option: str, text: str) -> float:
 
 def _write(raw: Any, options: Options) -> None:
     """Draws a document where it was asked for."""
-    from dbdyno.digest import document
+    from dbdyno.digest import document, parallelism
+
+    if parallelism.is_one(raw):
+        found = parallelism.parse(raw)
+        made = _json(raw) if options.format == "json" else _parallel_drawn(found, options)
+    else:
+        typed = document.parse(raw)
+        made = _json(raw) if options.format == "json" else _digest_drawn(typed, options)
+    _put(made, options.out)
+
+
+def _json(raw: Any) -> str:
+    return json.dumps(raw, indent=1, allow_nan=False) + "\n"
+
+
+def _digest_drawn(typed: Document, options: Options) -> str:
     from dbdyno.report.digest import markdown, page, pt, text
 
-    typed = document.parse(raw)
-    if options.format == "json":
-        made = json.dumps(raw, indent=1, allow_nan=False) + "\n"
-    elif options.format == "html":
-        made = page.page(typed)
-    elif options.format == "markdown":
-        made = markdown.markdown(typed)
-    elif options.format == "pt":
-        made = pt.pt(typed, now_unix_s=time.time(), hostname=socket.gethostname())
-    else:
-        made = text.text(typed, _width(options.out))
-    _put(made, options.out)
+    if options.format == "html":
+        return page.page(typed)
+    if options.format == "markdown":
+        return markdown.markdown(typed)
+    if options.format == "pt":
+        return pt.pt(typed, now_unix_s=time.time(), hostname=socket.gethostname())
+    return text.text(typed, _width(options.out))
+
+
+def _parallel_drawn(found: Parallelism, options: Options) -> str:
+    from dbdyno.report.digest import parallel, parallel_page
+
+    if options.format == "html":
+        return parallel_page.page(found)
+    if options.format == "markdown":
+        return parallel.markdown(found)
+    if options.format == "pt":
+        raise click.UsageError("what parallel replication could bring has no `pt` layout")
+    return parallel.text(found, _width(options.out))
 
 
 def _width(out: Path | None) -> int:

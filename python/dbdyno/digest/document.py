@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pydantic
 
 from dbdyno.errors import DynoError
 
 SCHEMA_VERSION = 1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,12 +189,29 @@ class Document:
         return self.overall.span_s
 
 
+class OfLogs(Protocol):
+    """Any document that says what logs it comes from."""
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The logs."""
+
+    @property
+    def censored(self) -> tuple[Censored, ...]:
+        """Why some statements are missing."""
+
+
 SAMPLED = ("performance_schema", "pg_stat_statements")  # formats of documents made of samples
 
 
 def parse(raw: Any, source: str = "dyno-engine") -> Document:
     """Types a document. DynoError, with the first wrong key, if it is none, or of a later layout;
     `source` says in it where it came from."""
+    return typed(_adapter(), raw, source, "dyno digest LOG --json")
+
+
+def typed(adapter: pydantic.TypeAdapter[T], raw: Any, source: str, made_by: str) -> T:
+    """A document of any kind as its types; `made_by`: the command that makes one."""
     version = raw.get("schema_version") if isinstance(raw, dict) else None
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise DynoError(
@@ -202,14 +220,14 @@ def parse(raw: Any, source: str = "dyno-engine") -> Document:
             fix="install that version, or digest the log again",
         )
     try:
-        return _adapter().validate_python(raw)
+        return adapter.validate_python(raw)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         at = ".".join(map(str, first["loc"])) or "the whole"
         raise DynoError(
             f"{source} is no digest: {at}: {first['msg'].lower()}",
             cause="it was cut or edited, or it is another JSON file",
-            fix="make one with `dyno digest LOG --json`",
+            fix=f"make one with `{made_by}`",
         ) from None
 
 

@@ -56,8 +56,7 @@ def profile(document: Document, width: int) -> list[str]:
     widths = [max(len(heads[i]), *(len(str(row[i])) for row in rows)) for i in range(7)]
     shown = [0, 1, 2, 3, 4, 5, 6] if width >= 64 else [0, 1, 2, 4, 5]
     left = (1,)
-    bar = BAR + 1 if wide else 0
-    used = sum(widths[i] + 2 for i in shown) + bar
+    used = sum(widths[i] + 2 for i in shown) + (BAR + 1 if wide else 0)
 
     def line(cells: Sequence[object], drawn: str, last: str) -> str:
         said = ""
@@ -70,7 +69,7 @@ def profile(document: Document, width: int) -> list[str]:
 
     lines = [line(heads, "", "statement" if document.group_by == "fingerprint" else "what")]
     for row in rows:
-        lines.append(line(row[:7], _bar(row[8]), str(row[7])))
+        lines.append(line(row[:7], bar(row[8]), str(row[7])))
     return lines
 
 
@@ -88,7 +87,8 @@ def _row(one: Class) -> list[object]:
     ]
 
 
-def _bar(part: object) -> str:
+def bar(part: object) -> str:
+    """A share as a bar of at most `BAR` cells."""
     if not isinstance(part, float) or part <= 0:
         return ""
     eighths = max(1, round(min(1.0, part) * BAR * 8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from dbdyno.digest.document import SAMPLED, Class, Distribution, Document, Stats
+from dbdyno.digest.document import SAMPLED, Class, Distribution, Document, OfLogs, Stats
 from dbdyno.report.numbers import MISSING, count, sig3, size
 from dbdyno.report.text import visible
 
@@ -179,7 +179,7 @@ def _filtered(document: Document) -> str:
     return f" passed the filters, of {left_out:,}" if left_out else " was found"
 
 
-def censoring(document: Document) -> list[str]:
+def censoring(document: OfLogs) -> list[str]:
     """Why statements are missing; the second line."""
     said = []
     several = len(document.inputs) > 1
@@ -197,7 +197,7 @@ def censoring(document: Document) -> list[str]:
     return said
 
 
-def not_understood(document: Document) -> list[str]:
+def not_understood(document: OfLogs) -> list[str]:
     """What was no event: counted, with positions."""
     said = []
     for one in document.inputs:
@@ -220,7 +220,7 @@ def not_understood(document: Document) -> list[str]:
     return said
 
 
-def sources(document: Document) -> list[str]:
+def sources(document: OfLogs) -> list[str]:
     """A line a log: its format, server, size, events."""
     said = []
     for one in document.inputs:
