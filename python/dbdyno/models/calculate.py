@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from dbdyno.errors import DynoError
-from dbdyno.models.expression import parsed
+from dbdyno.models.expression import CONSTANTS, parsed
 from dbdyno.models.given import Given, example
 from dbdyno.models.kinds import Value
-from dbdyno.models.model import Model
+from dbdyno.models.model import Model, Note
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Answer:
 def answer(model: Model, given: Given) -> Answer:
     """Computes it once. DynoError for inputs that cannot be together."""
     values: dict[str, Any] = dict(given.values)
+    asked = frozenset(values)  # what only inputs decide is refused before anything is computed
     for one in model.refusals:
-        if _holds(one.when, values, model):
-            raise DynoError(
-                f"{model.name}: {fill(one.text, given.written)}",
-                fix=f"such as dyno model {model.name} {example(model)}",
-            )
+        if parsed(one.when).names <= asked | CONSTANTS.keys():
+            _refuse(one, values, model, given)
     for step in model.document.steps:
         found = step.expression(values, model.functions)
         values[step.name] = str(found) if not step.kind.is_number else float(found)
+    for one in model.refusals:
+        _refuse(one, values, model, given)
     return Answer(
         model=model,
         given=given,
@@ -62,6 +62,14 @@ def compute(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
             if step.kind.is_number:
                 found[step.name] = np.where(refused, np.nan, found[step.name])
     return found
+
+
+def _refuse(one: Note, values: Mapping[str, Any], model: Model, given: Given) -> None:
+    if _holds(one.when, values, model):
+        raise DynoError(
+            f"{model.name}: {fill(one.text, given.written)}",
+            fix=f"such as dyno model {model.name} {example(model)}",
+        )
 
 
 def _holds(when: str, values: Mapping[str, Any], model: Model) -> bool:

@@ -51,20 +51,25 @@ class Sweep:
 
 def parse(model: Model, text: str) -> Range:
     """`k=a..b`. DynoError."""
+    can = [one for one in model.inputs if _swept(one)]
+    if not can:
+        raise DynoError(
+            f"{model.name} has nothing that can be swept: its inputs are lists and words",
+            fix="leave out --sweep",
+        )
     name, equals, ends = text.partition("=")
     first, dots, last = ends.partition("..")
     if not (equals and dots and first.strip() and last.strip()):
-        one = next((i for i in model.inputs if _swept(i)), model.inputs[0])
+        one = can[0]
         raise DynoError(
             f"`--sweep {text}` is no range: NAME=FROM..TO",
             fix=f"such as --sweep {one.name}={one.written}..{one.high or one.written}",
         )
     one = inputs.known(model, name)
     if not _swept(one):
-        can = [i.name for i in model.inputs if _swept(i)]
         raise DynoError(
             f"`{name}` is a {'list' if one.many else 'word'}, and cannot be swept",
-            fix=f"sweep one of {', '.join(can)}",
+            fix=f"sweep one of {', '.join(i.name for i in can)}",
         )
     low, high = (float(inputs.value_of(model, one, end.strip())) for end in (first, last))  # type: ignore[arg-type]
     if not low < high:

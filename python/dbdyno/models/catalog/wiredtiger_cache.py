@@ -1,0 +1,87 @@
+"""How large is MongoDB's WiredTiger cache, set by the Percona operator or by mongod itself?
+
+In a container mongod cannot always be trusted to see the limit of its memory, so the operator
+computes the cache and passes it as `--wiredTigerCacheSizeGB`, printed with two decimals. mongod
+takes a whole number of mebibytes of it. Without that option mongod takes half of what is above
+1 GB.
+
+Formula:
+    above [size] = max(0, limit - GiB)
+        what the ratio applies to
+    operator_gb [number] = max(0.25, floor(ratio * above) / GiB)
+        the operator's cache in GB of 2^30 bytes, a quarter at least
+    printed_gb [number] = round(operator_gb * 100) / 100
+        the same as it stands on mongod's command line
+    operator_cache [size] = floor(printed_gb * 1024) * MiB
+        what mongod makes of it
+    own_cache [size] = max(floor(0.5 * above / MiB), 256) * MiB
+        what mongod takes without the option
+    cache [size] = operator_cache if set_by == "operator" else own_cache
+        the cache that there is
+    left [size] = limit - cache
+        for connections, sorts, aggregation, indexes being built, and the file cache
+
+Assumptions:
+    mongod sees the container's limit as its memory (it does so since 3.6.13, 4.0.9 and 4.2; before,
+    it saw the host's).
+
+    `old-operator` is a cluster with crVersion 1.10 or less and no CPU limit: the option is not
+    passed at all, and the ratio has no effect.
+
+Versions:
+    MongoDB 3.4 and later; Percona Operator for MongoDB 1.5 to 1.21. MongoDB 3.2 took 60 % of
+    memory above 1 GB, and at least 1 GB.
+
+Source:
+    MongoDB manual, `storage.wiredTiger.engineConfig.cacheSizeGB`; the operator's documentation of
+    `cacheSizeRatio` and its public source (`getWiredTigerCacheSizeGB`). Read 2026-11.
+
+Trap:
+    The article prints 1467 MB for a limit of 3G and a ratio of 0.8. It is 1474: the ratio applies to
+    3 x 10^9 - 2^30 bytes, which is 1.435 GB, printed as 1.44, of which mongod takes
+    1.44 x 1024 = 1474.56. Without the rounding it would be 1469; no reading gives 1467.
+
+    3G is not 3Gi: the same ratio gives 1638 MB for 3Gi.
+
+    The ratio is one of what lies above 1 GB, not of the limit: of 3Gi, 0.8 gives 53 %.
+"""
+
+from __future__ import annotations
+
+from dbdyno.models.model import Golden, Input, Note
+
+_RESOURCES = "resources.limits.memory"
+_RATIO = "storage.wiredTiger.engineConfig.cacheSizeRatio"
+INPUTS = (
+    Input("limit", "size", "memory limit of the container, or memory of the machine", None, "256Mi",
+          "16Ti", example="3Gi", paths=(f"spec.replsets.0.{_RESOURCES}",)),
+    Input("ratio", "number", "`cacheSizeRatio` of the operator", "0.5", "0", "1",
+          paths=(f"spec.replsets.0.{_RATIO}",)),
+    Input("set_by", "word", "who sizes the cache", "operator",
+          words=("operator", "old-operator", "mongod")),
+)  # fmt: skip
+OUTPUTS = ("cache", "printed_gb", "left")
+SAYS = (
+    ("set_by == 'operator'",
+     "mongod gets a cache of {cache} (--wiredTigerCacheSizeGB={printed_gb}), which leaves {left}."),
+    ("", "mongod takes a cache of {cache}, which leaves {left}."),
+)  # fmt: skip
+NOTES = (
+    Note("set_by == 'operator' and operator_gb <= 0.25",
+         "the ratio has no effect: the cache has its smallest size, 0.25 GB"),
+    Note("set_by == 'old-operator'",
+         "the ratio has no effect: up to crVersion 1.10 it needs a CPU limit"),
+    Note("cache > 0.8 * limit",
+         "more than 80 % of memory: mongod warns, and the kernel may kill it"),
+)  # fmt: skip
+GOLDEN = (
+    Golden({"limit": "3G", "ratio": "0.8"}, {"printed_gb": "1.44", "cache": "1474Mi"},
+           "the operator's rule by hand"),
+    Golden({"limit": "500M"}, {"printed_gb": "0.25", "cache": "256Mi"}, "the operator's rule"),
+    Golden({"limit": "3Gi", "ratio": "0.8"}, {"printed_gb": "1.60", "cache": "1638Mi"},
+           "the operator's rule by hand"),
+    Golden({"limit": "4Gi", "set_by": "mongod"}, {"cache": "1.5Gi"}, "MongoDB manual"),
+    Golden({"limit": "1280Mi", "set_by": "mongod"}, {"cache": "256Mi"}, "MongoDB manual"),
+    Golden({"limit": "3Gi", "ratio": "0.8", "set_by": "old-operator"}, {"cache": "1Gi"},
+           "by hand"),
+)  # fmt: skip
