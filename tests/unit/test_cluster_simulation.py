@@ -69,6 +69,12 @@ def test_shorter_timeouts_stall_for_less() -> None:
     assert 2.2 <= only_stall(run(Crash(10, ("n3",)), topology=cluster(options=options)), "n1") < 2.4
 
 
+def test_in_an_idle_cluster_the_last_keepalive_counts() -> None:
+    script = Script((Crash(10, ("n3",)),), 60.0)
+    seen = [simulate(cluster(idle=True), script, seed).stalls()[0].length_s for seed in range(40)]
+    assert 5.0 <= min(seen) < 5.5 and 6.0 < max(seen) <= 6.51
+
+
 def test_a_second_crash_later_leaves_one_node_without_quorum_until_bootstrap() -> None:
     found = run(Crash(5, ("n3",)), Crash(20, ("n2",)), Bootstrap(40, ("n1",)))
     assert order(found, "n1") == [

@@ -37,6 +37,7 @@ class Process:
     running: bool = True
     paused: bool = False
     phase_s: float = 0.0  # of its checks for silent members
+    beat_s: float = 0.0  # when it sent a keepalive, once
     lost: dict[str, float] = field(default_factory=dict)
     left: set[str] = field(default_factory=set)
     forced: set[str] = field(default_factory=set)  # given up after an install timeout

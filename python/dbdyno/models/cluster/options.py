@@ -22,6 +22,7 @@ _YES, _NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 class Options:
     """Of the whole cluster; lengths of time in seconds."""
 
+    keepalive_s: float = 1.0
     inactive_check_s: float = 0.5
     suspect_s: float = 5.0
     inactive_s: float = 15.0
@@ -36,7 +37,7 @@ class Options:
     fc_single_primary: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("inactive_check_s", "suspect_s", "install_s", "join_retrans_s"):
+        for name in ("keepalive_s", "inactive_check_s", "suspect_s", "install_s", "join_retrans_s"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{NAMES[name]} must be longer than nothing")
         if self.inactive_s < self.suspect_s:
@@ -49,6 +50,7 @@ class Options:
 
 
 NAMES: Mapping[str, str] = {
+    "keepalive_s": "evs.keepalive_period",
     "inactive_check_s": "evs.inactive_check_period",
     "suspect_s": "evs.suspect_timeout",
     "inactive_s": "evs.inactive_timeout",

@@ -33,7 +33,17 @@ from dbdyno.spec.names import did_you_mean
 
 FILE_BYTES_MAX = 1 << 20
 TAIL_S = 60.0  # how long it goes on after the last event, if `until` is not given
-KEYS = ("cluster", "nodes", "links", "options", "writes", "state_transfer", "until", "script")
+KEYS = (
+    "cluster",
+    "nodes",
+    "links",
+    "options",
+    "writes",
+    "idle",
+    "state_transfer",
+    "until",
+    "script",
+)
 NODE_KEYS = ("site", "weight", "arbitrator")
 LINK_KEYS = ("between", "latency")
 LOSS_KEYS = ("from", "to")
@@ -86,6 +96,7 @@ def parse(text: str, file: Path | str = "cluster") -> Case:
             members,
             options=_options(entries.get("options")),
             transfer_s=_value(entries.get("state_transfer"), units.duration_s, 0.0),
+            idle=_value(entries.get("idle"), _flag, False),
             writes_per_s=_value(entries.get("writes"), units.rate_or_zero_per_s, 0.0),
         ),
     )

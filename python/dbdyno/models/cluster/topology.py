@@ -34,9 +34,8 @@ class Topology:
     options: Options = field(default_factory=Options)
     near_s: float = 0.0002
     transfer_s: float = 0.0  # how long a joiner takes to catch up before it serves
-    writes_per_s: float = (
-        0.0  # of the whole cluster: only what flow control is asked about needs it
-    )
+    writes_per_s: float = 0.0  # of the whole cluster; only flow control asks for it
+    idle: bool = False  # nothing is written: members hear each other's keepalives only
 
     def __post_init__(self) -> None:
         if not self.members:
