@@ -54,7 +54,7 @@ def test_a_model_s_file_is_whole(model: Model) -> None:
     for when in conditions:
         assert parsed(when).names <= known | CONSTANTS.keys(), when
         assert parsed(when).functions <= FUNCTIONS.keys() | model.functions.keys(), when
-    for said in [*(text for _, text in model.says), *(note.text for note in model.notes)]:
+    for said in [*(said for _, said in model.says), *(note.text for note in model.notes)]:
         assert set(NAMES.findall(said)) <= known, said
     for one in model.refusals:
         assert set(NAMES.findall(one.text)) <= {asked.name for asked in model.inputs}, one.text

@@ -125,12 +125,12 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _word(one: Input, text: str) -> str:
-    """ON, 1, true as the word that an input has for it."""
+    """ON, 1, true as the word that an input has for it; other numbers are no."""
     if set(one.words) != {"yes", "no"}:
         return text
-    return {"on": "yes", "1": "yes", "true": "yes", "off": "no", "0": "no", "false": "no"}.get(
-        text.lower(), text
-    )
+    if text.isdecimal():  # sync_binlog=100 is not each commit, nor is flush at commit=2
+        return "yes" if text == "1" else "no"
+    return {"on": "yes", "true": "yes", "off": "no", "false": "no"}.get(text.lower(), text)
 
 
 def _variables(model: Model) -> list[str]:

@@ -51,7 +51,8 @@ INPUTS = (
     Input("data", "size", "data and indexes, uncompressed", None, "1Mi", "1000Ti",
           example="120Gi"),
     Input("compression", "number", "uncompressed by compressed size", "4", "1", "100"),
-    Input("share", "share", "WiredTiger's share of memory; 0: mongod's default", "0%", "0%", "100%"),
+    Input("share", "share", "WiredTiger's share of memory; 0: mongod's default", "0%", "0%",
+          "100%"),
     Input("other", "size", "operating system, connections, other processes", "4Gi", "0"),
 )  # fmt: skip
 OUTPUTS = ("uncached", "uncached_share", "on_disk", "cache", "file_cache", "uncached_on_disk",

@@ -36,9 +36,9 @@ Source:
     takes, and what a client sees meanwhile, is no matter of this formula.
 
 Trap:
-    "A cluster of n survives the loss of a minority" holds for crashes. With 3 nodes, one that leaves
-    in good order and one that crashes at the same time leave 2 x 1 + 1 = 3, which is not more than
-    3: the last node stops.
+    "A cluster of n survives the loss of a minority" holds for crashes. With 3 nodes, one that
+    leaves in good order and one that crashes at the same time leave 2 x 1 + 1 = 3, which is not
+    more than 3: the last node stops.
 
     "One node can never be a majority of three" forgets weights: with 2, 1, 0 the first node goes on
     alone when both others crash, and the two others never without it.

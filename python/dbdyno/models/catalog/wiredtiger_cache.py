@@ -18,6 +18,8 @@ Formula:
         what mongod takes without the option
     cache [size] = operator_cache if set_by == "operator" else own_cache
         the cache that there is
+    cache_mb [count] = cache / MiB
+        the same in MB of 2^20 bytes
     left [size] = limit - cache
         for connections, sorts, aggregation, indexes being built, and the file cache
 
@@ -37,9 +39,9 @@ Source:
     `cacheSizeRatio` and its public source (`getWiredTigerCacheSizeGB`). Read 2026-11.
 
 Trap:
-    The article prints 1467 MB for a limit of 3G and a ratio of 0.8. It is 1474: the ratio applies to
-    3 x 10^9 - 2^30 bytes, which is 1.435 GB, printed as 1.44, of which mongod takes
-    1.44 x 1024 = 1474.56. Without the rounding it would be 1469; no reading gives 1467.
+    The article prints 1467 MB for a limit of 3G and a ratio of 0.8. It is 1474: the ratio applies
+    to 3 x 10^9 - 2^30 bytes, which gives 1.435 GB, printed as 1.44, of which mongod takes
+    1.44 x 1024 = 1474.56. Without the rounding it would be 1469.
 
     3G is not 3Gi: the same ratio gives 1638 MB for 3Gi.
 
@@ -60,11 +62,11 @@ INPUTS = (
     Input("set_by", "word", "who sizes the cache", "operator",
           words=("operator", "old-operator", "mongod")),
 )  # fmt: skip
-OUTPUTS = ("cache", "printed_gb", "left")
+OUTPUTS = ("cache", "cache_mb", "printed_gb", "left")
 SAYS = (
     ("set_by == 'operator'",
-     "mongod gets a cache of {cache} (--wiredTigerCacheSizeGB={printed_gb}), which leaves {left}."),
-    ("", "mongod takes a cache of {cache}, which leaves {left}."),
+     "mongod gets {cache_mb} MB of cache (--wiredTigerCacheSizeGB={printed_gb}); {left} are left."),
+    ("", "mongod takes {cache_mb} MB of cache; {left} are left."),
 )  # fmt: skip
 NOTES = (
     Note("set_by == 'operator' and operator_gb <= 0.25",
@@ -75,7 +77,7 @@ NOTES = (
          "more than 80 % of memory: mongod warns, and the kernel may kill it"),
 )  # fmt: skip
 GOLDEN = (
-    Golden({"limit": "3G", "ratio": "0.8"}, {"printed_gb": "1.44", "cache": "1474Mi"},
+    Golden({"limit": "3G", "ratio": "0.8"}, {"printed_gb": "1.44", "cache_mb": "1474"},
            "the operator's rule by hand"),
     Golden({"limit": "500M"}, {"printed_gb": "0.25", "cache": "256Mi"}, "the operator's rule"),
     Golden({"limit": "3Gi", "ratio": "0.8"}, {"printed_gb": "1.60", "cache": "1638Mi"},

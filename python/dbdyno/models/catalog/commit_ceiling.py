@@ -1,0 +1,79 @@
+"""How many commits a second does the device allow?
+
+A durable commit waits for fsync. One session can commit as often as fsync returns, by the number of
+fsyncs that a commit needs. Sessions that commit at the same time share them (group commit), so with
+many sessions the ceiling is far above.
+
+Formula:
+    latency [duration] = 1 / fsyncs
+        one fsync
+    per_commit [count] = (1 if binlog == "yes" else 0) + (1 if redo == "yes" else 0)
+        fsyncs of a commit, or of a group of them
+    alone [rate] = fsyncs / per_commit
+        commits of one session
+    at_most [rate] = sessions * alone
+        commits of all sessions, each group being all of them
+    likely [rate] = alone * max(1, sessions / 2)
+        the same with groups of half: those who are done come back while the others are written
+    wait [duration] = sessions / likely
+        how long a session waits for a commit then
+
+Assumptions:
+    Sessions do nothing but commit, and fsync of a group takes as long as of one commit. Writes of
+    the log itself are not the limit. With the binary log and InnoDB both durable a group is synced
+    twice, once each.
+
+    `fsyncs` is what one thread measures (`fio --fsync=1`, or the study of fsync), on the very
+    device with its log; a cache that is not safe from a power cut makes it as good as infinite.
+
+Versions:
+    MySQL 5.6 and later, MariaDB 5.3 and later (group commit of the binary log). Before, several
+    sessions did not share fsyncs once the binary log was on.
+
+Source:
+    Own derivation, 2026-11. Golden pairs: published measurements of fsync in direct mode, on a
+    cache, and with a log device.
+
+Trap:
+    "The disk does 13 fsyncs a second, so 13 commits": of one session. And 13 a second are 77 ms,
+    28 are 36 ms: with one thread rate and latency are the same measurement twice, so they must
+    agree, and where they do not, one of them is of something else.
+
+    sync_binlog=1 is the default of MySQL since 5.7.7; MariaDB's is still 0. The same workload has
+    half the ceiling on the one.
+"""
+
+from __future__ import annotations
+
+from dbdyno.models.model import Golden, Input, Note
+
+INPUTS = (
+    Input("fsyncs", "rate", "fsyncs of one thread on the device", None, "0.01/s", "10000000/s",
+          example="3100/s"),
+    Input("sessions", "count", "sessions that commit", "1", "1", "100k", whole=True),
+    Input("redo", "word", "whether the redo log is durable (flush at commit)", "yes",
+          words=("yes", "no"), variables=("innodb_flush_log_at_trx_commit",)),
+    Input("binlog", "word", "whether the binary log is (sync_binlog=1)", "no",
+          words=("yes", "no"), variables=("sync_binlog",)),
+)  # fmt: skip
+OUTPUTS = ("likely", "alone", "at_most", "latency", "per_commit", "wait")
+SAYS = (
+    ("per_commit <= 0", "A commit waits for no fsync: the device sets no ceiling."),
+    ("sessions <= 1", "One session commits at most {alone} at {latency} a fsync."),
+    ("", "{sessions} sessions commit about {likely}, at most {at_most}; one alone {alone}."),
+)  # fmt: skip
+NOTES = (
+    Note("per_commit <= 0", "a crash of the machine loses what was committed last"),
+    Note("fsyncs > 20000", "faster than most devices: a cache answers, see that it is safe"),
+    Note("likely > 50000", "processors and locks are the limit long before"),
+)
+GOLDEN = (
+    *(
+        Golden({"fsyncs": f"{rate}/s"}, {"latency": latency, "alone": f"{rate}/s"}, "published")
+        for rate, latency in (
+            (21200, "0.047ms"), (9600, "0.104ms"), (3100, "0.32ms"), (28, "36ms"), (13, "77ms"),
+        )
+    ),
+    Golden({"fsyncs": "3000/s", "sessions": "32", "binlog": "yes"},
+           {"alone": "1500/s", "at_most": "48000/s", "likely": "24000/s"}, "by hand"),
+)  # fmt: skip

@@ -1,0 +1,85 @@
+"""Does a published result agree with itself?
+
+Throughput, sessions and response time of a closed loop are bound together by Little's law: who
+knows two of them knows the third. Statements and rows a transaction turn one figure into the
+others. What does not agree was measured at another time, or is called by another name.
+
+Formula:
+    implied [duration] = sessions / tps
+        mean response time that sessions and throughput imply, thinking time included
+    statements_per_s [rate] = tps * statements
+        statements a second
+    rows_per_s [rate] = tps * rows
+        rows a second
+    ratio [number] = stated / implied
+        the response time that is stated, by the one that is implied
+    verdict [word] = "not stated" if stated <= 0 else ("yes" if 0.9 <= ratio <= 1.1 else "no")
+        whether a stated mean agrees within 10 %
+    network [duration] = hops * hop
+        time on the network, if each hop costs so much
+    network_share [share] = network / base
+        its part of the response time without load
+
+Assumptions:
+    A closed loop: each session sends its next request when the last one is answered. Little's law
+    holds for means; a 95th percentile lies above the mean, never far below.
+
+Versions:
+    Arithmetic: it depends on no version.
+
+Source:
+    Little, "A Proof for the Queuing Formula L = lambda W", Operations Research 9 (1961). Golden
+    figures: a published benchmark of a SQL cluster, recomputed.
+
+Trap:
+    The article says that 14.5 million rows a second are returned. A transaction reads 410 rows,
+    which is 14.3 million a second, and returns 311, since a SUM of 100 rows returns one: 10.8
+    million.
+
+    "18.4 ms on average, p95 19.7 ms" agree with 640 sessions and 34,870 transactions. Held against
+    300 sessions and 22,500 transactions the mean is 13.3 ms: the rates of both runs must not be
+    mixed.
+"""
+
+from __future__ import annotations
+
+from dbdyno.models.model import Golden, Input, Note
+
+INPUTS = (
+    Input("tps", "rate", "transactions a second", None, "0.000001/s", example="34870/s"),
+    Input("sessions", "count", "sessions (threads) of all generators together", None, "1", "10M",
+          example="640", whole=True),
+    Input("stated", "duration", "mean response time that is stated; 0: none", "0s", "0s"),
+    Input("p95", "duration", "95th percentile that is stated; 0: none", "0s", "0s"),
+    Input("statements", "count", "statements a transaction", "20", "1", "100k"),
+    Input("rows", "count", "rows a transaction", "1", "0", "1e9"),
+    Input("hops", "count", "network hops of a transaction, one after the other", "0", "0", "100k"),
+    Input("hop", "duration", "what a hop takes", "45us", "0s"),
+    Input("base", "duration", "response time without load", "6ms", "1us"),
+)  # fmt: skip
+OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "network",
+           "network_share")  # fmt: skip
+SAYS = (
+    ("verdict == 'no'", "It does not agree: {sessions} sessions at {tps} take {implied} in the"
+     " mean, not {stated}."),
+    ("verdict == 'yes'", "It agrees: {sessions} sessions at {tps} take {implied} in the mean."),
+    ("", "{sessions} sessions at {tps} take {implied} in the mean."),
+)  # fmt: skip
+NOTES = (
+    Note("p95 > 0 and p95 < implied", "a 95th percentile of {p95} below the mean of {implied}: both"
+         " cannot be of one run, or most of the time is spent outside what is timed"),
+    Note("network_share > 1", "hops alone would take longer than the whole: {network} of {base}"),
+)  # fmt: skip
+GOLDEN = (
+    Golden({"tps": "34870/s", "sessions": "640", "p95": "19.7ms", "rows": "410"},
+           {"implied": "18.4ms", "statements_per_s": "697400/s", "rows_per_s": "14296700/s"},
+           "published benchmark, recomputed"),
+    Golden({"tps": "34870/s", "sessions": "640", "rows": "311"}, {"rows_per_s": "10844570/s"},
+           "rows that are returned"),
+    Golden({"tps": "22500/s", "sessions": "300", "stated": "13.3ms"},
+           {"implied": "13.3ms", "statements_per_s": "450000/s", "verdict": "yes"}, "published"),
+    Golden({"tps": "22500/s", "sessions": "300", "stated": "18.4ms"}, {"verdict": "no"},
+           "figures of two runs"),
+    Golden({"tps": "22500/s", "sessions": "300", "hops": "100"},
+           {"network": "4.5ms", "network_share": "75%"}, "100 hops of 40 to 50 us of a 6 ms base"),
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""How large is an InnoDB file, for so many rows?
+
+A table's file grows in jumps. Up to 32 pages of leaves it grows page by page; then the leaves get
+whole extents of 64 pages, and InnoDB keeps extents free so that a split can never run out of space:
+the file jumps to 9 MiB at once. From there it grows by an extent for each 64 pages of leaves, from
+32 MiB on by four at a time, and 1 % more is kept free.
+
+Formula:
+    per_page [count] = floor((page * fill - 128) / (row + 18.3))
+        rows in a page: 18 bytes of each are header and system columns, and it needs a directory
+    leaves [count] = max(1, ceil(rows / per_page))
+        pages of leaves
+    small [count] = 4 if leaves <= 1 else leaves + 6
+        pages of a small file: leaves, root, three for the file itself, two kept free
+    extents [count] = 8 + ceil((leaves - 32) / 64)
+        extents in use: one of single pages, those of leaves, and seven that are kept free
+    needed [count] = extents + floor(extents / 100)
+        with the 1 % that is kept free as well
+    grown [count] = needed if needed <= 32 else 32 + 4 * ceil((needed - 32) / 4)
+        the file in extents, which grows by four at a time from 32 on
+    file [size] = small * page if leaves < 32 else (2 if leaves <= 32 else grown) * MiB
+        the file
+    data [size] = rows * row
+        rows without any overhead
+    overhead [number] = file / data
+        file by data
+    all_files [size] = tables * file
+        so many tables alike
+
+Assumptions:
+    One index, the primary key; rows come in its order, which leaves pages 15/16 full (in random
+    order set `fill` to about 69 %). No secondary index: each has two segments of its own. Rows
+    are stored in their page.
+
+    Pages of 16 KiB, so an extent is 64 pages, 1 MiB.
+
+Versions:
+    MariaDB 10.11, measured row by row on a live server; MySQL 5.6 to 8.0 up to its AUTOEXTEND_SIZE
+    (8.0.23), of which the default is the same.
+
+Source:
+    MySQL manual, "File Space Management" and "Tablespace AUTOEXTEND_SIZE Configuration". Read
+    2026-11. The seven extents and the 1 %: as measured (`tests/live/test_models_live.py`).
+
+Trap:
+    "A table with 1 MB of data takes about 1 MB" is wrong from the 33rd page of leaves on: its file
+    is 9 MiB. 100 thousand tables of 1 MB are 900 GB, not 100.
+"""
+
+from __future__ import annotations
+
+from dbdyno.models.model import Golden, Input, Note
+
+INPUTS = (
+    Input("rows", "count", "rows of a table", None, "0", "1e12", example="2180"),
+    Input("row", "size", "bytes of a row's columns", "208", "1", "8000"),
+    Input("fill", "share", "how full pages are", "93.75%", "50%", "100%"),
+    Input("page", "size", "page size; others were not measured", "16Ki", "16Ki", "16Ki",
+          variables=("innodb_page_size",)),
+    Input("tables", "count", "tables alike", "1", "1", "10M", whole=True),
+)  # fmt: skip
+OUTPUTS = ("file", "leaves", "data", "overhead", "all_files")
+SAYS = (
+    ("tables <= 1", "The file takes {file} for {data} of rows."),
+    ("", "Each file takes {file} for {data} of rows; all {tables} take {all_files}."),
+)
+REFUSALS = (Note("per_page < 2", "rows of row={row} are not stored whole in a page: two must fit"),)
+NOTES = (
+    Note("overhead > 4 and rows > 0", "most of the file is kept free: {overhead} times the rows"),
+    Note("leaves > 16000", "beyond 256 MiB nothing was measured; pages inside the tree and"
+         " descriptors are not counted (about 1 %)"),
+)  # fmt: skip
+GOLDEN = (
+    Golden({"rows": "2060"}, {"file": "592Ki", "leaves": "31"}, "measured on MariaDB 10.11"),
+    Golden({"rows": "2120"}, {"file": "2Mi"}, "measured on MariaDB 10.11"),
+    Golden({"rows": "2180"}, {"file": "9Mi"}, "measured on MariaDB 10.11"),
+    Golden({"rows": "6480"}, {"file": "10Mi"}, "measured on MariaDB 10.11"),
+    Golden({"rows": "102000"}, {"file": "32Mi"}, "measured on MariaDB 10.11"),
+    Golden({"rows": "106000"}, {"file": "36Mi"}, "measured on MariaDB 10.11"),
+    Golden({"rows": "900000"}, {"file": "220Mi"}, "measured on MariaDB 10.11"),
+    Golden({"rows": "4807", "tables": "100k"}, {"file": "9Mi", "data": "1MB",
+           "all_files": "944GB"}, "published: 100 thousand tables in files of 9 MB each"),
+)  # fmt: skip

@@ -1,0 +1,70 @@
+"""What does storage cost that nobody uses, and when must it grow?
+
+Volumes are paid by what is allocated. What is free is not all waste: some is needed until the next
+resize. A volume that grows in steps is resized when it is `full_at` full.
+
+Formula:
+    free [size] = max(0, allocated - used)
+        allocated and not used
+    waste [price] = free / GiB * price
+        what that costs
+    used_share [share] = used / allocated
+        how full it is
+    room [size] = max(0, allocated * full_at - used)
+        until it is resized
+    resize_in [duration] = room / growth * day
+        time until then
+    resize_on [date] = today + resize_in / day
+        the day
+    enough [size] = (used + growth * horizon / day) / full_at
+        what would do until the horizon
+    saved [price] = max(0, allocated - enough) / GiB * price
+        what a volume of that size would save
+
+Assumptions:
+    Data grows by the same amount each day. A GB of the price list is 2^30 bytes (it is with most
+    providers; look). Most cloud volumes can grow and never shrink: saving means to copy.
+
+Versions:
+    Arithmetic: it depends on no version.
+
+Source:
+    Own derivation, 2026-11.
+
+Trap:
+    "70 % is free, so 70 % is wasted": what is needed before a resize can be done is a reserve.
+    Count as waste what is not needed until the horizon.
+
+    "It can be shrunk later": volumes of AWS, Azure and Google grow online and do not shrink.
+"""
+
+from __future__ import annotations
+
+from dbdyno.models.model import Golden, Input, Note
+
+INPUTS = (
+    Input("allocated", "size", "size of the volume", None, "1Mi", example="1000Gi"),
+    Input("used", "size", "what is used of it", None, "0", example="300Gi"),
+    Input("growth", "size", "what is added a day", "1Gi", "0"),
+    Input("price", "price", "price of a GB", "0.10/month", "0/month"),
+    Input("full_at", "share", "how full it may become before it is resized", "80%", "1%", "100%"),
+    Input("today", "date", "the day of the figures", None, example="2026-01-31"),
+    Input("horizon", "duration", "how far ahead it should do", "90d", "0s"),
+)
+OUTPUTS = ("waste", "free", "used_share", "resize_in", "resize_on", "enough", "saved")
+SAYS = (
+    ("room <= 0", "It is {used_share} full and has to grow now."),
+    ("growth <= 0", "{free} are free and cost {waste}; it never has to grow."),
+    ("", "{free} are free and cost {waste}; it has to grow in {resize_in}, on {resize_on}. {enough}"
+     " would do for {horizon}."),
+)  # fmt: skip
+REFUSALS = (Note("used > allocated", "used={used} is more than allocated={allocated}"),)
+NOTES = (Note("saved > 0.5 * waste and saved > 0", "a volume of {enough} would save {saved}"),)
+GOLDEN = (
+    Golden({"allocated": "1000Gi", "used": "300Gi", "growth": "5Gi", "price": "0.10 USD/month",
+            "today": "2026-01-01"},
+           {"waste": "70.00 USD/month", "used_share": "30%", "resize_in": "100d",
+            "resize_on": "2026-04-11", "enough": "937.5Gi", "saved": "6.25 USD/month"}, "by hand"),
+    Golden({"allocated": "100Gi", "used": "90Gi", "today": "2026-01-01"},
+           {"resize_in": "0s", "resize_on": "2026-01-01"}, "by hand"),
+)  # fmt: skip
