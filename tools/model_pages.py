@@ -13,7 +13,7 @@ from pathlib import Path
 from reference_pages.markdown import NOTE, block, cell, code, sections, table
 
 from dbdyno import models
-from dbdyno.models import calculate, given
+from dbdyno.models import calculate, given, kinds
 from dbdyno.models.model import Golden, Input, Model
 from dbdyno.report.models import tables, words
 
@@ -87,6 +87,7 @@ def _page(model: Model) -> str:
         "## Golden numbers",
         "Each is a test. A figure is right if what is computed rounds to it.",
         table(("given", "gives", "from"), (_golden(one) for one in model.golden)),
+        *_reality(model),
         "## Example",
         block(_call(model, model.golden[0]) + "\n" + _answer(model, model.golden[0])),
         "## Where it holds",
@@ -131,6 +132,29 @@ def _golden(one: Golden) -> tuple[str, str, str]:
     given_ = " ".join(f"{name}={given.quoted(text)}" for name, text in one.given.items())
     gives = ", ".join(f"{name} {text}" for name, text in one.gives.items())
     return code(given_) or "defaults", cell(gives), cell(one.source)
+
+
+def _reality(model: Model) -> list[str]:
+    """Model and measurement side by side."""
+    if not model.measured:
+        return []
+    rows = []
+    for one in model.measured:
+        answer = calculate.answer(model, given.take(model, one.given, {}))
+        for name, text in one.gives.items():
+            kind, value = model.kind_of(name), answer.values[name]
+            there, _ = kinds.as_written(kind, text)
+            assert isinstance(value, float)
+            away = f"{(value / there - 1) * 100:+.1f} %".replace("-", "−")
+            inputs_ = " ".join(f"{key}={given.quoted(typed)}" for key, typed in one.given.items())
+            rows.append(
+                (code(inputs_), name, words.shown(kind, value), words.shown(kind, there), away)
+            )
+    return [
+        "## Beside reality",
+        model.measured_on,
+        table(("given", "of", "model", "measured", "difference"), rows),
+    ]
 
 
 def _call(model: Model, one: Golden) -> str:

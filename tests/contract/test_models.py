@@ -80,6 +80,16 @@ def test_golden_numbers_hold(model: Model, one: Golden) -> None:
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda m: m.name)
+def test_what_was_measured_is_near(model: Model) -> None:
+    assert bool(model.measured) == bool(model.measured_on)
+    for one in model.measured:
+        values = calculate.answer(model, given.take(model, one.given, {})).values
+        for name, written in one.gives.items():
+            there, _ = kinds.as_written(model.kind_of(name), written)
+            assert values[name] == pytest.approx(there, rel=one.within), (one.given, name)
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: m.name)
 def test_a_sweep_is_what_single_answers_are(model: Model) -> None:
     base = asked(model, model.golden[0])
     for one in model.inputs:

@@ -42,4 +42,6 @@ def load(name: str) -> Model:
         notes=tuple(getattr(file, "NOTES", ())),
         refusals=tuple(getattr(file, "REFUSALS", ())),
         functions=dict(getattr(file, "FUNCTIONS", {})),
+        measured=tuple(getattr(file, "MEASURED", ())),
+        measured_on=getattr(file, "MEASURED_ON", ""),
     )

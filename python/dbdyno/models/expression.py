@@ -31,6 +31,7 @@ CONSTANTS: Mapping[str, float] = {
     "month": 2_592_000.0,
     "million": 1e6,
     "billion": 1e9,
+    "unknown": math.nan,
 }
 
 

@@ -1,5 +1,5 @@
 """What a model is made of. A file in `catalog/` has a docstring (`document`), `INPUTS`, `OUTPUTS`,
-`SAYS` and `GOLDEN`, and may have `NOTES`, `REFUSALS` and `FUNCTIONS`."""
+`SAYS` and `GOLDEN`, and may have `NOTES`, `REFUSALS`, `FUNCTIONS`, `MEASURED` and `MEASURED_ON`."""
 
 from __future__ import annotations
 
@@ -62,6 +62,16 @@ class Golden:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """What a real component gave for these inputs, and by how much the model may differ from it,
+    as a part of what was measured."""
+
+    given: Mapping[str, str]
+    gives: Mapping[str, str]
+    within: float
+
+
+@dataclass(frozen=True)
 class Model:
     """A pure function with units. `says`: (condition, sentence), the first that holds is the
     answer; {name} stands for a value."""
@@ -75,6 +85,8 @@ class Model:
     notes: tuple[Note, ...] = ()
     refusals: tuple[Note, ...] = ()
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    measured: tuple[Measured, ...] = ()
+    measured_on: str = ""  # what was measured, where and when
 
     def input(self, name: str) -> Input | None:
         """The input of that name."""

@@ -11,7 +11,7 @@ Formula:
         statements a second
     rows_per_s [rate] = tps * rows
         rows a second
-    ratio [number] = stated / implied
+    ratio [number] = stated / implied if stated > 0 else unknown
         the response time that is stated, by the one that is implied
     verdict [word] = "not stated" if stated <= 0 else ("yes" if 0.9 <= ratio <= 1.1 else "no")
         whether a stated mean agrees within 10 %

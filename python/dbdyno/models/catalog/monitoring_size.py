@@ -47,7 +47,7 @@ INPUTS = (
     Input("samples", "rate", "samples they send together, if known", "0/s", "0/s", "30000000/s"),
 )
 OUTPUTS = ("memory", "cores", "rule")
-SAYS = (("", "{systems} systems need {memory} of memory and {cores} cores."),)
+SAYS = (("", "{systems} systems need {memory} of memory; cores: {cores}."),)
 NOTES = (
     Note("rule < 8 * GiB and memory > rule",
          "below 8 GB the rule does not hold ({rule}); this is the smallest size that is known to"

@@ -16,6 +16,11 @@ DIGITS = 4
 LISTED = 6  # values of a list that are shown
 _SIZES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 _TIMES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_FROM = {
+    "d": 2.0,
+    "h": 3.0,
+    "min": 10.0,
+}  # how many of a unit there must be: 102.4 s, not 1.707 min
 
 
 def plain(value: float, digits: int = DIGITS) -> str:
@@ -42,7 +47,7 @@ def unit_of(kind: Kind, top: float, currency: str = "") -> tuple[float, str]:
         one, name = _fitting(_SIZES, top)
         return one, name if kind.name == "size" else f"{name}/s"
     if kind.name == "duration":
-        return _fitting(_TIMES, top)
+        return _time_unit(top)
     names = {
         "rate": "1/s",
         "share": "%",
@@ -57,6 +62,16 @@ def _fitting(units: tuple[tuple[float, str], ...], value: float) -> tuple[float,
     if not math.isfinite(value) or value == 0:
         return next(one for one in units if one[0] == 1.0)
     return next((one for one in units if abs(value) >= one[0] * (1 - 1e-9)), units[-1])
+
+
+def _time_unit(value: float) -> tuple[float, str]:
+    """The largest unit of which it is a whole number, else the largest of which it is some."""
+    for one in _TIMES[:3]:
+        if value and value % one[0] == 0 and value / one[0] < 100:
+            return one
+    return _fitting(
+        tuple(one for one in _TIMES if value >= one[0] * _FROM.get(one[1], 0)) or _TIMES[-1:], value
+    )
 
 
 def shown(kind: Kind, value: Value, currency: str = "", of: str = "") -> str:
@@ -81,8 +96,9 @@ def shown(kind: Kind, value: Value, currency: str = "", of: str = "") -> str:
 
 def _cents(value: float) -> str:
     """An amount of money with two decimals, or as many as it has digits that count."""
-    places = max(2, DIGITS - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{places}f}"
+    text = f"{value:,.{max(2, DIGITS - 1 - math.floor(math.log10(abs(value))))}f}"
+    whole, _, decimals = text.partition(".")
+    return f"{whole}.{decimals.rstrip('0'):0<2}"
 
 
 def _date(day: float) -> str:
