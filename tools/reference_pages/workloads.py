@@ -37,6 +37,27 @@ the time is over.
 and tries again, and it cannot be stopped in the midst of one. Five seconds after the end, or after the drain, events still under way are cancelled; with a rate they are left, as lower bounds.
 The sessions of a load thread take turns, so an answer waits for the turns before it: that wait is the lag, and part of the latency."""
 
+REPLAY = """```yaml
+workload: {kind: replay, log: all.trace, speed: 2x}
+```
+
+Plays a trace, which [`dyno digest LOG --trace FILE`](digest.md) makes of logs of MySQL, MariaDB or PostgreSQL ([why a file between](../decisions/trace-format.md)). Each recorded session is a session: its statements go in their order over one connection, which is
+made a second before the first of them and closed after the last. `sessions` bounds how many are played at a time; where it is not written there are as many as the log had at once, and twice as many with the log's
+times. A recorded session for which nobody is free begins late.
+
+With `speed: 2x` statements are due at the log's times, divided by two: an open loop, with response times from when a statement was due, service times, and a backlog. One that is due while its session waits for
+an answer is late, never dropped. `speed: max`: each statement follows the answer before it. A statement is a transaction here; BEGIN and COMMIT go as they were recorded, and nothing is tried again. The classes are the log's 63 most
+costly of those that are sent, the rest is `other`; statements have no EXPLAIN.
+
+`duration` is the trace's length by its speed where nothing is written, `warmup` 0, and as fast as it goes the trial ends with the trace (`--dry-run` then shows the limit of an hour or three times the trace). A `duration` cuts it. `rate`, `arrivals`, `find`, `think` and
+`retries` are refused, several instances or nodes too.
+
+**Read-only unless `writes: true`.** Sent is what is shown to be a read, words of transactions, and SET of session variables that lift no guard; anything else is skipped and counted in the trial's warnings, by effect and class: `SELECT ... FOR UPDATE`, CALL, SET GLOBAL, DDL, DML, what is not understood. And
+each session begins with `SET SESSION TRANSACTION READ ONLY` (PostgreSQL: `SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`), so that a function that writes is refused by the server (1792, 25006) and counts as an error. With `writes: true` data
+that is there is written to only if `--write-to` names it, as for every workload; names with a schema in the statements themselves (`other.t`) are sent as they stand.
+
+`databases: log` has sessions use the databases that the log names (MySQL: also USE in between; PostgreSQL: at login); with `target` all use the target's. All statements go as text, also those that were prepared; the user is the target's. Systems: mariadb, mysql, postgres of the trace's language, and the null driver."""
+
 GENERATORS_ABOUT = """Parameters of `mix` and columns of declared tables say how their values are made: a mapping with exactly one of the keys below, and others
 beside it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.
 `column` (parameters only) chooses among the values of a column, all alike: looked up before the load through the control connection, at most 100,000 distinct ones, beyond that every n-th."""
@@ -89,6 +110,7 @@ _PRESETS = {
 _ABOUT = {
     "mix": MIX,
     "lua": LUA,
+    "replay": REPLAY,
     "tpcc": """`mode: faithful` is TPC Benchmark C 5.11 in its inputs and data: non-uniform numbers whose constants hold for a run (and keep the prescribed distance from the load's), 1 % of order lines
 and 15 % of payments from other warehouses, 60 % of customers by last name, full text, 1 % of new orders rolled back; mix 45:43:4:4:4. `mode: sysbench` is what the published scripts for sysbench do instead:
 everything at home, constants drawn anew, text of one repeated character, mix 10:10:1:1:1, some statements more and some columns not kept up, tables named `warehouse1` and so on; their foreign keys are left out, the indexes of these are not.
@@ -108,6 +130,9 @@ _PARTS: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
         "expect": ("Expect", ()),
     },
     "lua": {"groups.NAME, lua": ("LuaGroup", ("script", "options", "reads"))},
+    "replay": {
+        "groups.NAME, replay": ("ReplayGroup", ("log", "speed", "writes", "databases")),
+    },
 }
 
 

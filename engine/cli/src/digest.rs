@@ -16,7 +16,9 @@ use dyno_digest::gather;
 use dyno_digest::grouping::GroupBy;
 use dyno_digest::moment;
 use dyno_digest::summary::{Asked, Limit};
+use dyno_digest::tracing;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -47,6 +49,7 @@ Options:
   --strict             End with 1 if anything was not understood
   --shape              What a workload like this is made of, instead: event `shape`
   --parallelism        What parallel replication could bring, instead: event `parallelism`
+  --trace OUT          What sessions sent, with all literals, for a replay: the file OUT, event `trace`
 
 Signals: SIGINT and SIGTERM end reading; the document is of what was read so far.
 
@@ -70,8 +73,9 @@ pub fn main(args: &[String]) -> i32 {
     let now = Instant::now();
     let mut watching =
         Watching { every: arguments.every, said: None, documented: now, is_understood: true };
-    let done = match arguments.wanted {
+    let done = match &arguments.wanted {
         Wanted::Document => digest(&arguments.request, &signals::STOP, &mut watching),
+        Wanted::Trace(out) => trace(&arguments.request, out, &mut watching),
         Wanted::Shape => {
             gather::shape(&arguments.request, &signals::STOP, &mut watching).map(|found| {
                 watching.read(&found.logs.inputs);
@@ -91,6 +95,21 @@ pub fn main(args: &[String]) -> i32 {
         Ok(()) if arguments.is_strict && !watching.is_understood => NOT_UNDERSTOOD,
         Ok(()) => DONE,
     }
+}
+
+fn trace(request: &Request, out: &Path, watching: &mut Watching) -> Result<(), Error> {
+    let (meta, logs) = tracing::trace(request, out, &signals::STOP, watching)?;
+    watching.read(&logs.inputs);
+    let mut told = serde_json::to_value(&meta).unwrap_or_default();
+    if let Some(told) = told.as_object_mut() {
+        // Of these there may be many: they stand in the trace.
+        let (classes, origins) = (meta.classes.len(), meta.origins.len());
+        let of = [("inputs", json!(logs.inputs)), ("censored", json!(logs.censored))];
+        told.extend(of.map(|(key, value)| (key.to_owned(), value)));
+        told.extend([("classes".into(), classes.into()), ("origins".into(), origins.into())]);
+    }
+    line(&json!({"event": "trace", "trace": told}));
+    Ok(())
 }
 
 fn formats() -> String {
@@ -150,11 +169,12 @@ impl Watcher for Watching {
 }
 
 /// What is made of the logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Wanted {
     Document,
     Shape,
     Parallelism,
+    Trace(PathBuf),
 }
 
 /// The command line.
@@ -237,6 +257,7 @@ impl Arguments {
             "--order-by" => request.asked.order_by = order_by(&given()?)?,
             "--limit" => request.asked.limit = limit(&given()?)?,
             "--samples" => request.taking.keeps_text = samples(&given()?)?,
+            "--trace" => self.wanted = Wanted::Trace(given()?.into()),
             "--line-prefix" => request.settings.line_prefix = Some(given()?),
             "--utc-offset" => request.settings.utc_offset_s = offset(&given()?)?,
             "--port" => request.settings.ports.push(number(name, &given()?)?),

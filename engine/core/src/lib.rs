@@ -9,6 +9,7 @@ pub mod error;
 pub mod event;
 pub mod histogram;
 pub mod plan;
+pub mod recording;
 pub mod rng;
 pub mod rows;
 pub mod trace;

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::plan::Options;
+use crate::recording::Recording;
 use crate::rows::Rows;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
@@ -35,6 +36,8 @@ pub enum Kind {
     Read,
     /// Changes rows.
     Write,
+    /// Any text, its only value: sent as it stands, never prepared.
+    Verbatim,
 }
 
 /// A statement of a workload: prepared once a connection, or a template of its text form.
@@ -44,7 +47,7 @@ pub struct Statement {
     pub class: String,
     /// What it does.
     pub kind: Kind,
-    /// Its SQL; empty for `Begin*`, `Commit` and `Rollback`.
+    /// Its SQL; empty for `Begin*`, `Commit`, `Rollback` and `Verbatim`.
     pub sql: Sql,
     /// Type of each parameter of `sql`.
     pub params: Vec<ParamType>,
@@ -367,6 +370,12 @@ pub trait Workload: Send + Sync {
     /// workload that [pauses](Self::pauses), and not before the first transaction of a connection.
     fn pause_ns(&self, _session: u32, _index: u64) -> u64 {
         0
+    }
+
+    /// What was recorded, of a workload that plays it: its sessions are not composed by
+    /// [`fill`](Self::fill).
+    fn recording(&self) -> Option<&dyn Recording> {
+        None
     }
 
     /// Whether a run changes what a later run would read.

@@ -46,3 +46,4 @@ pub mod sums;
 pub mod table;
 pub mod timeline;
 pub mod token;
+pub mod tracing;

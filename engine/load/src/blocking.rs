@@ -168,6 +168,10 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     }
                 }
                 Step::Reconnect(cause) => return Err(Error::new(Kind::Server, cause)),
+                // Libraries play no recordings: their drivers refuse verbatim statements.
+                Step::Say(_) | Step::Leave => {
+                    return Err(Error::new(Kind::Plan, "a recording reached a blocking worker"));
+                }
             };
         }
         Ok(())

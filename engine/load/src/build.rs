@@ -3,17 +3,19 @@
 
 use crate::arrivals::Stream;
 use crate::control::{Lane, Server};
+use crate::due::Due;
 use crate::endpoint::Endpoint;
 use crate::example::{CLASSES_MAX, Classes, classes, examples};
 use crate::intake::Intake;
 use crate::machine;
+use crate::playback::{Playback, Stage};
 use crate::recorder::Recorder;
 use crate::session::Shape;
 use crate::think::Think;
 use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
-use dyno_core::plan::{Group, Plan};
+use dyno_core::plan::{Group, Plan, Target};
 use dyno_core::workload::{Dialect, Order, Statement, Workload, WorkloadKind};
 use std::sync::Arc;
 
@@ -39,12 +41,26 @@ pub(crate) struct Built {
     pub backends: Vec<Backend>,
     pub nature: Nature,
     pub intake: Option<Intake>,
+    /// Used where the workload plays what was recorded.
+    pub stage: Stage,
 }
 
 impl Built {
     /// Histograms of classes and kinds.
     fn histograms(&self) -> usize {
         self.classes.names.len() + self.kinds.len()
+    }
+
+    /// Recorded sessions, where these are played.
+    pub fn playback(&self) -> Option<Playback<'_>> {
+        let recording = self.workload.recording()?;
+        Some(Playback { recording, stage: &self.stage })
+    }
+
+    /// Where its arrivals come from, in an open loop.
+    pub fn due(&self) -> Option<Due<'_>> {
+        let recorded = || self.playback().filter(|playback| playback.recording.is_paced());
+        self.intake.as_ref().map(Due::Drawn).or_else(|| recorded().map(Due::Recorded))
     }
 }
 
@@ -103,11 +119,10 @@ fn build_group(
             .hint("pauses are those of a closed loop: leave one of them out"));
     }
     let (mut backends, mut nature) = (Vec::new(), Nature::Network);
-    for name in std::iter::once(&group.target).chain(&group.also_targets) {
-        let target = &plan.targets[name];
-        let driver = (driver_kind.build)(target, Arc::clone(&statements))?;
+    for target in targets(plan, group, &*workload)? {
+        let driver = (driver_kind.build)(&target, Arc::clone(&statements))?;
         let endpoint = match driver.session(0)? {
-            Session::Wire(_) => Some(Endpoint::resolve(target)?),
+            Session::Wire(_) => Some(Endpoint::resolve(&target)?),
             Session::Timed(_) => None,
             Session::Blocking(_) => {
                 nature = Nature::Thread { in_process: driver.in_process() };
@@ -127,7 +142,37 @@ fn build_group(
         backends,
         nature,
         intake: group.arrivals.as_ref().map(stream),
+        stage: Stage::default(),
     })
+}
+
+/// The group's targets. What was recorded is played on one, which stands here once for each database
+/// that sessions begin in.
+fn targets(plan: &Plan, group: &Group, workload: &dyn Workload) -> Result<Vec<Target>> {
+    let named = std::iter::once(&group.target).chain(&group.also_targets);
+    let Some(recording) = workload.recording() else {
+        return Ok(named.map(|name| plan.targets[name].clone()).collect());
+    };
+    let what = if !group.also_targets.is_empty() {
+        "several targets"
+    } else if group.arrivals.is_some() {
+        "arrivals of its own"
+    } else if group.think.is_some() {
+        "think times of its own"
+    } else {
+        let first = &plan.targets[&group.target];
+        let of = |database: &String| {
+            let mut target = first.clone();
+            if !database.is_empty() {
+                target.database.clone_from(database);
+            }
+            target.session_sql.extend(recording.opening());
+            target
+        };
+        return Ok(recording.databases().iter().map(of).collect());
+    };
+    Err(Error::new(Kind::Plan, format!("workload {} cannot have {what}", group.workload))
+        .hint("who sends what and when is in the recording"))
 }
 
 fn driver_kind<'a>(
@@ -158,9 +203,11 @@ pub(crate) fn lanes<'a>(plan: &Plan, built: &'a [Built]) -> Vec<Lane<'a>> {
         shape: Shape {
             group: number,
             intake: parts.intake.as_ref(),
+            playback: parts.playback(),
             think: group.think.as_ref().map(|think| Think::new(think, plan.seed)),
             deadline_ns: (group.deadline_s * 1e9) as u64,
-            retries: group.retries,
+            // A client that was refused went on as recorded.
+            retries: if parts.workload.recording().is_some() { 0 } else { group.retries },
             seed: plan.seed,
             workload: &*parts.workload,
             statements: &parts.statements,

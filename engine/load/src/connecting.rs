@@ -66,9 +66,13 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     fn open(&mut self, index: u32) -> Result<()> {
         let now_ns = self.clock.now_ns();
+        if !self.is_wanted(index, now_ns) {
+            self.queue.under_way -= 1;
+            return Ok(());
+        }
         let seat = &mut self.seats[index as usize];
         seat.opened_ns = now_ns;
-        let server = self.lanes[seat.group].server(seat.session.number());
+        let server = self.lanes[seat.group].server(seat.session.server());
         match server.driver.session(seat.session.number())? {
             Connection::Timed(timed) => {
                 seat.line = Line::Timed(timed, None);
@@ -113,7 +117,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     fn greet(&mut self, index: u32) {
         let seat = &mut self.seats[index as usize];
         let Line::Wire(wire, _) = &mut seat.line else { return };
-        let server = self.lanes[seat.group].server(seat.session.number());
+        let server = self.lanes[seat.group].server(seat.session.server());
         let Some(endpoint) = server.endpoint else { return };
         endpoint.succeeded(seat.address);
         seat.address = 0;
@@ -127,7 +131,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub(crate) fn encrypt(&mut self, index: u32) {
         let seat = &mut self.seats[index as usize];
         let Line::Wire(_, link) = &mut seat.line else { return };
-        let server = self.lanes[seat.group].server(seat.session.number());
+        let server = self.lanes[seat.group].server(seat.session.server());
         let Some(endpoint) = server.endpoint else { return };
         seat.stage = Stage::Encrypting;
         if let Err(error) = link.start_tls(endpoint) {
@@ -172,7 +176,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub(crate) fn connect_timed_out(&mut self, index: u32) {
         let seat = &self.seats[index as usize];
         if seat.stage != Stage::Up {
-            let server = self.lanes[seat.group].server(seat.session.number());
+            let server = self.lanes[seat.group].server(seat.session.server());
             let label = server.endpoint.map_or("", |e| &**e.label());
             let what = format!(
                 "{label}: no end of the login within {} s",
@@ -216,13 +220,62 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The same, naming the server: of what a protocol finds wrong it does not know from whom.
     fn at_address(&self, index: u32, mut error: Error) -> Error {
         let seat = &self.seats[index as usize];
-        let endpoint = self.lanes[seat.group].server(seat.session.number()).endpoint;
+        let endpoint = self.lanes[seat.group].server(seat.session.server()).endpoint;
         if let Some(label) = endpoint.map(|endpoint| endpoint.label())
             && !error.what.contains(&**label)
         {
             error.what = format!("{label}: {}", error.what);
         }
         error
+    }
+
+    /// Whether the seat is to connect now. One that plays recorded sessions has to have one, and
+    /// waits until it begins.
+    fn is_wanted(&mut self, index: u32, now_ns: u64) -> bool {
+        let seat = &mut self.seats[index as usize];
+        let Some(playback) = self.lanes[seat.group].shape.playback else { return true };
+        let is_left = seat.session.claim(playback);
+        let connects_ns = seat.session.connects_ns(playback);
+        let is_early = self.origin_ns.map_or(connects_ns > 0, |at| now_ns < at + connects_ns);
+        if is_left && !is_early {
+            seat.is_spared = false;
+            return true;
+        }
+        if !seat.is_settled {
+            seat.is_settled = true;
+            self.control.gates[seat.group].spared();
+        }
+        seat.is_spared = true;
+        if !is_left {
+            playback.retire();
+        } else if self.origin_ns.is_some() {
+            self.await_opening(index);
+        }
+        false
+    }
+
+    /// Connects again when the recorded session begins that it holds, if it holds one.
+    pub(crate) fn await_opening(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        let playback = self.lanes[seat.group].shape.playback;
+        if let (Some(playback), Some(origin_ns)) = (playback, self.origin_ns)
+            && seat.session.holds_a_recording()
+        {
+            let at_ns = origin_ns + seat.session.connects_ns(playback);
+            self.add_timer(index, at_ns, Cause::Connect);
+        }
+    }
+
+    /// The recorded session has ended: says farewell, and asks for the next one.
+    pub(crate) fn leave_server(&mut self, index: u32) {
+        let seat = &mut self.seats[index as usize];
+        if let Line::Wire(wire, link) = &mut seat.line {
+            self.out.clear();
+            wire.quit(&mut self.out);
+            // A peer that is gone already is no error any more.
+            let _ = link.send(&self.out);
+        }
+        self.close_and_connect(index);
     }
 
     /// Closes, and asks for a new connection at once.
@@ -238,7 +291,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.queue.under_way -= 1;
         let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[index as usize];
-        let server = self.lanes[seat.group].server(seat.session.number());
+        let server = self.lanes[seat.group].server(seat.session.server());
         let was_connecting = matches!(seat.stage, Stage::Connecting | Stage::Down);
         seat.close();
         seat.address += 1;

@@ -31,7 +31,7 @@ pub struct Server<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// The server of a session.
+    /// The server of a session, by what [`Session::server`](crate::session::Session::server) says.
     #[inline]
     pub fn server(&self, session: u32) -> Server<'a> {
         self.servers[session as usize % self.servers.len()]
@@ -43,7 +43,7 @@ impl<'a> Lane<'a> {
 pub struct Cancellation {
     /// Number of the group.
     pub group: usize,
-    /// Session within the group: says which server.
+    /// Which server of the group: as its session says.
     pub session: u32,
     /// How.
     pub how: Cancel,
@@ -54,6 +54,7 @@ pub struct Cancellation {
 pub struct Gate {
     connected: AtomicU32,
     settled: AtomicU32,
+    spared: AtomicU32,
     failure: Mutex<Option<Error>>,
 }
 
@@ -62,6 +63,17 @@ impl Gate {
     pub fn connected(&self) {
         self.connected.fetch_add(1, Relaxed);
         self.settled.fetch_add(1, Release);
+    }
+
+    /// A session needs no connection yet.
+    pub fn spared(&self) {
+        self.spared.fetch_add(1, Relaxed);
+        self.settled.fetch_add(1, Release);
+    }
+
+    /// How many sessions need no connection yet.
+    pub fn spare(&self) -> u32 {
+        self.spared.load(Relaxed)
     }
 
     /// A session will not be waited for any longer; the first reason is kept.

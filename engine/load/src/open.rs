@@ -8,8 +8,7 @@
 //! (`failed`), or `left`. Those left, and those given up at their deadline, stand among the response
 //! times with their age, as lower bounds.
 
-use crate::arrivals::Stream;
-use crate::intake::Intake;
+use crate::due::{Due, Walk};
 use crate::recorder::{LiveHistogram, OpenRecorder, Recorder};
 use crate::totals::GroupTotals;
 use dyno_core::event::{OpenInterval, OpenTotal};
@@ -19,9 +18,9 @@ use dyno_core::histogram::Histogram;
 #[derive(Debug)]
 pub struct OpenLoop<'a> {
     group: usize,
-    intake: &'a Intake,
+    due: Due<'a>,
     recorders: &'a [Recorder],
-    stream: Stream,
+    stream: Walk<'a>,
     measure_ns: u64,
     /// Arrivals due before the measured phase.
     early: u64,
@@ -49,17 +48,17 @@ pub struct OpenHistograms {
 }
 
 impl<'a> OpenLoop<'a> {
-    /// Of a group whose intake is open.
-    pub fn new(group: usize, intake: &'a Intake, recorders: &'a [Recorder]) -> Self {
-        let (stream, measure_ns) = intake.count_along();
+    /// Of a group whose intake, or playback, is open.
+    pub fn new(group: usize, due: Due<'a>, recorders: &'a [Recorder]) -> Self {
+        let (stream, measure_ns) = due.count_along();
         let early = stream.clone().pass(0);
         let (due_last, backlog_max) = (0, 0);
-        Self { group, intake, recorders, stream, measure_ns, early, due_last, backlog_max }
+        Self { group, due, recorders, stream, measure_ns, early, due_last, backlog_max }
     }
 
     /// Arrivals due before `now_ns`, those of the warm-up included.
     fn due_by(&mut self, now_ns: u64) -> u64 {
-        let until_ns = now_ns.min(self.intake.end_ns()).cast_signed();
+        let until_ns = now_ns.min(self.due.end_ns()).cast_signed();
         self.stream.pass(until_ns.saturating_sub_unsigned(self.measure_ns))
     }
 
@@ -99,7 +98,7 @@ impl<'a> OpenLoop<'a> {
             response: self.histogram(|open| &open.response),
             dispatch: self.histogram(|open| &open.dispatch),
         };
-        let left = self.intake.leave(end_ns, stopped_ns, &mut histograms.response);
+        let left = self.due.leave(end_ns, stopped_ns, &mut histograms.response);
         let opens = self.recorders.iter().map(|recorder| &recorder.groups[self.group].open);
         let late_ns = opens.filter_map(OpenRecorder::unanswered_least_ns).min();
         let backlog_end = due.saturating_sub(now.begun);

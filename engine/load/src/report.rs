@@ -1,8 +1,8 @@
 //! The reporter: reads what the load threads have counted, and says so: a line an interval, a
 //! histogram an interval and group, the totals at the end.
 
+use crate::due::Due;
 use crate::hlog::Hlog;
-use crate::intake::Intake;
 use crate::machine;
 use crate::notice::Notice;
 use crate::open::{Ending, OpenLoop};
@@ -33,7 +33,7 @@ pub struct Names<'a> {
     /// Kinds of its transactions, behind them.
     pub kinds: Vec<String>,
     /// Its arrivals, if it is an open loop.
-    pub intake: Option<&'a Intake>,
+    pub due: Option<Due<'a>>,
 }
 
 impl Names<'_> {
@@ -78,9 +78,8 @@ impl<'a, W: Write> Reporter<'a, W> {
     ) -> Self {
         let last = Totals::read(recorders, names.len(), origin_ns, &[]);
         let classes = names.iter().map(|names| names.histograms()).enumerate();
-        let open = |(group, names): (usize, &Names<'a>)| {
-            Some(OpenLoop::new(group, names.intake?, recorders))
-        };
+        let open =
+            |(group, names): (usize, &Names<'a>)| Some(OpenLoop::new(group, names.due?, recorders));
         Self {
             names,
             recorders,
@@ -482,7 +481,7 @@ mod tests {
     fn a_commit_that_its_thread_has_half_recorded_counts_in_one_tick() {
         let recorders = [Recorder::new([0], false)];
         let group = &recorders[0].groups[0];
-        let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], intake: None }];
+        let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], due: None }];
         let (_notices, told) = Notices::new();
         let intervals = RefCell::new(Vec::new());
         let emit = |event| {
@@ -511,7 +510,7 @@ mod tests {
     #[test]
     fn a_late_reporter_shows_neither_a_stall_nor_a_burst() {
         let recorders = [Recorder::new([0], false)];
-        let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], intake: None }];
+        let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], due: None }];
         let (_notices, told) = Notices::new();
         let ticks = RefCell::new(Vec::new());
         let emit = |event| {

@@ -76,6 +76,9 @@ pub fn run(
         clock_read_ns: MonotonicClock.read_cost_ns(),
     });
     tell_examples(plan, &built, emit);
+    let remarks =
+        built.iter().filter_map(Built::playback).flat_map(|play| play.recording.remarks());
+    remarks.for_each(|message| emit(Event::Warning { message }));
     let lanes = lanes(plan, &built);
     let mut parts = vec![Vec::new(); workers];
     for (place, seat) in network.into_iter().enumerate() {
@@ -111,7 +114,7 @@ impl Trial<'_> {
                 group: group.name.clone(),
                 classes: built.classes.names.clone(),
                 kinds: built.kinds.clone(),
-                intake: built.intake.as_ref(),
+                due: built.due(),
             })
             .collect();
         std::thread::scope(|scope| {
@@ -131,7 +134,9 @@ impl Trial<'_> {
             let start_unix_s = machine::unix_s();
             let intakes = || self.built.iter().filter_map(|built| built.intake.as_ref());
             intakes().for_each(|intake| intake.open(measure_ns, end_ns));
-            let drain_s = if intakes().next().is_some() { self.plan.drain_s } else { 0.0 };
+            let playbacks = || self.built.iter().filter_map(Built::playback);
+            playbacks().for_each(|playback| playback.open(origin_ns, measure_ns, end_ns));
+            let drain_s = if self.is_open() { self.plan.drain_s } else { 0.0 };
             let drain_ns = (drain_s * 1e9) as u64;
             let mut reporter =
                 Reporter::new(&names, self.recorders, &told, self.emit, (origin_ns, measure_ns));
@@ -147,9 +152,12 @@ impl Trial<'_> {
             let interval_ns = (self.plan.interval_s * 1e9) as u64;
             let times = Times { origin_ns, measure_ns, end_ns, interval_ns };
             let is_interrupted = || self.is_interrupted();
-            let watch = Watch { is_interrupted: &is_interrupted, enough: self.ends.enough };
+            let is_over = || self.is_over();
+            let enough = self.ends.enough;
+            let watch = Watch { is_interrupted: &is_interrupted, enough, is_over: &is_over };
             let (ended, end_ns) = watch.phases(&mut reporter, times, |end_ns| {
                 intakes().for_each(|intake| intake.end_at(end_ns));
+                playbacks().for_each(|playback| playback.end_at(end_ns));
                 control.end_by(end_ns + drain_ns);
             });
             let finished = ended != Ended::Interrupted;
@@ -198,7 +206,7 @@ impl Trial<'_> {
         let (network, own) = self.recorders.split_at(parts.len());
         // Otherwise what one thread wastes, another or the server itself may need.
         let has_own_cpu = self.recorders.len() <= self.plan.cpus.len();
-        let only_answers_wake = self.plan.groups.iter().all(|g| g.arrivals.is_none());
+        let only_answers_wake = !self.is_open();
         for (number, (seats, recorder)) in parts.iter().zip(network).enumerate() {
             let connects_max = CONNECTS_MAX.div_ceil(parts.len());
             let work = move || {
@@ -289,7 +297,8 @@ impl Trial<'_> {
 
     fn warn_of_missing(&self, control: &Control) {
         for (group, gate) in self.plan.groups.iter().zip(&control.gates) {
-            let missing = group.sessions - gate.progress().0.min(group.sessions);
+            let here = gate.progress().0 + gate.spare();
+            let missing = group.sessions - here.min(group.sessions);
             if missing > 0 {
                 let cause = gate.failure().map_or_else(String::new, |error| format!(": {error}"));
                 let message = format!(
@@ -299,6 +308,21 @@ impl Trial<'_> {
                 (self.emit)(Event::Warning { message });
             }
         }
+    }
+
+    /// Whether any group is an open loop.
+    fn is_open(&self) -> bool {
+        self.built.iter().any(|built| built.due().is_some())
+    }
+
+    /// Whether nothing is left to do: all groups play what was recorded as fast as it goes, and have
+    /// come to its end.
+    fn is_over(&self) -> bool {
+        let mut groups = self.plan.groups.iter().zip(self.built);
+        groups.all(|(group, built)| {
+            built.due().is_none()
+                && built.playback().is_some_and(|playback| playback.is_over(group.sessions))
+        })
     }
 
     fn is_interrupted(&self) -> bool {

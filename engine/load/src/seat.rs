@@ -70,6 +70,8 @@ pub struct Seat {
     pub has_deadline_timer: bool,
     /// Whether the start waits for it no longer.
     pub is_settled: bool,
+    /// Whether it needs no connection now: what it plays begins later, or nothing is left.
+    pub is_spared: bool,
     /// Whether the load has begun for it.
     pub has_begun: bool,
     /// Failed attempts to connect since the last success.
@@ -101,6 +103,7 @@ impl Seat {
             is_watched_for_writing: false,
             has_deadline_timer: false,
             is_settled: false,
+            is_spared: false,
             has_begun: false,
             failures: 0,
             short_lives: 0,

@@ -8,16 +8,23 @@
 //!
 //! A transaction may come in stages: once all its operations are answered, the workload may append
 //! others that follow from the answers. A retry begins again with the first stage.
+//!
+//! Where the workload plays what was recorded, a statement is a transaction, and what comes next
+//! stands in `session/playing.rs`.
+
+mod playing;
 
 use crate::expect;
 use crate::intake::{Arrival, Intake};
 use crate::notice::{Notice, Notices};
+use crate::playback::Playback;
 use crate::recorder::{GroupRecorder, OpenRecorder};
 use crate::think::Think;
 use dyno_core::driver::{Reply, ServerError};
 use dyno_core::rng::Rng;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Kind, Op, Statement, Transaction, Workload};
+use playing::Playing;
 
 /// First wait before a retry; doubles with each one.
 pub const BACKOFF_FIRST_NS: u64 = 1_000_000;
@@ -36,6 +43,8 @@ pub struct Shape<'a> {
     pub group: usize,
     /// Open loop: where transactions come from; none: as fast as answers come.
     pub intake: Option<&'a Intake>,
+    /// Recorded sessions, where these are played.
+    pub playback: Option<Playback<'a>>,
     /// Its pauses.
     pub think: Option<Think>,
     /// Oldest age of a transaction.
@@ -78,6 +87,10 @@ pub enum Step {
     Send,
     /// Send `ROLLBACK`.
     Rollback,
+    /// Send this text, calling [`Session::sent`] right before.
+    Say(String),
+    /// The recorded session has ended: close the connection, as its client did.
+    Leave,
     /// Call [`Session::woken`] at this time.
     Wait(u64),
     /// Nothing will fall due any more; see [`Session::reconsider`].
@@ -100,6 +113,8 @@ enum State {
     Resting,
     /// An operation is at the server.
     InFlight,
+    /// The words that change the default database are at the server.
+    Switching,
     /// A `ROLLBACK` is at the server; afterwards the same transaction again, or the next.
     RollingBack { again: bool },
     /// Waiting to try again.
@@ -135,6 +150,8 @@ pub struct Session {
     /// Service time of each operation answered in this attempt, recorded when it commits.
     answered_ns: Vec<u64>,
     transaction: Transaction,
+    /// The recorded session that it plays.
+    playing: Option<Playing>,
 }
 
 impl Session {
@@ -159,6 +176,7 @@ impl Session {
             rows: 0,
             answered_ns: Vec::new(),
             transaction: Transaction::default(),
+            playing: None,
         }
     }
 
@@ -175,7 +193,7 @@ impl Session {
 
     /// Whether an answer is awaited.
     pub fn is_in_flight(&self) -> bool {
-        matches!(self.state, State::InFlight | State::RollingBack { .. })
+        matches!(self.state, State::InFlight | State::Switching | State::RollingBack { .. })
     }
 
     /// Start of the first attempt of the transaction under way.
@@ -183,6 +201,7 @@ impl Session {
         match self.state {
             State::Idle | State::Pacing | State::Thinking | State::Resting => None,
             State::InFlight | State::BackingOff | State::Preparing => Some(self.first_ns),
+            State::Switching => Some(self.op_ns),
             // The transaction is over when it will not be tried again; its ROLLBACK counts anew.
             State::RollingBack { again } => Some(if again { self.first_ns } else { self.op_ns }),
         }
@@ -190,9 +209,10 @@ impl Session {
 
     /// The load begins with the session connected, or it is connected again.
     pub fn begin(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
-        match shape.intake {
-            Some(intake) => self.next_arrival(now_ns, intake, books, shape),
-            None => self.compose_next(now_ns, books, shape),
+        match (shape.intake, shape.playback) {
+            (Some(intake), _) => self.next_arrival(now_ns, intake, books, shape),
+            (None, Some(playback)) => self.go_on(now_ns, playback, books, shape),
+            (None, None) => self.compose_next(now_ns, books, shape),
         }
     }
 
@@ -201,6 +221,9 @@ impl Session {
     fn next(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
         if let Some(intake) = shape.intake {
             return self.next_arrival(now_ns, intake, books, shape);
+        }
+        if let Some(playback) = shape.playback {
+            return self.next_cue(now_ns, playback, books, shape);
         }
         let pause_ns = self.pause_ns(shape);
         if pause_ns > 0 {
@@ -322,6 +345,11 @@ impl Session {
 
     /// The load has ended: the arrival that it holds without an answer counts as left.
     pub fn leave(&mut self, shape: &Shape<'_>) {
+        self.leave_unplayed(shape);
+        self.give_back(shape);
+    }
+
+    fn give_back(&mut self, shape: &Shape<'_>) {
         if let (Some(intake), Some(arrival)) = (shape.intake, self.arrival.take()) {
             intake.give_back(arrival);
         }
@@ -390,6 +418,10 @@ impl Session {
                     self.state = State::Resting;
                     Step::Rest
                 }
+                _ if self.is_over(shape) => {
+                    self.state = State::Resting;
+                    Step::Rest
+                }
                 _ => self.begin_attempt(now_ns, books, shape),
             },
             State::Thinking => self.compose_next(now_ns, books, shape),
@@ -410,7 +442,11 @@ impl Session {
                 books.recorder.retries.add(1);
                 self.begin_attempt(now_ns, books, shape)
             }
-            State::Idle | State::Resting | State::InFlight | State::RollingBack { .. } => {
+            State::Idle
+            | State::Resting
+            | State::InFlight
+            | State::Switching
+            | State::RollingBack { .. } => {
                 unreachable!("woken without having asked for it")
             }
         }
@@ -427,6 +463,9 @@ impl Session {
     ) -> Step {
         if let State::RollingBack { again } = self.state {
             return self.rolled_back(now_ns, again, reply, books, shape);
+        }
+        if let (State::Switching, Some(playback)) = (self.state, shape.playback) {
+            return self.switched(now_ns, reply, playback, books, shape);
         }
         if let Some(error) = reply.error {
             return self.refused(now_ns, &error, books, shape);
@@ -545,6 +584,12 @@ impl Session {
                 self.state = State::Idle;
                 true
             }
+            State::Switching if late(self.op_ns) => {
+                self.give_up_late(now_ns, books);
+                self.end_cue();
+                self.state = State::Idle;
+                true
+            }
             // Its failure is counted already: only the connection is given up.
             State::RollingBack { again: false } if late(self.op_ns) => {
                 self.state = State::Idle;
@@ -583,7 +628,7 @@ impl Session {
             self.give_up(now_ns, false, books);
         }
         // An arrival that has not begun is for whoever comes first.
-        self.leave(shape);
+        self.give_back(shape);
         self.state = State::Idle;
     }
 

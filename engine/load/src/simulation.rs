@@ -3,13 +3,16 @@
 
 mod closed;
 mod open;
+mod playing;
 mod staged;
 
 use crate::arrivals::Stream;
 use crate::control::{Control, Lane, Server};
+use crate::due::Due;
 use crate::intake::Intake;
 use crate::notice::{Notice, Notices};
 use crate::open::{Ending, OpenHistograms, OpenLoop};
+use crate::playback::{Playback, Stage};
 use crate::poller::{Poller, Ready, SimulatedPoller};
 use crate::recorder::{GroupRecorder, Recorder};
 use crate::session::Shape;
@@ -280,10 +283,18 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     let warmup_s = setup.warmup_ns as f64 / 1e9;
     let intake =
         setup.arrivals.as_ref().map(|plan| Intake::new(Stream::new(plan, 42, 0, warmup_s)));
+    let stage = Stage::default();
+    let recording = workload.recording();
+    let playback = recording.map(|recording| Playback { recording, stage: &stage });
+    let due = intake
+        .as_ref()
+        .map(Due::Drawn)
+        .or_else(|| playback.filter(|playback| playback.recording.is_paced()).map(Due::Recorded));
     let lanes = [Lane {
         shape: Shape {
             group: 0,
             intake: intake.as_ref(),
+            playback,
             think: setup.think.as_ref().map(|plan| Think::new(plan, 42)),
             deadline_ns: setup.deadline_ns,
             retries: setup.retries,
@@ -305,7 +316,8 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     if let Some(intake) = &intake {
         intake.open(measure_ns, planned_ns);
     }
-    let mut open = intake.as_ref().map(|intake| OpenLoop::new(0, intake, &recorders));
+    playback.iter().for_each(|playback| playback.open(ORIGIN, measure_ns, planned_ns));
+    let mut open = due.map(|due| OpenLoop::new(0, due, &recorders));
     control.go(ORIGIN, measure_ns, stop_ns);
     let enough_ns = setup.enough.map(|(at_ns, _)| measure_ns + at_ns);
     let lost_ns = setup.lost.as_ref().map(|(at_ns, _)| measure_ns + at_ns);

@@ -41,6 +41,13 @@ impl Phase {
 }
 
 impl Interval {
+    /// The same, ending sooner.
+    #[must_use]
+    pub fn cut(self, end_ns: u64) -> Self {
+        let ticks = rounded(end_ns.saturating_sub(self.begun_ns)).max(self.told).max(1);
+        Self { end_ns, ticks, ..self }
+    }
+
     /// When it ends.
     pub fn end_ns(&self) -> u64 {
         self.end_ns

@@ -31,6 +31,8 @@ pub struct Watch<'a> {
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// Whether somebody has said, since it was last asked, that enough has been measured.
     pub enough: &'a dyn Fn() -> bool,
+    /// Whether nothing is left to measure: the phase ends at once, within an interval.
+    pub is_over: &'a dyn Fn() -> bool,
 }
 
 impl Watch<'_> {
@@ -43,15 +45,16 @@ impl Watch<'_> {
         mut end_at: impl FnMut(u64),
     ) -> (Ended, u64) {
         let Times { origin_ns, measure_ns, end_ns, interval_ns } = times;
-        let mut finished = true;
+        let (mut finished, mut is_over) = (true, false);
         if measure_ns > origin_ns {
             let mut warmup = Phase { start_ns: origin_ns, end_ns: measure_ns, interval_ns };
-            finished = self.report(reporter, &mut warmup, |_, _| {});
+            finished = self.report(reporter, &mut warmup, |_, _| false);
         }
         let mut measured = Phase { start_ns: measure_ns, end_ns, interval_ns };
         if finished {
             reporter.begin_measuring();
             let mut is_enough = false;
+            let was_over = &mut is_over;
             (self.enough)();
             finished = self.report(reporter, &mut measured, |phase, interval_end_ns| {
                 is_enough = is_enough || (self.enough)();
@@ -60,11 +63,19 @@ impl Watch<'_> {
                     phase.end_ns = interval_end_ns;
                     end_at(interval_end_ns);
                 }
+                let over_ns = MonotonicClock.now_ns() + 1;
+                let is_over = over_ns < phase.end_ns && (self.is_over)();
+                if is_over {
+                    *was_over = true;
+                    phase.end_ns = over_ns;
+                    end_at(over_ns);
+                }
+                is_over
             });
         }
         let ended = match finished {
             false => Ended::Interrupted,
-            true if measured.end_ns < end_ns => Ended::Asked,
+            true if measured.end_ns < end_ns && !is_over => Ended::Asked,
             true => Ended::InTime,
         };
         (ended, measured.end_ns)
@@ -72,18 +83,20 @@ impl Watch<'_> {
 
     /// Ticks and intervals of one phase; false when interrupted, after a last, shorter interval.
     /// `look`, called with the phase and the end of the interval under way, may let the phase end
-    /// there.
+    /// there, or at once: then it answers true.
     fn report<W: Write>(
         &self,
         reporter: &mut Reporter<'_, W>,
         phase: &mut Phase,
-        mut look: impl FnMut(&mut Phase, u64),
+        mut look: impl FnMut(&mut Phase, u64) -> bool,
     ) -> bool {
         let clock = MonotonicClock;
         loop {
             let mut interval = phase.interval(reporter.read_ns());
             let (now_ns, finished) = loop {
-                look(phase, interval.end_ns());
+                if look(phase, interval.end_ns()) {
+                    interval = interval.cut(phase.end_ns);
+                }
                 let finished = self.sleep_until(interval.tick_end_ns());
                 let now_ns = clock.now_ns();
                 match if finished { interval.pass(now_ns) } else { None } {

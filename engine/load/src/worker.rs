@@ -127,7 +127,10 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// each, which do not count as busy. Without open loops nothing changes.
     #[must_use]
     pub fn spins(mut self, has_own_cpu: bool) -> Self {
-        self.spins = has_own_cpu && !self.open.is_empty();
+        let is_paced = |seat: &Seat| {
+            self.lanes[seat.group].shape.playback.is_some_and(|play| play.recording.is_paced())
+        };
+        self.spins = has_own_cpu && (!self.open.is_empty() || self.seats.iter().any(is_paced));
         self
     }
 
@@ -155,6 +158,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         for seat in 0..self.seats.len() as u32 {
             if self.seats[seat as usize].stage == Stage::Up {
                 self.begin(seat);
+            } else if self.seats[seat as usize].is_spared {
+                self.await_opening(seat);
             } else {
                 self.count_as_lost(seat, origin_ns);
             }
@@ -284,7 +289,9 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             Step::Send => self.send_request(index),
             Step::Rollback => self.send_rollback(index),
             Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
+            Step::Say(words) => self.say(index, &words),
             Step::Rest => {}
+            Step::Leave => self.leave_server(index),
             Step::Reconnect(cause) => {
                 self.connection_lost(index, Some(Error::new(Kind::Server, cause)));
             }
@@ -323,13 +330,18 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     }
 
     fn send_rollback(&mut self, index: u32) {
+        self.say(index, "ROLLBACK");
+    }
+
+    /// Sends text that is no statement of the group.
+    fn say(&mut self, index: u32, words: &str) {
         let seat = &mut self.seats[index as usize];
         self.now_ns = self.clock.now_ns();
         seat.session.sent(self.now_ns, &self.recorder.groups[seat.group].open);
         match &mut seat.line {
             Line::Wire(wire, _) => {
                 self.out.clear();
-                wire.query("ROLLBACK", &mut self.out);
+                wire.query(words, &mut self.out);
                 self.send_out(index);
             }
             Line::Timed(_, owed) => {
@@ -427,7 +439,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         seat.has_deadline_timer = false;
         if seat.session.expire(now_ns, books, shape) {
             if let Line::Wire(wire, _) = &seat.line {
-                self.control.cancel(seat.group, seat.session.number(), wire.cancel());
+                self.control.cancel(seat.group, seat.session.server(), wire.cancel());
             }
             self.close_and_connect(index);
         } else if seat.session.is_in_flight() {
@@ -452,10 +464,11 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             let age_ns =
                 seat.session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
             recorder.in_flight_oldest_ns.raise(age_ns);
+            let server = seat.session.server();
             seat.session.leave(&self.lanes[seat.group].shape);
             if let Line::Wire(wire, link) = &mut seat.line {
                 if age_ns > CANCEL_AGE_NS {
-                    self.control.cancel(seat.group, seat.session.number(), wire.cancel());
+                    self.control.cancel(seat.group, server, wire.cancel());
                 }
                 self.out.clear();
                 if seat.stage == Stage::Up {

@@ -10,9 +10,10 @@ pub mod mix;
 mod node;
 pub mod oltp;
 mod options;
+pub mod replay;
 pub mod tables;
 pub mod tpcc;
 
 /// Every workload of this build, in the order of the reference.
 pub static WORKLOADS: &[&WorkloadKind] =
-    &[&oltp::KIND, &mix::KIND, &kv::KIND, &tables::KIND, &tpcc::KIND];
+    &[&oltp::KIND, &mix::KIND, &kv::KIND, &tables::KIND, &tpcc::KIND, &replay::KIND];

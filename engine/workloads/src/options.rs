@@ -62,6 +62,22 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.wrong(name, format!("{value} is not a number {range}")))
     }
 
+    /// The same, or `word`, for which it answers none.
+    pub fn number_or(
+        &mut self,
+        word: &str,
+        name: &'static str,
+        default: f64,
+        allowed: impl Fn(f64) -> bool,
+        range: &str,
+    ) -> Result<Option<f64>> {
+        if self.options.get(name).and_then(Value::as_str) == Some(word) {
+            self.known.push(name);
+            return Ok(None);
+        }
+        self.number(name, default, allowed, &format!("{range}, or {word}")).map(Some)
+    }
+
     /// `true` or `false`.
     pub fn flag(&mut self, name: &'static str, default: bool) -> Result<bool> {
         let Some(value) = self.get(name) else { return Ok(default) };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.spec import arrivals, measuring, setups, there, workloads
@@ -39,13 +40,14 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
         )
     _one_search(groups, root)
     _alone(groups, root)
+    duration_s, warmup_s = _lengths(setup, groups, duration_s)
     measuring.check(setup.duration, groups, duration[1])
     return Cell(
         index=index,
         levels=dict(levels),
         targets=tuple(target for name, target in targets.items() if name in used),
         groups=groups,
-        warmup_s=setup.warmup,
+        warmup_s=warmup_s,
         duration_s=duration_s,
         interval_s=setup.interval,
         until_steady=isinstance(setup.duration, measuring.SteadyModel),
@@ -142,7 +144,7 @@ def _group(
         kind=model.kind,
         target=_target_of(name, model, targets, node),
         node=_node_of(name, model, targets, node),
-        sessions=model.sessions,
+        sessions=_sessions(model, written),
         deadline_s=model.deadline,
         retries=model.retries,
         options=written,
@@ -154,15 +156,13 @@ def _group(
 
 def _check_workload(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> None:
     """Keys that mean nothing to the workload, and a system that a script cannot talk to."""
-    for key in workloads.of(model.kind).refuses:
+    for key, cause in workloads.of(model.kind).refuses.items():
         if key in model.model_fields_set and key in node.mapping:
             raise DynoError(
                 f"group `{name}`: `{key}` means nothing to `kind: {model.kind}`",
                 where=node.mapping[key].place,
-                cause="within an event a script decides itself what it waits for and tries again,"
-                " and it cannot be stopped in the midst of one",
-                fix=f"leave `{key}` out; errors to go on after are options of the script, such as"
-                " `mysql-ignore-errors`",
+                cause=cause,
+                fix=f"leave `{key}` out",
             )
     if model.kind == workloads.SCRIPT and targets[_target_of(name, model, targets, node)].kind == (
         "null"
@@ -226,6 +226,26 @@ def _node_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: N
             fix="give the target `nodes: {write: URL, read: [URL, ...]}`, or leave `node` out",
         )
     return model.node
+
+
+def _sessions(model: GroupBase, options: Mapping[str, Any]) -> int:
+    """As many as the file says; a replay has, where it does not, those of its recording."""
+    if model.kind == workloads.REPLAY.name and "sessions" not in model.model_fields_set:
+        return workloads.REPLAY.players(options)
+    return model.sessions
+
+
+def _lengths(setup: SetupModel, groups: Sequence[Group], duration_s: float) -> tuple[float, float]:
+    """Measured time and warm-up, seconds. A recording is played from its begin to its end, and all
+    of it counts, unless the file says otherwise."""
+    played = [group for group in groups if group.kind == workloads.REPLAY.name]
+    if not played:
+        return duration_s, setup.warmup
+    said = setup.model_fields_set
+    if "duration" not in said:
+        longest_s = max(workloads.REPLAY.length_s(group.options) for group in played)
+        duration_s = max(longest_s, setup.interval)
+    return duration_s, setup.warmup if "warmup" in said else 0.0
 
 
 def _at(root: Node, *keys: str) -> Node:

@@ -25,7 +25,7 @@ pub struct Index {
 }
 
 /// Where in a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     block: u32,
     at: u32,

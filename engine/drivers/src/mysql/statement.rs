@@ -17,7 +17,7 @@ use memchr::{memchr, memchr3};
 pub struct Template {
     /// As the workload has it; `BEGIN` and `COMMIT` filled in.
     pub statement: Statement,
-    /// `BEGIN` and `COMMIT` always travel as text.
+    /// `BEGIN`, `COMMIT` and what is verbatim always travel as text.
     pub prepares: bool,
 }
 
@@ -28,6 +28,7 @@ impl Template {
             Kind::BeginRead | Kind::BeginWrite => Some("BEGIN"),
             Kind::Commit => Some("COMMIT"),
             Kind::Rollback => Some("ROLLBACK"),
+            Kind::Verbatim => Some(""),
             Kind::Read | Kind::Write => None,
         };
         let mut statement = statement.clone();
@@ -109,6 +110,11 @@ impl Template {
         out.push(command::QUERY);
         let pieces = self.statement.sql.pieces();
         let values = tx.values_of(op);
+        if let (Kind::Verbatim, [Value::Text(text)]) = (self.statement.kind, values) {
+            out.extend_from_slice(tx.text_of(text));
+            packet::finish(out, at, 0);
+            return;
+        }
         debug_assert_eq!(values.len() + 1, pieces.len(), "of {}", self.statement.class);
         out.extend_from_slice(pieces[0].as_bytes());
         for (value, piece) in values.iter().zip(&pieces[1..]) {

@@ -50,6 +50,8 @@ enum Encoder {
     Commit(Vec<u8>),
     /// `prefix`: tag, room for the length, portal, name and parameter formats.
     Bind { prefix: Vec<u8>, params: Vec<ParamType> },
+    /// The text is the only value.
+    Verbatim,
     /// SQL cut at its parameters: what precedes them, and what stands behind each.
     Text { first: Vec<u8>, rest: Vec<(ParamType, Vec<u8>)> },
 }
@@ -79,6 +81,7 @@ impl Statements {
             }
             (workload::Kind::Rollback, _) => Encoder::Fixed(simple(b"ROLLBACK")),
             (workload::Kind::Commit, _) => Encoder::Commit(simple(b"COMMIT")),
+            (workload::Kind::Verbatim, _) => Encoder::Verbatim,
             (_, Protocol::Text) => {
                 let pieces = statement.sql.pieces().iter();
                 let mut pieces = pieces.map(|piece| piece.as_bytes().to_vec());
@@ -156,6 +159,11 @@ impl Statements {
                 });
             }
             Encoder::Fixed(bytes) => out.extend_from_slice(bytes),
+            Encoder::Verbatim => {
+                if let [Value::Text(text)] = tx.values_of(op) {
+                    messages::query(tx.text_of(text), out);
+                }
+            }
             Encoder::Commit(bytes) => {
                 out.extend_from_slice(bytes);
                 return Sent::Commit;

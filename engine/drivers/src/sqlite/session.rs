@@ -96,6 +96,10 @@ impl SqliteSession {
                 workload::Kind::Commit => "COMMIT".into(),
                 workload::Kind::Rollback => "ROLLBACK".into(),
                 workload::Kind::Read | workload::Kind::Write => statement.sql.clone(),
+                workload::Kind::Verbatim => {
+                    let what = format!("statement {}: sqlite plays no traces", statement.class);
+                    return Err(Error::new(Kind::Plan, what).hint("play them on a server"));
+                }
             };
             let prepared = if driver.protocol == Protocol::Text {
                 Prepared::Text { sql: words, kind }
@@ -164,7 +168,7 @@ impl SqliteSession {
         match kind {
             workload::Kind::BeginRead | workload::Kind::BeginWrite => self.in_transaction = true,
             workload::Kind::Commit | workload::Kind::Rollback => self.in_transaction = false,
-            workload::Kind::Read | workload::Kind::Write => {}
+            workload::Kind::Read | workload::Kind::Write | workload::Kind::Verbatim => {}
         }
         let affected = if kind == workload::Kind::Write { self.connection.changes() } else { 0 };
         Ok(Reply { rows, affected, error: None, kept })

@@ -15,6 +15,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Plan, SCHEMA_VERSION};
 use dyno_load::arrivals::Stream;
+use dyno_load::due::Due;
 use dyno_load::hlog::Hlog;
 use dyno_load::notice::{Notice, Notices};
 use dyno_load::open::Ending;
@@ -222,8 +223,8 @@ fn report(
     let since_start_s = (MonotonicClock.now_ns() - at.started_ns) as f64 / 1e9;
     let start_unix_s = machine::unix_s() - since_start_s;
     let intake = load.drive.pace.intake();
-    let names =
-        [Names { group: group.name.clone(), classes: Vec::new(), kinds: Vec::new(), intake }];
+    let due = intake.map(Due::Drawn);
+    let names = [Names { group: group.name.clone(), classes: Vec::new(), kinds: Vec::new(), due }];
     let mut reporter = Reporter::new(&names, recorders, told, emit, (at.started_ns, at.origin_ns));
     reporter.log_to(Hlog::create(&plan.directory.join("latency.hlog"), start_unix_s));
     emit(Event::Ready {
@@ -231,7 +232,9 @@ fn report(
         measure_unix_s: start_unix_s + plan.warmup_s,
     });
     let is_interrupted = || ends.interrupted.load(Ordering::Relaxed) || load.is_over();
-    let watch = Watch { is_interrupted: &is_interrupted, enough: ends.enough };
+    let is_over = || false;
+    let watch =
+        Watch { is_interrupted: &is_interrupted, enough: ends.enough, is_over: &is_over };
     let times = Times {
         origin_ns: at.started_ns,
         measure_ns: at.origin_ns,

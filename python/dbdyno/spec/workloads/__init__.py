@@ -8,15 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.spec.workloads import kv, lua, mix, oltp, tpcc
+from dbdyno.spec.workloads import kv, lua, mix, oltp, replay, tpcc
 from dbdyno.spec.workloads.base import Contradiction, Options, Workload
 
 WORKLOADS: Mapping[str, Workload] = {
     each.name: each
-    for each in (oltp.WORKLOAD, mix.WORKLOAD, kv.WORKLOAD, tpcc.WORKLOAD, lua.WORKLOAD)
+    for each in (
+        oltp.WORKLOAD,
+        mix.WORKLOAD,
+        kv.WORKLOAD,
+        tpcc.WORKLOAD,
+        lua.WORKLOAD,
+        replay.WORKLOAD,
+    )
 }
 
 SCRIPT = lua.WORKLOAD.name
+REPLAY = replay.WORKLOAD
 TABLES = "tables"  # declared under `setup:` of a target
 LOAD_ONLY = (TABLES,)  # workloads of the engine that no group can be of
 

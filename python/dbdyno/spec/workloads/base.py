@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from pydantic import Field, create_model
@@ -63,8 +64,8 @@ class Workload(Protocol):
         """Options by the name of a preset."""
 
     @property
-    def refuses(self) -> Keys:
-        """Keys of all groups that mean nothing to it."""
+    def refuses(self) -> Mapping[str, str]:
+        """Keys of all groups that mean nothing to it, and why."""
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
         """The options with what the files say that they name, from the directory `base` on."""
@@ -104,7 +105,7 @@ class Workload(Protocol):
 class NoFiles:
     """A workload that names no files and takes every key of a group."""
 
-    refuses: Keys = ()
+    refuses: Mapping[str, str] = MappingProxyType({})
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
         return dict(options)

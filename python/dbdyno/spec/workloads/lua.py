@@ -38,6 +38,12 @@ BUILTIN = (
     "oltp_write_only",
 )
 
+WITHIN = (
+    "within an event a script decides itself what it waits for and tries again, and it cannot be"
+    " stopped in the midst of one; errors to go on after are options of the script, such as"
+    " `mysql-ignore-errors`"
+)
+
 Name = Annotated[str, Field(pattern=OPTION_NAME)]
 Scalar = bool | int | float | str
 Value = Scalar | list[Scalar]
@@ -66,7 +72,9 @@ class Lua:
     model: type[Strict] = LuaOptions
     options: tuple[Option, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-    refuses = ("think", "deadline", "retries")
+    refuses: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(("think", "deadline", "retries"), WITHIN)
+    )
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
         """The options with the script's text, and where it looks for modules. DynoError never: see
