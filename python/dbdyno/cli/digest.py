@@ -71,6 +71,12 @@ class Options:
     help="What parallel replication could bring instead: by schema, and of binary logs simulated.",
 )
 @click.option(
+    "--trace",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write what sessions sent instead, with all literals, for `kind: replay`.",
+)
+@click.option(
     "--accept-censored",
     "accepts_censored",
     is_flag=True,
@@ -133,11 +139,14 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
     side_by_side = typed.pop("compared")
     parallel = typed.pop("parallelism")
     accepts_censored = typed.pop("accepts_censored")
+    trace = typed.pop("trace")
     options = _options(form, out, typed)
-    if accepts_censored and not parallel:
-        raise click.UsageError("--accept-censored is for --parallelism")
-    if side_by_side and parallel:
-        raise click.UsageError("one of --parallelism and --compare at a time")
+    if accepts_censored and not parallel and trace is None:
+        raise click.UsageError("--accept-censored is for --parallelism and --trace")
+    if side_by_side + parallel + (trace is not None) > 1:
+        raise click.UsageError("one of --parallelism, --trace and --compare at a time")
+    if trace is not None:
+        return _trace(sources, options, trace, accepts_censored)
     if side_by_side:
         return _compare(sources, options)
     if parallel:
@@ -229,6 +238,35 @@ def _parallelism(sources: Sequence[str], options: Options, accepts_censored: boo
     if not accepts_censored:
         censoring.refuse_censored(found, "--parallelism")
     _write(raw, options)
+    return code
+
+
+def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored: bool) -> int:
+    from dbdyno.digest import censoring, document, servers, trace
+
+    if any(map(servers.is_url, sources)):
+        raise click.UsageError("--trace takes logs: a server's counts know no order")
+    if options.format != "text" or options.out is not None:
+        raise click.UsageError("--trace writes its own file: no --format, --out")
+    senseless = ("--follow", "--group-by", "--order-by", "--limit", "--samples")
+    if typed := options.typed(*senseless):
+        raise click.UsageError(f"--trace does not go with {', '.join(typed)}")
+    for source in sources:
+        if Path(source).is_file() and document.saved(Path(source)) is not None:
+            raise click.UsageError(f"--trace takes logs, and {source} is a saved digest")
+    with_option = (*options.engine, ("--trace", str(out)))
+    asked = Options(options.format, options.out, with_option, options.url)
+    raw, code = _read(sources, asked, made="trace")
+    found = trace.parse(raw)
+    if not accepts_censored:
+        try:
+            censoring.refuse_censored(found, "--trace")
+        except DynoError:
+            out.unlink(missing_ok=True)
+            raise
+    for line in trace.lines(found):
+        click.echo(line)
+    click.echo(f"{out} holds the literals of the log, readable for you alone", err=True)
     return code
 
 
