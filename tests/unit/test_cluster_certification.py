@@ -1,0 +1,138 @@
+"""Conflicts of write-sets: who fails, where, and against a single writer."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dbdyno.models.cluster import certification as cert
+from dbdyno.models.cluster.certification import Costs, Outcome, Transaction
+from dbdyno.models.cluster.keys import EXCLUSIVE, REFERENCE, SHARED, TYPES, UPDATE, conflict
+
+# Order takes 10 ms, applying 1 ms; a victim begins again after 100 ms.
+COSTS = Costs(order_s=0.010, apply_s=0.001, backoff_s=0.1)
+
+
+def run(*log: tuple[str, float, float, str], costs: Costs = COSTS) -> Outcome:
+    """(node, start in ms, commit in ms, type of key `k`)."""
+    made = [Transaction(n, a / 1000, b / 1000, {"k": kind}) for n, a, b, kind in log]
+    return cert.of_log(made, costs)
+
+
+def counts(found: Outcome) -> tuple[int, int, int]:
+    return found.committed, found.certification_failures, found.aborts_at_apply
+
+
+def test_a_write_set_that_was_ordered_first_fails_the_other_in_certification() -> None:
+    # b is sent at 5 ms, before a's write-set of 0 ms arrives at 10 ms
+    assert counts(run(("a", 0, 0, UPDATE), ("b", 2, 5, UPDATE))) == (2, 1, 0)
+
+
+def test_a_running_transaction_is_aborted_at_apply() -> None:
+    # b still runs at 10 ms, when a's write-set is applied on its node
+    assert counts(run(("a", 0, 0, UPDATE), ("b", 5, 50, UPDATE))) == (2, 0, 1)
+
+
+def test_what_had_been_seen_does_not_conflict() -> None:
+    assert counts(run(("a", 0, 0, UPDATE), ("b", 20, 25, UPDATE))) == (2, 0, 0)
+
+
+def test_transactions_of_one_node_wait_and_never_conflict() -> None:
+    found = run(("a", 0, 0, UPDATE), ("a", 2, 5, UPDATE), ("a", 3, 3, EXCLUSIVE))
+    assert counts(found) == (3, 0, 0)
+    # the third waits for the second, which waited for the first
+    assert found.p99_s == pytest.approx(0.030)
+
+
+def test_a_victim_runs_again_and_its_latency_counts_from_the_first_attempt() -> None:
+    found = run(("a", 0, 0, UPDATE), ("b", 2, 5, UPDATE))
+    # sent at 5, failed at 15, again from 115 to 118, ordered at 128: 126 ms after its start
+    assert found.p99_s == pytest.approx(0.126)
+    assert run(("b", 2, 5, UPDATE)).p99_s == pytest.approx(0.013)
+
+
+def test_a_transaction_without_retries_is_given_up() -> None:
+    found = run(("a", 0, 0, UPDATE), ("b", 2, 5, UPDATE), costs=Costs(order_s=0.010, retries=0))
+    assert (found.committed, found.victims, found.given_up) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "fails"),
+    [(EXCLUSIVE, SHARED, True), (EXCLUSIVE, REFERENCE, True), (EXCLUSIVE, EXCLUSIVE, True),
+     (UPDATE, UPDATE, True), (UPDATE, REFERENCE, False), (REFERENCE, REFERENCE, False),
+     (SHARED, SHARED, False), (SHARED, REFERENCE, False), (SHARED, UPDATE, True)],
+)  # fmt: skip
+def test_types_of_keys_decide(one: str, other: str, fails: bool) -> None:
+    assert conflict(one, other) == conflict(other, one) == fails
+    assert run(("a", 0, 0, one), ("b", 2, 5, other)).certification_failures == fails
+    assert run(("a", 0, 0, one), ("b", 5, 50, other)).aborts_at_apply == fails
+
+
+def test_conflict_is_symmetric() -> None:
+    assert all(conflict(a, b) == conflict(b, a) for a in TYPES for b in TYPES)
+
+
+def test_only_so_many_write_sets_are_looked_back_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cert.CERT_WINDOW == 16_384
+    monkeypatch.setattr(cert, "CERT_WINDOW", 8)
+    slow = Costs(order_s=0.010, apply_s=0.5, backoff_s=1.0)
+    others = [Transaction("a", i / 1e4, i / 1e4, {f"x{i}": UPDATE}) for i in range(20)]
+    late = Transaction("b", 0.02, 0.02, {"k": UPDATE})
+    assert cert.of_log([*others, late], slow).certification_failures >= 1
+    assert cert.of_log([*others[:7], late], slow).certification_failures == 0
+
+
+@pytest.mark.parametrize("rate", [5.0, 20.0])
+def test_rare_conflicts_are_as_frequent_as_the_formula_says(rate: float) -> None:
+    """P = 1 - exp(-rate x window): of other nodes' writes to the row, while a transaction runs and
+    is sent."""
+    execute_s, costs = 0.005, Costs(order_s=0.002, apply_s=0.0005)
+    log = cert.poisson_log({"a": rate, "b": rate}, cert.hot_rows(1, 1.0), execute_s, 8000 / rate, seed=3)
+    found = cert.of_log(log, costs)
+    expected = 1 - math.exp(-rate * (execute_s + costs.order_s))
+    assert found.victim_share == pytest.approx(expected, rel=0.15)
+    assert found.aborts_at_apply > found.certification_failures  # it runs longer than it is sent
+    alone = cert.of_log(cert.single_writer(log), costs)
+    assert alone.victims == 0 and alone.mean_s < found.mean_s
+
+
+def test_two_writers_of_a_hot_row_are_no_faster_than_one() -> None:
+    costs = Costs(order_s=0.001, apply_s=0.0003)
+    draw = cert.hot_rows(1, 1.0)
+    two = cert.of_sessions({"a": 2, "b": 2}, draw, 0.0005, 3.0, costs)
+    one = cert.of_sessions({"a": 4}, draw, 0.0005, 3.0, costs)
+    assert two.committed <= 1.05 * one.committed
+    assert one.victims == 0 and two.victims > two.committed / 2
+
+
+def test_rows_of_ones_own_never_conflict() -> None:
+    found = cert.of_sessions({"a": 4, "b": 4}, cert.hot_rows(1, 0.0), 0.001, 1.0)
+    assert found.victims == 0 and found.committed > 1000
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 60), st.integers(0, 30),
+                  st.dictionaries(st.sampled_from("xyz"), st.sampled_from(TYPES), min_size=1)),
+        max_size=40,
+    )
+)  # fmt: skip
+def test_every_attempt_is_counted_once(rows: list[tuple[str, int, int, dict[str, str]]]) -> None:
+    log = [Transaction(n, a / 1e3, (a + d) / 1e3, keys) for n, a, d, keys in rows]
+    found = cert.of_log(log, COSTS)
+    assert found.committed + found.given_up == len(log)
+    assert cert.of_log(log, COSTS) == found
+    assert cert.of_log(cert.single_writer(log), COSTS).victims == 0
+
+
+def test_what_is_no_transaction_is_refused() -> None:
+    with pytest.raises(ValueError, match="commits after"):
+        Transaction("a", 2, 1, {})
+    with pytest.raises(KeyError):
+        Transaction("a", 1, 2, {"k": "weird"})
+    with pytest.raises(ValueError, match="at most"):
+        cert.of_log([Transaction("a", 1, 2, {})] * (cert.TRANSACTIONS_MAX + 1))
