@@ -18,6 +18,7 @@ from dbdyno.models import calculate, given, kinds, sweep
 from dbdyno.models.expression import CONSTANTS, FUNCTIONS, parsed
 from dbdyno.models.model import Golden, Input, Model
 from dbdyno.report.models import document, page, text, words
+from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]
 ALL = [models.load(name) for name in models.names()]
@@ -137,7 +138,7 @@ def test_every_drawing_of_an_answer_can_be_made(model: Model) -> None:
         said = text.text(answer, values, explain=True, effects=effects)
         assert words.sentence(answer, values) in " ".join(said.split("\n"))
         assert "nan" not in said and "{" not in said
-        assert document.to_json(answer, values, effects)["answer"]
+        assert valid("model", document.to_json(answer, values, effects))["answer"]
         assert "</html>" in page.page(answer, values, effects, None)
 
 

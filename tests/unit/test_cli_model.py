@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from dbdyno import models
 from dbdyno.cli.main import dyno
+from fixtures.schemas import valid
 
 COST = ["cost", "price=2035.49 USD/month", "rate=415000/s"]
 
@@ -35,7 +36,7 @@ def test_an_answer_as_a_sentence_a_table_and_json() -> None:
     assert said.startswith("A billion transactions cost 1.892 USD at 415,000/s.\n")
     assert "per_month = usable * utilization * month" in said
     assert "for 1 % more" in said
-    told = json.loads(model(*COST, "--json").output)
+    told = valid("model", json.loads(model(*COST, "--json").output))
     assert told["outputs"]["per_billion"]["shown"] == "1.892 USD"
     assert told["inputs"]["utilization"]["origin"] == "default"
     assert told["outputs"]["fleet_per_billion"]["value"] is None
@@ -44,7 +45,8 @@ def test_an_answer_as_a_sentence_a_table_and_json() -> None:
 def test_a_sweep_in_the_terminal_as_json_and_as_a_page(tmp_path: Path) -> None:
     over = ["--sweep", "load=1/s..1000000/s"]
     assert "load (by factors)" in model(*COST, *over).output
-    told = json.loads(model(*COST, *over, "--points", "10000", "--json").output)["sweep"]
+    whole = json.loads(model(*COST, *over, "--points", "10000", "--sensitivity", "--json").output)
+    told = valid("model", whole)["sweep"]
     assert len(told["values"]) == len(told["outputs"]["machines"]) == 10_000
     page = tmp_path / "cost.html"
     assert model(*COST, *over, "--format", "html", "--out", str(page)).exit_code == 0
@@ -60,3 +62,24 @@ def test_options_that_do_not_fit_together_are_refused() -> None:
         assert model(*COST, *wrong).exception is not None
     assert "no model" in str(model("nothing").exception)
     assert "points" in str(model(*COST, "--sweep", "load=1/s..2/s", "--points", "1").exception)
+
+
+def test_inputs_of_a_manifest_are_read_and_typed_ones_go_first(tmp_path: Path) -> None:
+    manifest = tmp_path / "cr.yaml"
+    manifest.write_text(
+        "apiVersion: psmdb.percona.com/v1\nspec:\n  replsets:\n  - name: rs0\n"
+        "    resources: {limits: {memory: 3G, cpu: 600m}}\n"
+        "    storage: {wiredTiger: {engineConfig: {cacheSizeRatio: 0.8}}}\n"
+    )
+    said = model("wiredtiger-cache", "--from", str(manifest)).output
+    assert said.startswith("mongod gets 1,474 MB of cache (--wiredTigerCacheSizeGB=1.44)")
+    assert "spec.replsets.0.resources.limits.memory" in said
+    said = model("wiredtiger-cache", "--from", str(manifest), "limit=3Gi").output
+    assert said.startswith("mongod gets 1,638 MB of cache")
+
+
+def test_an_option_file_s_durability_counts(tmp_path: Path) -> None:
+    file = tmp_path / "my.cnf"
+    file.write_text("[mysqld]\nsync_binlog=100\ninnodb_flush_log_at_trx_commit=1\n")
+    said = model("commit-ceiling", "fsyncs=100/s", "--from", str(file)).output
+    assert said.startswith("One session commits at most 100/s")

@@ -50,8 +50,9 @@ from __future__ import annotations
 from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
-    Input("rows", "count", "rows of the table", None, "1", "1e13", example="4111896"),
-    Input("matching", "count", "rows in the range", None, "1", "1e13", example="1809458"),
+    Input("rows", "count", "rows of the table", None, "1", "1e13", whole=True, example="4111896"),
+    Input("matching", "count", "rows in the range", None, "1", "1e13", whole=True,
+          example="1809458"),
     Input("row", "size", "a row's size with its overhead", "373", "20", "64Ki"),
     Input("entry", "size", "an entry of the covering index, primary key included", "40", "9",
           "3500"),

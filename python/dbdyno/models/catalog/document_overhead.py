@@ -48,7 +48,7 @@ from __future__ import annotations
 from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
-    Input("documents", "count", "documents", "10M", "1", "1e15"),
+    Input("documents", "count", "documents", "10M", "1", "1e15", whole=True),
     Input("document", "size", "a document in BSON", "209", "5", "16Mi"),
     Input("names", "size", "bytes of its field names", "76", "0", "16Mi"),
     Input("fields", "count", "fields of it", "10", "0", "1e6", whole=True),

@@ -52,7 +52,7 @@ from __future__ import annotations
 from dbdyno.models.model import Golden, Input, Measured, Note
 
 INPUTS = (
-    Input("rows", "count", "rows of a table", None, "0", "1e12", example="2180"),
+    Input("rows", "count", "rows of a table", None, "0", "1e12", whole=True, example="2180"),
     Input("row", "size", "bytes of a row's columns", "208", "1", "8000"),
     Input("fill", "share", "how full pages are", "93.75%", "50%", "100%"),
     Input("page", "size", "page size; others were not measured", "16Ki", "16Ki", "16Ki",

@@ -14,6 +14,7 @@ from dbdyno.report import write
 from dbdyno.report.charts.curve import curve
 from dbdyno.report.figures import NARROW, WIDE, Figure
 from dbdyno.report.models import tables, words
+from dbdyno.report.text import html, visible
 
 
 def page(
@@ -30,10 +31,13 @@ def page(
         {
             "version": __version__,
             "model": model,
-            "document": model.document,
+            "question": model.document.question,
+            "trap": coded(model.document.trap),
+            "limits": coded((*model.document.assumptions, *model.document.versions)),
+            "source": coded(model.document.source),
             "answer": words.sentence(answer, values),
-            "notes": words.notes(answer, values),
-            "swept_notes": tables.swept_notes(model, sweep, currency) if sweep else [],
+            "notes": coded(words.notes(answer, values)),
+            "swept_notes": coded(tables.swept_notes(model, sweep, currency) if sweep else ()),
             "figures": figures(answer, sweep) if sweep else [],
             "outputs": tables.outputs(answer, values),
             "inputs": tables.inputs(answer, values),
@@ -44,6 +48,17 @@ def page(
             "effects_of": words.name(model.numeric(model.outputs)[0]),
         },
     )
+
+
+def coded(texts: Sequence[str]) -> list[Markup]:
+    """Paragraphs with what stands in backticks as code; everything is escaped."""
+    return [
+        Markup().join(
+            Markup("<code>{}</code>").format(visible(part)) if i % 2 else html(part)
+            for i, part in enumerate(text.split("`"))
+        )
+        for text in texts
+    ]
 
 
 def figures(answer: Answer, sweep: Sweep) -> list[Figure]:
