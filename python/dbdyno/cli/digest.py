@@ -71,6 +71,12 @@ class Options:
     help="What parallel replication could bring instead: by schema, and of binary logs simulated.",
 )
 @click.option(
+    "--workload",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.yaml",
+    help="Write a load like the logs' instead: an experiment that `dyno run` takes.",
+)
+@click.option(
     "--trace",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -139,12 +145,15 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
     side_by_side = typed.pop("compared")
     parallel = typed.pop("parallelism")
     accepts_censored = typed.pop("accepts_censored")
+    experiment = typed.pop("workload")
     trace = typed.pop("trace")
     options = _options(form, out, typed)
-    if accepts_censored and not parallel and trace is None:
-        raise click.UsageError("--accept-censored is for --parallelism and --trace")
-    if side_by_side + parallel + (trace is not None) > 1:
-        raise click.UsageError("one of --parallelism, --trace and --compare at a time")
+    if accepts_censored and not parallel and experiment is None and trace is None:
+        raise click.UsageError("--accept-censored is for --parallelism, --workload and --trace")
+    if side_by_side + parallel + (experiment is not None) + (trace is not None) > 1:
+        raise click.UsageError("one of --parallelism, --workload, --trace, --compare at a time")
+    if experiment is not None:
+        return _workload(sources, options, experiment, accepts_censored)
     if trace is not None:
         return _trace(sources, options, trace, accepts_censored)
     if side_by_side:
@@ -238,6 +247,42 @@ def _parallelism(sources: Sequence[str], options: Options, accepts_censored: boo
     if not accepts_censored:
         censoring.refuse_censored(found, "--parallelism")
     _write(raw, options)
+    return code
+
+
+def _workload(
+    sources: Sequence[str], options: Options, experiment: Path, accepts_censored: bool
+) -> int:
+    from dbdyno.digest import document, reading, servers, shape, workload
+
+    if any(map(servers.is_url, sources)):
+        raise click.UsageError("--workload takes logs: a server's counts know no values, no order")
+    if options.format != "text" or options.out is not None:
+        raise click.UsageError(
+            "--workload writes an experiment to its own file: no --format, --out"
+        )
+    senseless = ("--follow", "--group-by", "--order-by", "--limit", "--samples")
+    if typed := options.typed(*senseless):
+        raise click.UsageError(f"--workload does not go with {', '.join(typed)}")
+    for source in sources:
+        if source == STDIN or (Path(source).exists() and not Path(source).is_file()):
+            raise click.UsageError("--workload reads logs twice: give files, not pipes")
+        if document.saved(Path(source)) is not None:
+            raise click.UsageError(f"--workload takes logs, and {source} is a saved digest")
+    raw, code = _read(sources, _all(options))
+    found = document.parse(raw)
+    workload.check(found, accepts_censored=accepts_censored)
+    made, interrupted = None, code == reading.INTERRUPTED
+    if not interrupted:
+        with_option = (*options.engine, ("--shape", True))
+        asked = Options(options.format, options.out, with_option, options.url)
+        made, second = _read(sources, asked, made="shape")
+        interrupted = second == reading.INTERRUPTED
+    if interrupted:
+        return reading.INTERRUPTED  # half a log makes no workload
+    text = workload.made(found, shape.parse(made), accepts_censored=accepts_censored)
+    _put(text, experiment)
+    click.echo(f"what it needs and lacks stands at its head; then: dyno run {experiment}", err=True)
     return code
 
 

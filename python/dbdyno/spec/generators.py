@@ -41,7 +41,13 @@ class Generator(Strict):
     nulls: Fraction = Field(0.0, description="share of values that are NULL instead")
 
 
+AsText = Annotated[
+    bool, Field(description="whether the numbers are texts, as for columns of characters")
+]
+
+
 class _Range(Generator):
+    as_text: AsText = False
     decimals: int | None = Field(
         None, ge=0, le=DECIMALS_MAX, description="digits behind the point; default: as the ends"
     )
@@ -100,6 +106,7 @@ class Sequence(Generator):
     """Numbers upwards from a first one, each once over all sessions of its group."""
 
     sequence: _Whole64 = Field(description="the first number")
+    as_text: AsText = False
 
 
 class Values(Generator):

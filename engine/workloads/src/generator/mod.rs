@@ -16,7 +16,8 @@
 //! | `dates: [first, last]` | | days, every one equally likely |
 //! | `times: [first, last]` | | seconds, every one equally likely |
 //!
-//! `nulls: share` (0) goes with all of them. `scramble` spreads the hot values over the range; without it the lowest
+//! `nulls: share` (0) goes with all of them. `as_text: true` makes texts of a range's or sequence's numbers.
+//! `scramble` spreads the hot values over the range; without it the lowest
 //! are the hottest. `decimals` is what the ends of the range are written with, unless more are
 //! asked for; numbers with decimals are exact, never binary fractions.
 
@@ -30,7 +31,7 @@ use crate::node::{Fields, Node};
 use dyno_core::distribution::{Distribution, Shape};
 use dyno_core::error::Result;
 use dyno_core::rng::Rng;
-use dyno_core::workload::{Form, SCALE_MAX, Value};
+use dyno_core::workload::{Form, SCALE_MAX, Value, put_decimal};
 use pattern::Pattern;
 use scatter::Scatter;
 use values::{Constant, decimal, unify};
@@ -52,6 +53,8 @@ pub struct Generator {
     source: Source,
     /// Share of values that are NULL instead.
     nulls: f64,
+    /// Whether numbers become texts.
+    as_text: bool,
     /// What the values look like.
     pub form: Form,
 }
@@ -113,7 +116,10 @@ impl Generator {
             _ => read_numbers(name, node, fields)?,
         };
         let nulls = fields.get("nulls").map_or(Ok(0.0), |node| node.share())?;
-        Ok(Self { source, nulls, form })
+        let is_number = matches!(source, Source::Numbers { .. } | Source::Sequence { .. });
+        let as_text = is_number && fields.get("as_text").map_or(Ok(false), |node| node.flag())?;
+        let form = if as_text { Form::Text } else { form };
+        Ok(Self { source, nulls, as_text, form })
     }
 
     /// Whether NULL may come.
@@ -135,12 +141,9 @@ impl Generator {
                 let rank = of.sample(rng) - 1;
                 let place = scatter.as_ref().map_or(rank, |scatter| scatter.place(rank));
                 let unscaled = low.wrapping_add_unsigned(place);
-                match scale {
-                    0 => Value::Int(unscaled),
-                    &scale => Value::Decimal { unscaled, scale },
-                }
+                self.number(unscaled, *scale, text)
             }
-            Source::Sequence { first } => Value::Int(first.wrapping_add_unsigned(number)),
+            Source::Sequence { first } => self.number(first.wrapping_add_unsigned(number), 0, text),
             Source::Values { constants, choice } => match &constants[choice.draw(rng)] {
                 Constant::Plain(value) => value.clone(),
                 Constant::Text(bytes) => written(text, |out| out.extend_from_slice(bytes)),
@@ -154,6 +157,15 @@ impl Generator {
                 let second = first + (of.sample(rng) - 1) as i64;
                 written(text, |out| calendar::put_second(second, out))
             }
+        }
+    }
+
+    #[inline]
+    fn number(&self, unscaled: i64, scale: u8, text: &mut Vec<u8>) -> Value {
+        match scale {
+            _ if self.as_text => written(text, |out| put_decimal(unscaled, scale, out)),
+            0 => Value::Int(unscaled),
+            _ => Value::Decimal { unscaled, scale },
         }
     }
 }

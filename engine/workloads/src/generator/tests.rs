@@ -69,6 +69,20 @@ fn ranges_reach_both_ends() {
 }
 
 #[test]
+fn numbers_can_be_texts_with_the_same_digits() {
+    for value in
+        [json!({"zipfian": [-5, 500]}), json!({"uniform": [0.5, 9.75]}), json!({"sequence": 7})]
+    {
+        let mut as_text = value.clone();
+        as_text["as_text"] = json!(true);
+        assert_eq!(read(as_text.clone()).expect("a generator").form, Form::Text);
+        assert_eq!(drawn(as_text, 200), drawn(value, 200));
+    }
+    assert!(read(json!({"text": "#", "as_text": true})).is_err());
+    assert!(read(json!({"sequence": 1, "as_text": 1})).is_err());
+}
+
+#[test]
 fn a_scrambled_zipfian_has_the_same_shape_elsewhere() {
     let sorted = |value| {
         let mut counts: Vec<u32> = counts(drawn(value, 200_000)).into_values().collect();

@@ -1,0 +1,110 @@
+"""What a workload is made of, as `dyno-engine digest --shape` says it: statements with places for
+values, how these are spread, and which statements sessions send together.
+
+Layout: `engine/digest/src/shape/`, whose names these are. No literal is in it but the least and the
+greatest of numbers, dates and times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pydantic
+
+from dbdyno.errors import DynoError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """Lengths (bytes) and characters of texts. `pattern`: kinds by place, if all are alike long:
+    `#` digit, `@` letter, `*` either or another; `alphabet`: the kinds that are there at all."""
+
+    bytes_least: int
+    bytes_greatest: int
+    bytes_mean: float
+    pattern: str | None = None
+    alphabet: str = "@"
+    is_hex: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The values of one place. `kind`: whole, decimal, date, moment, text, unknown; `least` and
+    `greatest` of dates and moments are Unix seconds; `hot`: shares of the most frequent ones."""
+
+    count: int
+    kind: str
+    is_quoted: bool = False
+    least: float | None = None
+    greatest: float | None = None
+    decimals: int = 0
+    distinct: int = 0
+    is_sequence: bool = False
+    theta: float = 0.0
+    hot: tuple[float, ...] = ()
+    text: Text | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """A class in its most frequent form, with `:p1`, `:p2` for values."""
+
+    id: str
+    template: str
+    template_share: float
+    database: str
+    count: int
+    parameters: tuple[Summary, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A statement (its position) so many times in a row."""
+
+    statement: int
+    repeat: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """Statements that a session sends one after the other."""
+
+    count: int
+    is_transaction: bool
+    is_rolled_back: bool
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What a workload is made of. `dispersion`: variance by mean of the units a second."""
+
+    statements: tuple[Statement, ...]
+    units: tuple[Unit, ...]
+    units_dropped: int
+    statements_dropped: int
+    sessions: int
+    sessions_at_once: int | None = None
+    duration_s: float
+    dispersion: float | None = None
+
+
+def parse(raw: Any) -> Shape:
+    """Types what the engine said. DynoError if it is of another version."""
+    try:
+        return _adapter().validate_python(raw)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        at = ".".join(map(str, first["loc"])) or "the whole"
+        raise DynoError(
+            f"the engine's shape of a workload cannot be read: {at}: {first['msg'].lower()}",
+            cause="dyno and dyno-engine are of different versions",
+            fix="install both of one version",
+        ) from None
+
+
+@cache
+def _adapter() -> pydantic.TypeAdapter[Shape]:
+    return pydantic.TypeAdapter(Shape)

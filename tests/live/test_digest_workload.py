@@ -1,0 +1,296 @@
+"""A log becomes a workload, the workload is run, and its log tells the same: classes, shares of
+calls, what goes with what, ratios between tables, hot keys. On MariaDB's slow log and PostgreSQL's
+log of lines."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pg8000.native
+import pymysql
+import pytest
+from private_servers import CORE, running
+from ruamel.yaml import YAML
+from running import Place, place
+
+from dbdyno.installed import find
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+PASSWORD = "app-Secret:4711"
+SECRET = "Zephyrine"  # stands in texts that are sent; nothing of it may come out
+CONFIG = {
+    "mariadb": {
+        "slow_query_log": "ON",
+        "long_query_time": "0",
+        "slow_query_log_file": "slow.log",
+        "innodb_flush_log_at_trx_commit": "0",
+    },
+    "postgres": {
+        "log_min_duration_statement": "0",
+        "log_line_prefix": "%m [%p] %q%u@%d ",
+        "synchronous_commit": "off",
+    },
+}
+ID = {"mariadb": "INT AUTO_INCREMENT PRIMARY KEY", "postgres": "SERIAL PRIMARY KEY"}
+KEYS = 300
+SESSIONS, ROUNDS = 4, 2
+# Draws differ by so many standard deviations once in a million times.
+SURE = 5
+OURS = re.compile(r"(select|insert|update) .*\b(a|b|c|d|users)\b")  # not: EXPLAIN, asked by dyno
+
+
+@dataclass
+class There:
+    """A server with tables, and where it logs."""
+
+    kind: str
+    server: Any
+    directory: Path
+
+    @property
+    def url(self) -> str:
+        return f"{self.kind}://app@127.0.0.1:{self.server.port}/shop"
+
+    @property
+    def log(self) -> Path:
+        if self.kind == "mariadb":
+            return next(iter(self.directory.rglob("slow.log")))
+        logs = [
+            file for file in self.directory.rglob("*.log") if b"duration: " in file.read_bytes()
+        ]
+        return logs[0]
+
+    def own(self, sql: str) -> list[Any]:
+        if self.kind == "postgres":
+            return list(self.server.run_in("shop", [sql]))
+        return list(self.server.rows(sql))
+
+    def count(self, table: str) -> int:
+        name = table if self.kind == "postgres" else f"shop.{table}"
+        return int(self.own(f"SELECT count(*) FROM {name}")[0][0])
+
+    def session(self) -> Callable[..., None]:
+        """A connection of the application: `$1`, `$2` for values, which PostgreSQL gets apart and
+        MariaDB in the text."""
+        at = {"user": "app", "password": PASSWORD, "host": "127.0.0.1", "port": self.server.port}
+        if self.kind == "postgres":
+            postgres = pg8000.native.Connection(database="shop", **at)
+            return lambda sql, *values: postgres.run(
+                re.sub(r"\$(\d+)", r":v\1", sql), **{f"v{n}": v for n, v in enumerate(values, 1)}
+            )
+        mariadb = pymysql.connect(database="shop", autocommit=True, **at)
+        cursor = mariadb.cursor()
+        return lambda sql, *values: cursor.execute(re.sub(r"\$\d+", "%s", sql), values or None)
+
+
+@pytest.fixture(scope="module", params=CORE)
+def server(request: pytest.FixtureRequest) -> Iterator[There]:
+    kind = request.param
+    with running(kind, config=CONFIG[kind]) as (bench, started):
+        there = There(kind, started, bench.directory)
+        if kind == "postgres":
+            started.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
+            started.run_in("postgres", ["CREATE DATABASE shop OWNER app"])
+            schema = ""
+        else:
+            there.own("CREATE DATABASE shop")
+            there.own(f"CREATE USER app@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
+            there.own("GRANT SELECT, INSERT, UPDATE ON shop.* TO app@'127.0.0.1'")
+            schema = "shop."
+        for table in "abcd":
+            there.own(f"CREATE TABLE {schema}{table} (id {ID[kind]}, n INT, note VARCHAR(40))")
+        there.own(f"CREATE TABLE {schema}users (id INT PRIMARY KEY, visits INT)")
+        rows = ", ".join(f"({key}, 0)" for key in range(1, KEYS + 1))
+        there.own(f"INSERT INTO {schema}users VALUES {rows}")
+        if kind == "postgres":
+            for table in ("a", "b", "c", "d", "users"):
+                there.own(f"ALTER TABLE {table} OWNER TO app")
+        yield there
+
+
+@pytest.fixture
+def here() -> Iterator[Place]:
+    with place() as made:
+        made.environment["APP_PASSWORD"] = PASSWORD
+        yield made
+
+
+def drive(server: There) -> None:
+    """For each insert into a, 100 into b, 95 into c and 5 into d, each b with one c or d; beside
+    them reads and updates of rows of which some are hot."""
+    weights = [1 / key for key in range(1, KEYS + 1)]
+
+    def work(number: int) -> None:
+        drawn, run = random.Random(number), server.session()
+
+        def key() -> int:
+            return drawn.choices(range(1, KEYS + 1), weights)[0]
+
+        def insert(table: str) -> None:
+            note = f"{SECRET}-{drawn.randrange(10**6):06}"
+            run(f"INSERT INTO {table} (n, note) VALUES ($1, $2)", drawn.randrange(1000), note)
+
+        for _ in range(ROUNDS):
+            insert("a")
+            for pair in range(100):
+                insert("b")
+                insert("d" if pair % 20 == 7 else "c")
+                run("SELECT visits FROM users WHERE id = $1", key())
+                if pair % 10 == 0:
+                    run("BEGIN")
+                    run("UPDATE users SET visits = visits + $1 WHERE id = $2", 1, key())
+                    run("SELECT count(*) FROM users WHERE visits < $1", drawn.randrange(50))
+                    run("COMMIT")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(SESSIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def shape(log: Path, *options: str) -> dict[str, Any]:
+    made = subprocess.run(
+        [find(), "digest", "--shape", "--user=app", *options, log],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return json.loads(made.stdout.splitlines()[-1])["shape"]
+
+
+def calls(here: Place, log: Path, *options: str) -> dict[str, int]:
+    """Calls of each class that works with the tables, by fingerprint."""
+    done = here.dyno("digest", log, "--json", "--limit", "all", "--user", "app", *options)
+    assert done.returncode == 0, done.stderr
+    return {
+        one["fingerprint"]: one["count"]
+        for one in json.loads(done.stdout)["classes"]
+        if OURS.match(one["fingerprint"])
+    }
+
+
+def units(found: dict[str, Any]) -> dict[tuple[str, ...], int]:
+    """How often each unit came, by the templates of its steps."""
+    templates = [one["template"] for one in found["statements"]]
+    ours = {n for n, text in enumerate(templates) if OURS.match(text.lower())}
+    counted: dict[tuple[str, ...], int] = {}
+    for unit in found["units"]:
+        steps = [step["statement"] for step in unit["steps"]]
+        if ours.issuperset(steps):
+            key = tuple(re.sub(r":p\d+", "?", templates[step]).lower() for step in steps)
+            counted[key] = counted.get(key, 0) + unit["count"]
+    return counted
+
+
+def hottest(found: dict[str, Any]) -> tuple[float, int]:
+    """Share of the hottest key of the reads, and how many there are."""
+    templates = [one["template"].lower() for one in found["statements"]]
+    [at] = [n for n, text in enumerate(templates) if text.startswith("select visits")]
+    one = found["statements"][at]
+    return one["parameters"][0]["hot"][0], one["count"]
+
+
+def test_a_workload_of_a_log_gives_its_digest_back(server: There, here: Place) -> None:
+    began = int(time.time())
+    drive(server)
+    first = shape(server.log, f"--since={began}")
+    before = calls(here, server.log, "--since", began)
+    file = here.path / "out.yaml"
+    since = ("--since", began, "--user", "app")
+    done = here.dyno("digest", server.log, "--workload", file, *since)
+    assert done.returncode == 0, done.stderr
+    text = file.read_text()
+    assert SECRET not in text and "--write-to shop" in text and "Carried over: " in text
+
+    refused = here.dyno("run", file, "--dry-run")
+    assert refused.returncode == 2 and "--write-to shop" in refused.stderr
+    time.sleep(1.1)  # the slow log's clock has whole seconds
+    then = math.ceil(time.time())
+    time.sleep(max(0.0, then - time.time()))
+    rows = {table: server.count(table) for table in "abcd"}
+    words = [f"db.url={server.url}", "db.password_env=APP_PASSWORD", "duration=4s", "warmup=0s"]
+    chosen = [part for word in words for part in ("--set", word)]
+    run = here.dyno("run", file, *chosen, "--write-to", "shop", "--dir", "r")
+    assert run.returncode == 0, run.stderr
+    [trial] = here.path.glob("r/trials/*/trial.json")
+    assert json.loads(trial.read_text())["metrics"]["errors_per_s"] == 0
+
+    second = shape(server.log, f"--since={then}")
+    after = calls(here, server.log, "--since", str(then))
+    # The same classes, in the same proportions: draws of units of at most two statements.
+    assert after.keys() == before.keys()
+    all_before, all_after = sum(before.values()), sum(after.values())
+    assert all_after > 500, after
+    for name, count in before.items():
+        share = count / all_before
+        within = SURE * math.sqrt(2 * share * (1 - share) / all_after)
+        assert abs(after[name] / all_after - share) <= within, (name, before, after)
+    # What goes with what, and the ratios: each b with one c or d.
+    units_before, units_after = units(first), units(second)
+    pairs = SESSIONS * ROUNDS * 100
+    counts = sorted(units_before.values())
+    assert counts == [SESSIONS * ROUNDS, pairs // 20, pairs // 10, pairs * 19 // 20, pairs]
+    assert units_after.keys() == units_before.keys()
+    total = sum(units_after.values())
+    for unit, count in units_before.items():
+        share = count / sum(units_before.values())
+        within = SURE * math.sqrt(share * (1 - share) / total) + 4 / total  # a session's last one
+        assert abs(units_after[unit] / total - share) <= within, (unit, units_before, units_after)
+    added = {table: server.count(table) - rows[table] for table in "abcd"}
+    assert abs(added["b"] - added["c"] - added["d"]) <= SESSIONS and min(added.values()) > 0
+    # The hottest key is as hot as it was.
+    (share, many), (again, more) = hottest(first), hottest(second)
+    within = SURE * math.sqrt(share * (1 - share) * (1 / many + 1 / more))
+    assert abs(again - share) <= within, (share, again)
+    # And the log of the workload makes the same workload.
+    twice = here.path / "twice.yaml"
+    done = here.dyno("digest", server.log, "--workload", twice, "--since", then, "--user", "app")
+    assert done.returncode == 0, done.stderr
+    assert statements(twice) == statements(file)
+
+
+def statements(file: Path) -> set[tuple[str, ...]]:
+    """The statements that go together, without the names of their parameters."""
+    found = set()
+    for group in YAML(typ="safe").load(file)["groups"].values():
+        alone = [[one] for one in group.get("statements", {}).values()]
+        together = [one["steps"] for one in group.get("transactions", {}).values()]
+        for steps in [*alone, *together]:
+            texts = tuple(re.sub(r":\w+", "?", step["sql"]).lower() for step in steps)
+            if all(map(OURS.match, texts)):  # dyno's own looks at the server are in its log, too
+                found.add(texts)
+    return found
+
+
+@pytest.mark.parametrize("server", ["mariadb"], indirect=True)
+def test_a_censored_log_is_refused_unless_accepted(server: There, here: Place) -> None:
+    server.own("SET GLOBAL long_query_time = 0.5, slow_query_log_file = 'censored.log'")
+    run = server.session()
+    for _ in range(3):
+        run("SELECT sleep(0.505)")
+    server.own("SET GLOBAL slow_query_log = OFF")
+    log = next(iter(server.directory.rglob("censored.log")))
+    head, *events = re.split(r"(?m)^(?=# User@Host)", log.read_text())
+    slept = [event for event in events if "sleep(0.505)" in event]
+    many = log.with_name("many.log")
+    many.write_text(head + "".join(slept) * 40)
+    file = here.path / "out.yaml"
+    refused = here.dyno("digest", many, "--workload", file)
+    assert refused.returncode == 2 and "--accept-censored" in refused.stderr, refused.stderr
+    assert not file.exists()
+    taken = here.dyno("digest", many, "--workload", file, "--accept-censored")
+    assert taken.returncode == 0, taken.stderr
+    assert "CENSORED" in file.read_text()

@@ -1,0 +1,244 @@
+"""What a log's workload is made of: values, places, pace, and what is refused or left out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from dbdyno.digest import carried, document, generators, pace, places, shape, workload, yamltext
+from dbdyno.digest.shape import Step, Summary
+from dbdyno.errors import DynoError
+from fixtures import shapes
+from fixtures.shapes import Made, text, unit, whole
+
+
+def summary(raw: dict[str, Any]) -> Summary:
+    return (
+        shape._adapter()
+        .validate_python(  # the same types as the engine's
+            {
+                **Made().shape(),
+                "statements": [
+                    {
+                        "id": "",
+                        "template": "",
+                        "template_share": 1,
+                        "database": "",
+                        "count": 1,
+                        "parameters": [raw],
+                    }
+                ],
+            }
+        )
+        .statements[0]
+        .parameters[0]
+    )
+
+
+def parsed(made: Made) -> tuple[document.Document, shape.Shape]:
+    return document.parse(made.document()), shape.parse(made.shape())
+
+
+def written(made: Made, **options: Any) -> dict[str, Any]:
+    text = workload.made(*parsed(made), **{"accepts_censored": False, **options})
+    return YAML(typ="safe").load(text)
+
+
+def left(made: Made) -> dict[str, dict[str, int]]:
+    return {k: dict(v) for k, v in carried.choose(*parsed(made)).left.calls.items()}
+
+
+@pytest.mark.parametrize(("n", "theta"), [(10, 0.5), (500, 1.0), (100_000, 0.99), (50, 2.5)])
+def test_the_exponent_gives_the_hottest_value_its_share(n: int, theta: float) -> None:
+    share = 1 / sum(k**-theta for k in range(1, n + 1))
+    assert math.isclose(generators.exponent(share, n), theta, abs_tol=0.002)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (whole(-5, 9), {"uniform": [-5, 9]}),
+        (whole(1, 500, hot=[0.15]), {"zipfian": [1, 500], "theta": 1.007}),
+        (whole(1, 90, is_sequence=True), {"sequence": 91}),
+        (whole(0, 2**62, is_sequence=True), {"sequence": 2**62 + 1024}),
+        (whole(-(2**63), 2**63), {"uniform": [-9 * 10**18, 9 * 10**18]}),
+        (whole(3, 3, distinct=1, is_quoted=True), {"const": "3"}),
+        (text(0, 0, 1), {"const": ""}),
+        (text(5, 5, 1, pattern="@@-##"), {"const": "aa-00"}),
+        (text(3, 3, 30, pattern="@@@", alphabet="@"), {"text": "a@@"}),
+        (text(3, 3, 900, pattern="@@@", alphabet="@"), {"text": "@@@"}),
+        (text(2, 8, 900, alphabet="#"), {"text": "#####"}),
+        (text(1, 1, 15, pattern="#"), {"values": [str(n) for n in range(10)]}),
+        ({"count": 9, "kind": "decimal", "least": -1e17, "greatest": 1e17, "decimals": 9},
+         {"uniform": [-(10**17), 10**17]}),
+        ({"count": 9, "kind": "moment", "least": -1e30, "greatest": 1e30},
+         {"times": ["0001-01-01 00:00:00", "9999-12-31 23:59:59"]}),
+    ],
+)  # fmt: skip
+def test_generators(raw: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert generators.generator(summary(raw)) == expected
+
+
+def test_columns_are_found_where_values_are_compared_set_or_inserted() -> None:
+    def columns(template: str) -> list[str | None]:
+        count = template.count(":p")
+        found = places.look(template, [summary(whole(1, 5))] * count)
+        assert found.refused is None
+        return [place.column for place in found.places]
+
+    assert columns("SELECT * FROM t WHERE t.id = :p1 AND `b``x` NOT IN (:p2,:p3)") == [
+        "id", "b`x", "b`x",
+    ]  # fmt: skip
+    assert columns("UPDATE t SET n = n + :p1, c = :p2 WHERE d BETWEEN :p3 AND :p4") == [
+        None, "c", "d", "d",
+    ]  # fmt: skip
+    assert columns("INSERT INTO t (a, b) VALUES (:p1, f(:p2)), (:p3, :p4)") == ["a", None, "a", "b"]
+    assert columns("SELECT a FROM t WHERE :p1 < b LIMIT :p2") == [None, "limit"]
+
+
+def test_numbers_of_the_syntax_stay_and_texts_of_the_question_are_refused() -> None:
+    one, word = summary(whole(1, 1)), summary(text(4, 4, 1))
+    sql = "SELECT CAST(a AS CHAR(:p1)), b::numeric(:p2,:p3) FROM t ORDER BY :p4, f(:p5) LIMIT :p6"
+    looked = places.look(sql, [one] * 6)
+    assert looked.sql == sql.replace(":p1", "1").replace(":p2,:p3", "1,1").replace(":p4", "1")
+    for template in ("SELECT j->>:p1 FROM t", "SELECT now() - interval :p1", "SELECT :p1::jsonb",
+                     "SELECT date_trunc(:p1, lower(x)) FROM t",
+                     "SELECT group_concat(x separator :p1) FROM t"):  # fmt: skip
+        assert "part of the question" in (places.look(template, [word]).refused or "")
+    bits = replace(word, is_quoted=False)
+    assert "bits" in (places.look("SELECT :p1", [bits]).refused or "")
+    assert (
+        places.look("SELECT a FROM t WHERE b = :p1::text AND c IN (:p2)", [word] * 2).refused
+        is None
+    )
+
+
+def test_every_call_is_carried_over_or_left_out_for_a_reason() -> None:
+    for made in (shapes.shop(), shapes.hostile(), shapes.hundred()):
+        typed, shaped = parsed(made)
+        chosen = carried.choose(typed, shaped)
+        kept = sum(
+            unit.count * step.repeat
+            for units in chosen.units.values()
+            for unit in units
+            for step in unit.steps
+        )
+        gone = sum(sum(by.values()) for by in chosen.left.calls.values())
+        assert kept + gone == typed.overall.count
+
+
+def test_what_is_left_out_says_why() -> None:
+    made = Made()
+    find = made.says("SELECT 1", calls=100)
+    other = made.says("SELECT 2", calls=50, database="other")
+    rolled = made.says("DELETE FROM t", calls=10)
+    made.says("SELECT ?", calls=4, table="", in_shape=False)
+    made.units = [
+        unit(90, find),
+        unit(5, find, other, transaction=True),
+        {**unit(10, rolled), "is_rolled_back": True},
+        unit(40, other),
+    ]
+    found = {reason: sum(by.values()) for reason, by in left(made).items()}
+    assert found == {
+        carried.MIXED: 10,
+        carried.ROLLED_BACK: 10,
+        carried.NOT_KEPT: 4,
+        carried.EDGES: 10,
+    }
+
+
+def test_transactions_that_differ_in_repetitions_are_averaged_where_there_is_no_room() -> None:
+    made = Made()
+    one, two = made.says("SELECT 1", calls=1), made.says("INSERT INTO t VALUES (1)", calls=1)
+    made.units = [unit(10, one, (two, n), transaction=True) for n in range(1, 40)]
+    chosen = carried.choose(*parsed(made))
+    [kept] = chosen.units["shop"]
+    assert kept.count == 390 and [step.repeat for step in kept.steps] == [1, 20]
+    assert kept.steps in chosen.merged
+    made.units = made.units[:3]
+    assert len(carried.choose(*parsed(made)).units["shop"]) == 3
+
+
+def test_the_pace_is_the_logs() -> None:
+    made = shapes.shop()
+    typed, shaped = parsed(made)
+
+    def paced(**changes: Any) -> pace.Pace:
+        return pace.pace(typed, replace(shaped, **changes), 6000)
+
+    assert paced(dispersion=1.0).arrivals == "poisson"
+    assert paced(dispersion=0.1).arrivals == "uniform"
+    assert paced().rates == [(pace.DURATION_S, 100.0)] and paced().sessions == 4
+    assert paced(sessions_at_once=1, duration_s=30.0).rates is None  # always busy
+    assert paced(duration_s=0.0).rates is None
+    line = document.Timeline(
+        begin_unix_s=0, bucket_s=0.5, count=(0, 0, 9, 1, 0) * 24, time_s=(0.0,) * 120
+    )
+    bursts = pace.pace(replace(typed, timeline=line), replace(shaped, dispersion=9.0), 6000)
+    assert bursts.rates is not None and len(bursts.rates) == 60 and bursts.duration_s == 60
+    assert math.isclose(sum(length * rate for length, rate in bursts.rates), 6000)
+
+
+def test_writing_is_said_and_locks_are_no_reads() -> None:
+    made = Made()
+    locks = made.says("SELECT a FROM t WHERE id = :p1 FOR UPDATE", whole(1, 5))
+    made.units = [unit(1000, locks)]
+    found = written(made)
+    assert found["targets"]["db"]["may"] == {"write": "yes"}
+    assert found["groups"]["app"]["statements"]["select_t"]["reads"] is False
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "mongodb"}, "make no workload"),
+        ({"classes": []}, "no statement in these logs"),
+        ({"units": []}, "nothing in these logs can be run"),
+        ({"censored": [{"input": 0, "kind": "threshold", "value": 0.5, "evidence": "seen"}]},
+         "only statements slower than 0.5 s are in it, as far as can be seen"),
+        ({"censored": [{"input": 0, "kind": "sampled", "value": 10, "evidence": "said"}]},
+         "only one of 10 statements is in it"),
+        ({"format": "mysql-binlog"}, "those that only read are not there"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_workload_is_refused(change: dict[str, Any], said: str) -> None:
+    made = shapes.shop()
+    for name, value in change.items():
+        setattr(made, name, value)
+    with pytest.raises(DynoError) as refused:
+        written(made)
+    assert said in refused.value.what
+    if "accept" in (refused.value.fix or ""):
+        text = workload.made(*parsed(made), accepts_censored=True)
+        assert "# CENSORED: this log lacks" in text
+
+
+@given(st.text(max_size=80))
+def test_any_text_comes_back_from_yaml(text: str) -> None:
+    line = yamltext.scalar({"a": [text], f"b{text[:20]}": "x"})
+    assert YAML(typ="safe").load(line) == {"a": [text], f"b{text[:20]}": "x"}
+    for each in yamltext.comment(f"{text} end", 3):
+        assert each.startswith("   #") and "\n" not in each and "\r" not in each
+        assert YAML(typ="safe").load(each) is None
+
+
+@given(st.text(alphabet="abc:p1`\"'(),=<- \\\n#", max_size=60))
+def test_templates_of_any_kind_are_taken_apart(template: str) -> None:
+    looked = places.look(template, [summary(whole(1, 5))] * 20)
+    names = {place.number: f"n{place.number}" for place in looked.places}
+    if all(number <= 20 for number in names):
+        places.renamed(looked.sql, names)
+
+
+def test_a_step_is_what_the_engine_says() -> None:
+    assert parsed(shapes.shop())[1].units[2].steps == (
+        Step(statement=2, repeat=1),
+        Step(statement=3, repeat=3),
+    )
