@@ -70,7 +70,7 @@ def test_what_no_layout_survives_is_proved_for_each() -> None:
     assert all(
         proof.cases for proof in found.proofs if len(proof.sizes) == 4 and sum(proof.sizes) > 4
     )
-    assert "1/2" in placement.text(found) and "others in the same way" in placement.text(found)
+    assert "1/2" in placement.text(found) and "others fall in the same way" in placement.text(found)
 
 
 def test_nine_members_at_four_sites_with_arbitrators_are_searched() -> None:

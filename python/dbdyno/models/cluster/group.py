@@ -43,6 +43,7 @@ class Process:
     forced: set[str] = field(default_factory=set)  # given up after an install timeout
     gather_s: float | None = None  # since when it looks for a new view
     installs: int = 0  # install timeouts in this search
+    meets_s: float | None = None  # from then on it agrees with others that come
     joined_s: float = 0.0  # until then it catches up
     apply_per_s: float | None = None
     queue: float = 0.0  # write-sets received and not applied

@@ -348,11 +348,15 @@ def text(found: Found) -> str:
         )
         return f"{made.said()} survives {asked}: {counted}, the fewest of {found.tried} layouts."
     within = f"{found.limits.members} members at {found.limits.sites} sites"
-    lines = [f"No layout within {within} survives {asked}; {found.tried} were looked at."]
-    lines += [f"  {one}" for one in found.bounds]
-    if not found.bounds:
-        shown = sorted(found.proofs, key=lambda p: (-sum(p.sizes), -len(p.sizes), p.sizes))
-        lines += [f"  {one.said()}" for one in shown[:SHOWN_MAX]]
-        rest = len(shown) - SHOWN_MAX
-        lines += [f"  ... and {rest} others in the same way"] if rest > 0 else []
-    return "\n".join(lines)
+    head = f"No layout within {within} survives {asked}; {found.tried} were looked at."
+    return "\n".join([head, *(f"  {one}" for one in arguments(found))])
+
+
+def arguments(found: Found) -> list[str]:
+    """Why there is no layout, a sentence each."""
+    if found.bounds:
+        return list(found.bounds)
+    shown = sorted(found.proofs, key=lambda p: (-sum(p.sizes), -len(p.sizes), p.sizes))
+    lines = [f"{one.said()}." for one in shown[:SHOWN_MAX]]
+    rest = len(shown) - SHOWN_MAX
+    return [*lines, f"The {rest} others fall in the same way."] if rest > 0 else lines

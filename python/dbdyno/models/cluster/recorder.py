@@ -93,7 +93,7 @@ class Recorder:
             else:
                 what = f"{name} is not heard"
             reasons.append(what)
-        return ", ".join(reasons)
+        return ", ".join(reasons) or "it agrees with nodes that come back"
 
 
 def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:

@@ -21,7 +21,7 @@ What is modelled, and where it comes from:
 - A process that goes on after a pause first reads what has waited for it, so it believes in its old
   view for one more suspect timeout (seen: 6.0 s), stalled.
 - Components that meet become one after `MERGE_ROUNDS` repetitions of join messages (seen: 0.2 to
-  3 s).
+  3 s); for a part of the last one writes stand still (seen: 0.1 to 1.2 s).
 - Two primary components do not become one, and neither stops (seen after a bootstrap on one side of
   a partition that healed later).
 - A write of pc.weight is a message: it counts from the next primary view whose members all hear
@@ -62,7 +62,7 @@ class _Simulation:
         self.now_s = 0.0
         self.network = Network(topology.members)
         self._numbers = itertools.count(1)
-        rng = random.Random(seed)
+        rng = self._random = random.Random(seed)
         view = self._view({one.name: one.weight for one in topology.members.values()}, True)
         self.processes = {
             name: Process(
@@ -78,6 +78,7 @@ class _Simulation:
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._planned: dict[object, float] = {}
+        self._halts: dict[object, float] = {}  # when writes stop before components become one
         self.happenings: list[Happening] = []
         self.flow = Flow(topology, self.processes)
         self.recorder = Recorder(topology, self.processes)
@@ -263,6 +264,8 @@ class _Simulation:
         return away or unheard
 
     def _hears_all(self, process: Process) -> bool:
+        if process.meets_s is not None and self.now_s + _EPSILON_S >= process.meets_s:
+            return False
         return process.active and not self._silent(process)
 
     def _listen(self) -> None:
@@ -412,6 +415,8 @@ class _Simulation:
 
     def _meet(self) -> None:
         """Components whose members miss nobody and that reach each other become one."""
+        for process in self.processes.values():
+            process.meets_s = None
         active = [one.name for one in self.processes.values() if one.active]
         for part in self.network.components(active):
             group = [self.processes[name] for name in self.processes if name in part]
@@ -428,8 +433,14 @@ class _Simulation:
             key = ("meet", *views)
             pairs = itertools.combinations(sorted(part), 2)
             far = max((self.topology.between(a, b) for a, b in pairs), default=0.0)
-            due = self.now_s + MERGE_ROUNDS * self.options.join_retrans_s + 2 * far
-            planned = self._planned.setdefault(key, due)
+            if key not in self._planned:
+                due = self.now_s + MERGE_ROUNDS * self.options.join_retrans_s + 2 * far
+                self._planned[key] = due
+                self._halts[key] = due - self._random.uniform(0, self.options.join_retrans_s)
+            planned = self._planned[key]
+            self._look_at(self._halts[key])
+            for one in group:
+                one.meets_s = self._halts[key]
             if self.now_s + _EPSILON_S < planned:
                 self._at(planned, lambda key=key, part=part: self._merge(key, part))  # type: ignore[misc]
 

@@ -1,0 +1,94 @@
+"""How many transactions fail when several Galera nodes write the same rows?
+
+A transaction runs on its node alone. When it asks to commit, its write-set is ordered among those
+of all nodes. It fails if for one of its keys a conflicting write-set from another node is newer
+than what it had seen. That happens in two places: while it runs, the write-set that arrives takes
+its row by force (an abort at apply); while its own is on its way, it fails certification. Both end
+with error 1213, and it has to run again. Transactions of one node never conflict: they wait.
+
+Formula:
+    others [rate] = rate * (1 - 1 / nodes) / rows + 1e-12
+        writes of the same row on other nodes, for each of which the transaction may lose
+    at_apply [share] = 1 - exp(-others * execute)
+        aborted while it runs
+    in_certification [share] = exp(-others * execute) * (1 - exp(-others * order))
+        ordered second
+    fails [share] = at_apply + in_certification
+        an attempt fails: 1 - exp(-others x (execute + order))
+    attempts [number] = 1 / (1 - min(fails, 0.999999))
+        attempts for one that commits
+    lost [duration] = (attempts - 1) * (execute + order + backoff)
+        time that failed attempts add
+    latency [duration] = attempts * (execute + order) + (attempts - 1) * backoff
+        from the first attempt to the commit, without waits for locks of the same node
+    alone [duration] = execute + order
+        the same with a single writer, without waits for locks
+    ceiling [rate] = rows / (execute + order)
+        commits a second that the hot rows allow at all, with any number of writers
+
+Assumptions:
+    Writes come at random (Poisson) and evenly over nodes and hot rows; each transaction writes one
+    of them from its begin on. A victim starts again at once, or after `backoff`.
+
+    `execute` is from the lock to the request to commit, `order` from there to the answer: about one
+    round trip to the farthest node and the flush. One writer of the row tells both.
+
+    It holds while conflicts are rare. Where they are not, victims come back and conflict again; a
+    file of transactions is simulated one by one: `dyno model certification transactions.csv`.
+
+Versions:
+    Galera 3 and 4. Certification looks back over at most 16,384 write-sets. Keys are shared,
+    reference, update or exclusive; exclusive conflicts with all, update with all but reference.
+
+Source:
+    Galera Cluster documentation, "Certification-Based Replication"; MariaDB documentation,
+    `WSREP_CERT_KEYS`. Read 2026-11. P = 1 - exp(-rate x window) is the chance of at least one
+    Poisson arrival in the window.
+
+Trap:
+    "Count wsrep_local_cert_failures." Most victims are aborted at apply and are counted in
+    wsrep_local_bf_aborts: a transaction usually runs longer than its write-set is on its way. One
+    that is hit on its way may count in both.
+
+    "More writers, more writes." A row that is written on two nodes takes no more commits a second
+    than on one: on one they wait for the lock for the same time, and none has to run again. Send
+    writes of hot rows to one node.
+"""
+
+from __future__ import annotations
+
+from dbdyno.models.model import Golden, Input, Note
+
+INPUTS = (
+    Input("rate", "rate", "writes of the hot rows on all nodes together", None, "0.0001/s",
+          "1000000/s", example="100/s"),
+    Input("nodes", "count", "nodes that write them", "2", "1", "64", whole=True),
+    Input("rows", "count", "hot rows", "1", "1", "1000000000", whole=True),
+    Input("execute", "duration", "from the lock to the request to commit", "5ms", "0s", "1h"),
+    Input("order", "duration", "from the request to commit to the answer", "1ms", "0s", "10m"),
+    Input("backoff", "duration", "wait before the next attempt", "0s", "0s", "1h"),
+)  # fmt: skip
+OUTPUTS = ("fails", "at_apply", "in_certification", "attempts", "latency", "alone", "ceiling")
+SAYS = (
+    ("nodes <= 1", "Nothing fails with a single writer; a row takes at most {ceiling}."),
+    ("", "{fails} of the attempts fail: {at_apply} at apply, {in_certification} in certification. A"
+     " transaction takes {latency} in the mean instead of {alone} with a single writer."),
+)  # fmt: skip
+REFUSALS = (
+    Note("execute + order <= 0", "execute and order are both nothing: say order=1ms"),
+)  # fmt: skip
+NOTES = (
+    Note("rate > ceiling", "the hot rows take {ceiling} at most, and {rate} are asked for: it ends"
+         " in a queue with a single writer, in failures with several"),
+    Note("fails > 0.2 and rate <= ceiling", "conflicts are frequent here, and victims that come"
+         " back conflict again: simulate a file of transactions instead"),
+)  # fmt: skip
+GOLDEN = (
+    Golden({"rate": "20/s", "execute": "5ms", "order": "2ms"},
+           {"fails": "6.8%", "at_apply": "4.9%", "in_certification": "1.9%"},
+           "by hand: 1 - exp(-10 x 0.007); simulated: 6.2 %"),
+    Golden({"rate": "100/s", "nodes": "1"}, {"fails": "0%", "alone": "6ms", "ceiling": "167/s"},
+           "published: no conflict between transactions of one node"),
+    Golden({"rate": "100/s", "execute": "10ms", "order": "10ms"},
+           {"fails": "63.2%", "attempts": "2.72"}, "by hand: 1 - 1/e, and e attempts"),
+)  # fmt: skip

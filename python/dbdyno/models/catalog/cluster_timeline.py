@@ -1,0 +1,121 @@
+"""How long do writes stand still when a Galera node crashes, pauses or leaves?
+
+A write is delivered once every member of the view has it, so that all writes stand still from the
+moment that one member falls silent until the others have agreed to go on without it. Give the
+options of your servers: `SELECT @@wsrep_provider_options` prints them. With a file the model runs a
+whole script of events on a topology, draws each node's state over time, and says who is primary,
+how long writes stand still, and why: `dyno model cluster-timeline cluster.yaml`.
+
+Formula:
+    agreed_from [duration] = suspect + retransmission - (keepalive if idle == 'yes' else 0)
+        earliest agreement after the silence begins
+    agreed_to [duration] = suspect + check + retransmission
+        latest agreement: the suspicion waits for the next check
+    silent [word] = "no" if event == 'leave' else "yes"
+        whether the others have to find out
+    noticed [word] = "yes" if event == 'crash' or event == 'pause' and pause > suspect else "no"
+        whether a member is dropped
+    relayed [duration] = peer + 1.3
+        until a lost link between two is bridged by a third
+    pause_or_relay [duration] = pause if event == 'pause' else relayed if event == 'link' else 0
+        how long it takes if nobody is dropped
+    stall_from [duration] = agreed_from if noticed == 'yes' else pause_or_relay
+        shortest time without writes on the others
+    stall_to [duration] = agreed_to if noticed == 'yes' else pause_or_relay
+        longest time
+    believes [duration] = suspect + retransmission if event == 'pause' and noticed == 'yes' else 0
+        how long a node that goes on after the pause still believes in the old view
+
+Assumptions:
+    Two members or more are left and agree at once. A second crash within the search lengthens it
+    until that one is suspected too, and both count in one vote.
+
+    The time until members repeat their join messages (evs.join_retrans_period) is no documented
+    part of it. It was observed: from crash to new view 6.00 to 6.47 s with defaults, 5.22 to 5.32 s
+    with 0.2 s for the repetition and 0.1 s for the check. In an idle cluster the last sign of life
+    may be a keepalive of evs.keepalive_period ago: 5.14 to 6.12 s.
+
+    A link that loses one direction is dead in both, since TCP waits for acknowledgments; a third
+    node bridges it 1.3 s after gmcast.peer_timeout (observed: 4.26 to 4.32 s), and nobody is
+    dropped.
+
+    Not part of it: state transfer to a node that joins, and a brief halt of the others meanwhile
+    (0.1 to 1.2 s observed). In two of three partitions whose links were cut some 40 ms after each
+    other the larger side took 10.2 s instead of 6.2.
+
+Versions:
+    Galera 26.4 (MariaDB 10.11), observed 2026-11. A server whose evs.suspect_timeout is less than
+    three times its evs.keepalive_period was seen not to start.
+
+Source:
+    Galera Cluster documentation, "Galera Parameters" and "Weighted Quorum"; MariaDB documentation,
+    `wsrep_provider_options`. Read 2026-11. Times: three nodes on loopback; `docs/proof.md` holds
+    predicted and observed beside each other.
+
+Trap:
+    "A crashed node is detected after 5 s." Writes stand still for 6.0 to 6.5 s: to the suspicion
+    come the wait for the next check and that for the next repetition of join messages.
+
+    "The connections of a crashed process are closed, so the others know at once." They wait for
+    evs.suspect_timeout all the same.
+
+    "A node that is stopped for a while costs nothing if it comes back in time." All writes of the
+    whole cluster stand still as long as it does.
+
+    After a longer pause the node answers as primary for another 6 s, though the others have gone on
+    without it: what it reads is old. wsrep_sync_wait makes reads wait instead.
+"""
+
+from __future__ import annotations
+
+from dbdyno.models.model import Golden, Input, Note
+
+INPUTS = (
+    Input("event", "word", "what befalls one member", "crash",
+          words=("crash", "pause", "leave", "link")),
+    Input("pause", "duration", "how long it stands still, of `pause`", "0s", "0s", "1d"),
+    Input("suspect", "duration", "`evs.suspect_timeout`", "5s", "100ms", "10m"),
+    Input("check", "duration", "`evs.inactive_check_period`", "500ms", "1ms", "1m"),
+    Input("retransmission", "duration", "`evs.join_retrans_period`", "1s", "1ms", "1m"),
+    Input("keepalive", "duration", "`evs.keepalive_period`", "1s", "1ms", "1m"),
+    Input("peer", "duration", "`gmcast.peer_timeout`", "3s", "0s", "10m"),
+    Input("idle", "word", "whether nothing is written before", "no", words=("no", "yes")),
+)  # fmt: skip
+OUTPUTS = ("stall_to", "stall_from", "believes")
+SAYS = (
+    ("event == 'leave'", "A node that is shut down says so: the others go on at once."),
+    ("noticed == 'yes' and event == 'pause'", "Writes on the others stand still for {stall_from} to"
+     " {stall_to}; the node believes in its old view for {believes} after it goes on."),
+    ("noticed == 'yes'", "Writes stand still for {stall_from} to {stall_to}."),
+    ("", "Writes stand still for {stall_to}, and nobody is dropped."),
+)  # fmt: skip
+REFUSALS = (
+    Note("event == 'pause' and pause <= 0", "how long is the pause? Say pause=3s"),
+    Note("idle == 'yes' and keepalive >= suspect",
+         "keepalive={keepalive} is not shorter than suspect={suspect}"),
+)  # fmt: skip
+NOTES = (
+    Note("event == 'link' and relayed >= suspect",
+         "members suspect each other before the link is bridged; without the agreement of the third"
+         " nobody is dropped"),
+    Note("suspect < 3 * keepalive",
+         "a server with suspect={suspect} and keepalive={keepalive} was seen not to start"),
+)  # fmt: skip
+GOLDEN = (
+    Golden({}, {"stall_from": "6.0s", "stall_to": "6.5s"},
+           "observed: 6.00 to 6.47 s, and 6.05 to 6.32 s after kill -9"),
+    Golden({"check": "100ms"}, {"stall_from": "6.0s", "stall_to": "6.1s"},
+           "observed: 6.01 to 6.09 s"),
+    Golden({"check": "100ms", "retransmission": "200ms"},
+           {"stall_from": "5.2s", "stall_to": "5.3s"}, "observed: 5.22 to 5.32 s"),
+    Golden({"suspect": "3s"}, {"stall_from": "4.0s", "stall_to": "4.5s"},
+           "observed: 4.08 to 4.57 s"),
+    Golden({"idle": "yes"}, {"stall_from": "5.0s", "stall_to": "6.5s"},
+           "observed: 5.14 to 6.12 s"),
+    Golden({"event": "pause", "pause": "3s"}, {"stall_to": "3s", "believes": "0s"},
+           "observed: 3.0 s"),
+    Golden({"event": "pause", "pause": "10s"}, {"stall_to": "6.5s", "believes": "6.0s"},
+           "observed: 6.1 s, and 6.01 to 6.06 s"),
+    Golden({"event": "link"}, {"stall_to": "4.3s"}, "observed: 4.26 to 4.32 s"),
+    Golden({"event": "leave"}, {"stall_to": "0s"}, "observed: 0.06 s"),
+)  # fmt: skip
