@@ -2,6 +2,7 @@
 
 use crate::format::FormatKind;
 
+mod capture;
 mod json;
 mod mongodb;
 mod mysql_binlog;
@@ -15,6 +16,8 @@ pub(crate) use mysql_binlog::with_event;
 
 /// All formats, in the order in which they are asked whether a log is theirs.
 pub const FORMATS: &[FormatKind] = &[
+    capture::MYSQL_CAPTURE,
+    capture::POSTGRES_CAPTURE,
     mysql_binlog::MYSQL_BINLOG,
     mysql_general::MYSQL_GENERAL,
     mysql_slow::MYSQL_SLOW,

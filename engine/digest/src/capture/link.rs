@@ -1,0 +1,85 @@
+//! From a packet to the IP packet in it. Source: tcpdump.org, "Link-Layer Header Types".
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carried<'a> {
+    /// An IP packet, as far as it was kept.
+    Ip(&'a [u8]),
+    /// Something else, or too little of it.
+    Other,
+    /// A kind of link that is not known.
+    UnknownLink,
+}
+
+const NULL: u32 = 0;
+const ETHERNET: u32 = 1;
+const LOOP: u32 = 108;
+const LINUX_COOKED: u32 = 113;
+const LINUX_COOKED_2: u32 = 276;
+/// Raw IP: the number of files, those of some systems, and those for one version.
+const RAW: [u32; 5] = [101, 12, 14, 228, 229];
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86DD;
+/// Tags of virtual networks, which stand before the type.
+const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+
+/// What a packet on a link of this type carries.
+pub fn carried(link: u32, data: &[u8]) -> Carried<'_> {
+    let found = match link {
+        ETHERNET => by_type(data, 12, 14),
+        LINUX_COOKED => by_type(data, 14, 16),
+        LINUX_COOKED_2 => by_type(data, 0, 20),
+        // The address family, in the byte order of the machine; 2 or one of several for IP.
+        NULL | LOOP => match data.first_chunk() {
+            Some([0, 0, 0, 2 | 24 | 28 | 30 | 10] | [2 | 24 | 28 | 30 | 10, 0, 0, 0]) => {
+                data.get(4..)
+            }
+            _ => None,
+        },
+        _ if RAW.contains(&link) => Some(data),
+        _ => return Carried::UnknownLink,
+    };
+    found.map_or(Carried::Other, Carried::Ip)
+}
+
+/// `at`: where the type stands; `header`: where what it is of begins.
+fn by_type(data: &[u8], at: usize, header: usize) -> Option<&[u8]> {
+    let number = |at: usize| Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?));
+    let (mut kind, mut begin) = (number(at)?, header);
+    while TAGS.contains(&kind) {
+        kind = number(begin + 2)?;
+        begin += 4;
+    }
+    matches!(kind, IPV4 | IPV6).then(|| data.get(begin..)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_link_gives_its_ip_packet() {
+        let ip = b"\x45ip";
+        let framed = |before: &[u8]| [before, ip].concat();
+        for (link, packet) in [
+            (1, framed(b"ddddddssssss\x08\x00")),
+            (1, framed(b"ddddddssssss\x81\x00\x00\x07\x86\xDD")),
+            (1, framed(b"ddddddssssss\x88\xA8\x00\x01\x81\x00\x00\x07\x08\x00")),
+            (113, framed(b"\0\0\0\x01\0\x06mmmmmm\0\0\x08\x00")),
+            (276, framed(b"\x08\x00\0\0\0\0\0\x01\0\x01\0\x06mmmmmm\0\0")),
+            (0, framed(b"\x02\0\0\0")),
+            (0, framed(b"\0\0\0\x1E")),
+            (108, framed(b"\0\0\0\x02")),
+            (101, ip.to_vec()),
+            (228, ip.to_vec()),
+        ] {
+            assert_eq!(carried(link, &packet), Carried::Ip(ip), "{link}");
+            for end in 0..packet.len() - ip.len() {
+                assert_eq!(carried(link, &packet[..end]), Carried::Other, "{link}");
+            }
+        }
+        assert_eq!(carried(1, b"ddddddssssss\x08\x06arp"), Carried::Other);
+        assert_eq!(carried(147, ip), Carried::UnknownLink);
+    }
+}
