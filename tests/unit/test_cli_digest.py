@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from dbdyno import __version__
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
-from fixtures import digests, parallelism
+from fixtures import digests, parallelism, shapes
 
 ENGINE = """#!{python}
 import json, sys
@@ -125,6 +125,38 @@ def test_a_log_that_leaves_statements_out_is_refused_unless_accepted(
     assert "slower than 0.1 s" in str(refused) and "--accept-censored" in str(refused)
     taken = run(log, "--parallelism", "--accept-censored").output.splitlines()
     assert "1.92x" in taken[0] and taken[1].startswith("Only statements slower than 100 ms")
+
+
+def test_a_log_becomes_an_experiment(engine: Engine, log: Path) -> None:
+    made = shapes.shop()
+    shape = {"event": "shape", "shape": made.shape()}
+    engine.says([done(made.document()), shape])
+    file = log.with_name("out.yaml")
+    assert run(log, "--workload", file, "--user", "app").exit_code == 0
+    assert "kind: mix" in file.read_text()
+    assert engine.told() == [
+        ["digest", "--user=app", "--limit=all", "--", str(log)],
+        ["digest", "--user=app", "--shape", "--", str(log)],
+    ]
+    file.unlink()
+    made.censored = [{"input": 0, "kind": "sampled", "value": 10, "evidence": "said"}]
+    engine.says([done(made.document()), shape])
+    refused = run(log, "--workload", file).exception
+    assert isinstance(refused, DynoError) and refused.exit_code == 2 and not file.exists()
+    assert "--accept-censored" in str(refused)
+    assert run(log, "--workload", file, "--accept-censored").exit_code == 0 and file.exists()
+    saved = log.with_name("saved.json")
+    saved.write_text(json.dumps(made.document()))
+    for wrong, words in (
+        ([saved], "saved digest"),
+        (["-"], "not pipes"),
+        (["mysql://app@127.0.0.1/"], "takes logs"),
+        ([log, "--limit", "3"], "does not go with --limit"),
+        ([log, "--json"], "no --format"),
+        ([log, "--parallelism"], "at a time"),
+    ):
+        assert words in str(run(*wrong, "--workload", file).exception)
+    assert "--accept-censored is for" in str(run(log, "--accept-censored").exception)
 
 
 def test_exit_codes_and_documents_of_a_followed_log(engine: Engine, log: Path) -> None:
