@@ -44,9 +44,14 @@ bench: setup ## Hold the engine against its peers, both in one run
 	$(PY) benches/bench.py
 
 FUZZ_SECONDS ?= 60
-fuzz: ## Run every fuzz target for FUZZ_SECONDS each (nightly Rust and cargo-fuzz)
-	for target in $$(cargo +nightly fuzz list); do \
-		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+FUZZ_SANITIZER ?= address
+fuzz: ## Run fuzz targets for FUZZ_SECONDS each: all, or FUZZ_TARGETS (nightly Rust; cargo-fuzz is installed)
+	@rustup run nightly rustc --version >/dev/null || { echo 'make fuzz needs a nightly compiler: rustup toolchain install nightly' >&2; exit 1; }
+	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+	for target in $${FUZZ_TARGETS:-$$(cargo +nightly fuzz list)}; do \
+		mkdir -p fuzz/corpus/$$target && \
+		cargo +nightly fuzz run --sanitizer $(FUZZ_SANITIZER) $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+			-dict=fuzz/dictionaries/$$target.dict -max_len=1024 -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
 servers: ## Install the servers that tests need (as root: Debian packages; MySQL 9 and MariaDB 11.8 in a private prefix)

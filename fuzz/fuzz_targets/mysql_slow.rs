@@ -3,4 +3,12 @@
 
 mod reading;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| reading::read("mysql-slow", data));
+use dyno_digest::format::Settings;
+use reading::{Places, Way};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Some(way) = Way::of(data) else { return };
+    let utc_offset_s = i32::from(way.choice % 3) * 3600;
+    let settings = Settings { utc_offset_s, ..Settings::default() };
+    reading::read(reading::format("mysql-slow"), Places::InOrder, &settings, &way);
+});

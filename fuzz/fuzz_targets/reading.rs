@@ -1,66 +1,217 @@
-//! Any bytes as a log: however it is cut, it holds the same events, and they lie within it.
+//! Any bytes as a log: however it comes, it holds the same events, and they lie within it.
 
 use dyno_digest::event::Event;
-use dyno_digest::format::{Context, Format, Part, Settings, Sink};
+use dyno_digest::format::{Context, Format, FormatKind, Part, Settings, Sink};
 use dyno_digest::formats::FORMATS;
+use std::cell::RefCell;
 
-/// What a reading gave: events as (offset, bytes, end, database, text), and bytes not understood.
-#[derive(Debug, Default, PartialEq)]
+/// So much of a log is shown to what finds its format out, which takes longest.
+const HEAD: usize = 256;
+
+/// What a format says of the places of its events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code)] // Each target uses one.
+pub enum Places {
+    /// One after the other; no byte is an event's twice, or an event's and not understood.
+    Apart,
+    /// One after the other; lines within may be not understood.
+    InOrder,
+    /// An event may be told late and be made of several places: no more bytes than the log has.
+    Joined,
+}
+
+/// How a log is read, from the first bytes of an input.
+pub struct Way<'a> {
+    /// For what the target chooses.
+    pub choice: u8,
+    /// Whether the format is also asked if the log is its own, which may take long.
+    pub detects: bool,
+    cuts: [usize; 2],
+    /// The log.
+    pub log: &'a [u8],
+}
+
+impl<'a> Way<'a> {
+    /// Four bytes: choices, two cuts (the second 256 times as coarse), a choice; then the log.
+    pub fn of(data: &'a [u8]) -> Option<Self> {
+        let (&[flags, near, far, choice], log) = data.split_first_chunk::<4>()?;
+        let near = usize::from(near) % (log.len() + 1);
+        let cuts = [near, (near + usize::from(far) * (log.len() / 200 + 1)) % (log.len() + 1)];
+        Some(Self { choice, detects: flags & 15 == 0, cuts, log })
+    }
+
+    /// The same way through another log.
+    #[allow(dead_code)]
+    pub fn through<'b>(&self, log: &'b [u8]) -> Way<'b> {
+        let cuts = self.cuts.map(|cut| cut.min(log.len()));
+        Way { choice: self.choice, detects: self.detects, cuts, log }
+    }
+
+    /// The log's pieces' ends, the last one its own.
+    pub fn ends(&self) -> [usize; 3] {
+        let [one, two] = self.cuts;
+        [one.min(two), one.max(two), self.log.len()]
+    }
+}
+
+/// What a reading gave, its buffers used again.
+#[derive(Default)]
 struct Taken {
-    events: Vec<(u64, u64, Option<i64>, Vec<u8>, Vec<u8>)>,
+    /// All that events say, one after the other.
+    said: Vec<u8>,
+    /// Begin, end.
+    events: Vec<(u64, u64)>,
+    /// Begin, end.
     not_understood: Vec<(u64, u64)>,
+}
+
+impl Taken {
+    fn clear(&mut self) {
+        self.said.clear();
+        self.events.clear();
+        self.not_understood.clear();
+    }
+
+    /// What is not understood in the log's order, neighbours as one: how it comes in pieces depends on
+    /// how the log comes.
+    fn join(&mut self) {
+        self.not_understood.sort_unstable();
+        self.not_understood.dedup_by(|next, last| {
+            let are_neighbours = next.0 == last.1;
+            if are_neighbours {
+                last.1 = next.1;
+            }
+            are_neighbours
+        });
+    }
+
+    fn number(&mut self, number: u64) {
+        self.said.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        self.number(text.len() as u64);
+        self.said.extend_from_slice(text);
+    }
 }
 
 impl Sink for Taken {
     fn event(&mut self, event: &Event<'_>) {
-        let (database, text) = (event.database.to_vec(), event.text.to_vec());
-        self.events.push((event.offset, event.bytes, event.end_ns, database, text));
-    }
-
-    fn not_understood(&mut self, offset: u64, bytes: u64, _why: &'static str) {
-        self.not_understood.push((offset, bytes));
-    }
-}
-
-/// Reads `data` by the format `name`; its first two bytes say where it is cut.
-pub fn read(name: &str, data: &[u8]) {
-    let Some((cut, log)) = data.split_first_chunk::<2>() else { return };
-    let kind = FORMATS.iter().find(|kind| kind.name == name).expect("a format of this name");
-    let _ = (kind.detect)(log);
-    let Ok(format) = (kind.open)(&Settings::default(), log) else { return };
-    let cut = usize::from(u16::from_le_bytes(*cut)) % (log.len() + 1);
-    let whole = in_pieces(&*format, log, log.len());
-    for (offset, bytes, ..) in &whole.events {
-        assert!(offset + bytes <= log.len() as u64);
-    }
-    assert_eq!(whole, in_pieces(&*format, log, cut));
-    if format.is_divisible() {
-        assert_eq!(whole, in_parts(&*format, log, cut));
-    }
-}
-
-/// As it comes from a pipe: first `cut` bytes, then all.
-fn in_pieces(format: &dyn Format, log: &[u8], cut: usize) -> Taken {
-    let (mut taken, mut context) = (Taken::default(), Context::default());
-    let first = Part { bytes: &log[..cut], offset: 0, is_last: cut == log.len() };
-    let done = format.read(first, &mut context, &mut taken);
-    if cut < log.len() {
-        let rest = Part { bytes: &log[done..], offset: done as u64, is_last: true };
-        format.read(rest, &mut context, &mut taken);
-    }
-    taken
-}
-
-/// As two threads read it.
-fn in_parts(format: &dyn Format, log: &[u8], cut: usize) -> Taken {
-    let at = format.boundary(log, cut);
-    let mut taken = Taken::default();
-    for (begin, end) in [(0, at), (at, log.len())] {
-        if begin < end {
-            let mut context = format.context(log, begin);
-            let part = Part { bytes: &log[begin..end], offset: begin as u64, is_last: true };
-            format.read(part, &mut context, &mut taken);
+        self.events.push((event.offset, event.offset + event.bytes));
+        self.number(event.offset);
+        self.number(event.bytes);
+        self.number(event.kind as u64 + 4 * u64::from(event.weight));
+        self.number(event.end_ns.map_or(u64::MAX, |ns| ns as u64));
+        self.number(event.duration_ns.unwrap_or(u64::MAX));
+        self.number(event.session.unwrap_or(u64::MAX));
+        for text in
+            [event.text, event.user, event.host, event.database, event.error, event.parameters]
+        {
+            self.text(text);
+        }
+        for (measure, value) in event.numbers.iter() {
+            self.number(measure as u64);
+            self.number(value);
         }
     }
-    taken
+
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
+        assert!(!why.is_empty());
+        // A time alone: its line is an event all the same.
+        if why.starts_with("a time in a zone") {
+            return;
+        }
+        self.not_understood.push((offset, offset + bytes));
+    }
+}
+
+/// A format by its name.
+pub fn format(name: &str) -> &'static FormatKind {
+    FORMATS.iter().find(|kind| kind.name == name).expect("a format of this name")
+}
+
+/// Reads a log whole, as it comes from a pipe and, if it is divisible, in parts.
+pub fn read(kind: &FormatKind, places: Places, settings: &Settings, way: &Way<'_>) {
+    thread_local!(static TAKEN: RefCell<[Taken; 2]> = RefCell::default());
+    let head = &way.log[..way.log.len().min(HEAD)];
+    if way.detects {
+        let _ = (kind.detect)(head);
+    }
+    let Ok(format) = (kind.open)(settings, head) else { return };
+    TAKEN.with_borrow_mut(|[whole, cut]| {
+        whole.clear();
+        in_pieces(&*format, way.log, &[way.log.len()], whole);
+        whole.join();
+        check(whole, places, way.log.len() as u64);
+        cut.clear();
+        in_pieces(&*format, way.log, &way.ends(), cut);
+        same(whole, cut, "as a stream", way);
+        if format.is_divisible() {
+            cut.clear();
+            in_parts(&*format, way, cut);
+            same(whole, cut, "in parts", way);
+        }
+    });
+}
+
+fn same(whole: &Taken, cut: &mut Taken, how: &str, way: &Way<'_>) {
+    cut.join();
+    let log = || way.log.escape_ascii();
+    assert_eq!(whole.events, cut.events, "events {how} at {:?} of {}", way.ends(), log());
+    assert_eq!(
+        whole.not_understood,
+        cut.not_understood,
+        "what is not understood {how} at {:?} of {}",
+        way.ends(),
+        log()
+    );
+    let (one, two) = (whole.said.escape_ascii(), cut.said.escape_ascii());
+    assert!(whole.said == cut.said, "{how} at {:?} of {}\n{one}\n{two}", way.ends(), log());
+}
+
+fn check(taken: &Taken, places: Places, length: u64) {
+    let all = || taken.events.iter().chain(&taken.not_understood);
+    assert!(all().all(|place| place.1 <= length), "behind the log's end");
+    let are_apart = |places: &[(u64, u64)]| places.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+    assert!(are_apart(&taken.not_understood), "not understood: {:?}", taken.not_understood);
+    if places == Places::Joined {
+        let bytes: u64 = all().map(|place| place.1 - place.0).sum();
+        assert!(bytes <= length, "{bytes} bytes of {length}: {:?}", all().collect::<Vec<_>>());
+        return;
+    }
+    assert!(are_apart(&taken.events), "events: {:?}", taken.events);
+    if places == Places::Apart {
+        let mut all: Vec<_> = all().copied().collect();
+        all.sort_unstable();
+        assert!(are_apart(&all), "{all:?}");
+    }
+}
+
+/// As it comes from a pipe: first up to one end, then up to the next.
+fn in_pieces(format: &dyn Format, log: &[u8], ends: &[usize], taken: &mut Taken) {
+    let (mut context, mut at) = (Context::default(), 0);
+    for &end in ends {
+        let is_last = end == log.len();
+        let part = Part { bytes: &log[at..end], offset: at as u64, is_last };
+        let done = format.read(part, &mut context, taken);
+        assert!(done <= end - at, "more than was given");
+        at += done;
+        if is_last {
+            assert_eq!(at, end, "the last bytes are given once");
+            return;
+        }
+    }
+}
+
+/// As threads read it.
+fn in_parts(format: &dyn Format, way: &Way<'_>, taken: &mut Taken) {
+    let mut begin = 0;
+    for end in way.ends().map(|at| format.boundary(way.log, at)) {
+        if begin < end {
+            let mut context = format.context(way.log, begin);
+            let part = Part { bytes: &way.log[begin..end], offset: begin as u64, is_last: true };
+            format.read(part, &mut context, taken);
+            begin = end;
+        }
+    }
 }

@@ -8,6 +8,7 @@
 //! knowledge base, "Replication Protocol". Seen from MariaDB 10.11, 11.8 and MySQL 9.
 
 mod bytes;
+mod changes;
 mod event;
 mod header;
 mod packed;

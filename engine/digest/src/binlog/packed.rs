@@ -8,6 +8,10 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 /// The most that one event may unpack to: MariaDB's and MySQL's longest packet.
 const UNPACKED_MAX: usize = 1 << 30;
+/// What a byte can unpack to at most: a length that says more is wrong, and must not take memory.
+/// (zlib's "Technical Details"; RFC 8878: a block takes four bytes and gives 128 KiB.)
+const DEFLATE_MAX: usize = 1032;
+const ZSTD_MAX: usize = 32 << 10;
 
 /// Unpacks a record of MariaDB's: a byte with the algorithm and the length of the length, the length
 /// with its highest byte first, zlib data.
@@ -19,7 +23,7 @@ pub fn mariadb(record: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let length = length.iter().fold(0_usize, |length, &byte| length << 8 | usize::from(byte));
-    if length > UNPACKED_MAX {
+    if length > UNPACKED_MAX.min(data.len().saturating_mul(DEFLATE_MAX)) {
         return None;
     }
     let mut unpacked = Vec::with_capacity(length);
@@ -52,6 +56,9 @@ pub fn transaction(body: &[u8]) -> Option<Vec<u8>> {
     if !is_zstd {
         return Some(bytes.0.to_vec());
     }
+    if size > bytes.0.len().saturating_mul(ZSTD_MAX) {
+        return None;
+    }
     let unpacked = zstd::bulk::decompress(bytes.0, size).ok()?;
     (unpacked.len() == size).then_some(unpacked)
 }
@@ -74,6 +81,13 @@ mod tests {
         assert_eq!(mariadb(&record), None, "another length");
         assert_eq!(mariadb(b"\x00abc"), None);
         assert_eq!(mariadb(b""), None);
+    }
+
+    #[test]
+    fn lengths_that_nothing_unpacks_to_take_no_memory() {
+        assert_eq!(mariadb(b"\x84\x3f\xff\xff\xff\x78\x01\x03\0"), None);
+        // Type of compression, size of 2^30, end.
+        assert_eq!(transaction(b"\x02\x01\0\x03\x05\xfe\0\0\0\x40\0\0\0\0\0"), None);
     }
 
     proptest::proptest! {

@@ -1,13 +1,13 @@
 //! A binary log's events, one after the other.
 
 use super::bytes::Bytes;
+use super::changes::{At, Changes, Keys, RowStatement, Verb};
 use super::event::{Query, Statement, Transaction, mariadb_gtid, mysql_gtid};
 use super::header::{Description, HEADER, Header, MAGIC, MAGIC_ENCRYPTED, kind};
 use super::packed;
 use super::table::{Rows, Table};
 use crate::format::Part;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hasher};
 
 /// Takes what a log holds.
 pub trait Items {
@@ -30,34 +30,8 @@ pub struct Reader {
     /// The transaction is one statement: nothing says that it ends.
     is_standalone: bool,
     is_encrypted: bool,
-}
-
-/// A statement whose rows are coming.
-#[derive(Debug, Default)]
-struct RowStatement {
-    /// Its text, if the log has it.
-    text: Vec<u8>,
-    offset: u64,
-    bytes: u64,
-    begin_s: u32,
-    /// Verb, table's number, rows.
-    changes: Vec<(Verb, u64, u64)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
-    Insert,
-    Update,
-    Delete,
-}
-
-/// Where an event stands.
-#[derive(Debug, Clone, Copy)]
-struct At {
-    offset: u64,
-    /// 0 within a compressed transaction, which counts once.
-    bytes: u64,
-    begin_s: u32,
+    /// What follows is no event; where events go on is looked for.
+    is_lost: bool,
 }
 
 /// The statement's last rows (a flag in row events).
@@ -82,8 +56,7 @@ impl Reader {
                 Some(next) => at = next,
                 None if part.is_last => {
                     // A length that is wrong must not swallow what follows.
-                    let left = &part.bytes[at..];
-                    let next = resume(left, true).unwrap_or(left.len());
+                    let next = resume(&part.bytes[at..], true).0;
                     let why = "an event that is longer than what is left of the log";
                     items.not_understood(part.offset + at as u64, next as u64, why);
                     at += next;
@@ -101,6 +74,10 @@ impl Reader {
     fn step(&mut self, part: &Part<'_>, at: usize, items: &mut dyn Items) -> Option<usize> {
         let bytes = &part.bytes[at..];
         let offset = part.offset + at as u64;
+        if self.is_encrypted {
+            items.not_understood(offset, bytes.len() as u64, "the log is encrypted");
+            return Some(part.bytes.len());
+        }
         if bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_ENCRYPTED) {
             let is_encrypted = bytes.starts_with(MAGIC_ENCRYPTED);
             *self = Self { wants_keys: self.wants_keys, is_encrypted, ..Self::default() };
@@ -109,14 +86,13 @@ impl Reader {
         if bytes.len() < HEADER {
             return None;
         }
-        if self.is_encrypted {
-            items.not_understood(offset, bytes.len() as u64, "the log is encrypted");
-            return Some(part.bytes.len());
-        }
-        let Some(header) = Header::read(bytes) else {
-            let next = resume(bytes, part.is_last)?;
-            items.not_understood(offset, next as u64, "no event of a binary log begins here");
-            return Some(at + next);
+        let Some(header) = Header::read(bytes).filter(|_| !self.is_lost) else {
+            let (next, is_found) = resume(bytes, part.is_last);
+            self.is_lost = !is_found;
+            if next > 0 {
+                items.not_understood(offset, next as u64, "no event of a binary log begins here");
+            }
+            return (next > 0 || is_found).then_some(at + next);
         };
         let event = bytes.get(..header.size)?;
         let place = At { offset, bytes: header.size as u64, begin_s: header.at_s };
@@ -296,12 +272,12 @@ impl Reader {
             let length = usize::try_from(bytes.uint(2)?).ok()?;
             bytes.take(length.checked_sub(2)?)?;
         }
-        self.rows.begin(at);
-        self.rows.bytes += at.bytes;
+        let ends_statement = flags & ENDS_STATEMENT == ENDS_STATEMENT;
         // Some servers close a statement by an event of no rows for no table.
         let Some(table) = self.tables.get(&number) else {
+            self.rows.bytes += if ends_statement { at.bytes } else { 0 };
             self.end_rows(items);
-            return (flags & ENDS_STATEMENT == ENDS_STATEMENT).then_some(());
+            return ends_statement.then_some(());
         };
         let is_update = changes.verb == Verb::Update;
         let rows = Rows::read(table, bytes.0, is_update, changes.is_partial)?;
@@ -324,8 +300,10 @@ impl Reader {
             transaction.has_all_keys &= has_key;
             transaction.keys.append(&mut keys.hashes);
         }
+        self.rows.begin(at);
+        self.rows.bytes += at.bytes;
         self.rows.add(changes.verb, number, count);
-        if flags & ENDS_STATEMENT == ENDS_STATEMENT {
+        if ends_statement {
             self.end_rows(items);
         }
         Some(())
@@ -354,160 +332,31 @@ impl Reader {
 /// Descriptions kept beyond the statement that needed them.
 const TABLES_MAX: usize = 10_000;
 
-impl RowStatement {
-    fn begin(&mut self, at: At) {
-        if self.begin_s == 0 {
-            (self.offset, self.begin_s) = (at.offset, at.begin_s);
-        }
-    }
-
-    fn add(&mut self, verb: Verb, table: u64, rows: u64) {
-        match self.changes.iter_mut().find(|change| (change.0, change.1) == (verb, table)) {
-            Some(change) => change.2 += rows,
-            None => self.changes.push((verb, table, rows)),
-        }
-    }
-
-    fn tell(&self, tables: &HashMap<u64, Table>, items: &mut dyn Items) {
-        let statement = |text: &[u8], database: &[u8], bytes, rows, items: &mut dyn Items| {
-            items.statement(&Statement {
-                offset: self.offset,
-                bytes,
-                text,
-                database,
-                rows: Some(rows),
-                session: None,
-                begin_s: self.begin_s,
-                took_s: None,
-                error: 0,
-            });
-        };
-        if !self.text.is_empty() && !self.changes.is_empty() {
-            let rows = self.changes.iter().map(|change| change.2).sum();
-            let table = tables.get(&self.changes[0].1);
-            let schema = table.map_or(&b""[..], |table| &table.schema);
-            return statement(&self.text, schema, self.bytes, rows, items);
-        }
-        for (place, &(verb, number, rows)) in self.changes.iter().enumerate() {
-            let Some(table) = tables.get(&number) else { continue };
-            // The bytes are the statement's: told once.
-            let bytes = if place == 0 { self.bytes } else { 0 };
-            statement(&text_of(verb, table), &table.schema, bytes, rows, items);
-        }
-    }
-}
-
-/// Verb and table, as a statement that was logged as rows only is called.
-fn text_of(verb: Verb, table: &Table) -> Vec<u8> {
-    let verb = match verb {
-        Verb::Insert => &b"insert into "[..],
-        Verb::Update => b"update ",
-        Verb::Delete => b"delete from ",
-    };
-    let mut text = verb.to_vec();
-    for (before, name) in [(&b"`"[..], &table.schema), (b"`.`", &table.name)] {
-        text.extend_from_slice(before);
-        for &byte in name {
-            text.push(byte);
-            if byte == b'`' {
-                text.push(byte);
-            }
-        }
-    }
-    text.push(b'`');
-    text
-}
-
-/// What an event of rows does.
-#[derive(Debug, Clone, Copy)]
-struct Changes {
-    verb: Verb,
-    has_extra: bool,
-    is_packed: bool,
-    is_partial: bool,
-}
-
-impl Changes {
-    fn of(kind: u8) -> Option<Self> {
-        let of = |first: u8, has_extra, is_packed| Self {
-            verb: [Verb::Insert, Verb::Update, Verb::Delete][usize::from(kind - first)],
-            has_extra,
-            is_packed,
-            is_partial: false,
-        };
-        Some(match kind {
-            _ if kind::ROWS_V1.contains(&kind) => of(*kind::ROWS_V1.start(), false, false),
-            _ if kind::ROWS_V2.contains(&kind) => of(*kind::ROWS_V2.start(), true, false),
-            _ if kind::ROWS_COMPRESSED_V1.contains(&kind) => {
-                of(*kind::ROWS_COMPRESSED_V1.start(), false, true)
-            }
-            _ if kind::ROWS_COMPRESSED_V2.contains(&kind) => {
-                of(*kind::ROWS_COMPRESSED_V2.start(), true, true)
-            }
-            kind::PARTIAL_UPDATE_ROWS => {
-                Self { verb: Verb::Update, has_extra: true, is_packed: false, is_partial: true }
-            }
-            _ => return None,
-        })
-    }
-}
-
-/// Hashes of the keys of one event's rows.
-struct Keys {
-    seed: u64,
-    columns: usize,
-    current: DefaultHasher,
-    seen: usize,
-    hashes: Vec<u64>,
-}
-
-impl Keys {
-    fn new(table: &Table) -> Self {
-        let mut seed = DefaultHasher::new();
-        seed.write(&table.schema);
-        seed.write_u8(0);
-        seed.write(&table.name);
-        let (seed, columns) = (seed.finish(), table.key.len());
-        Self { seed, columns, current: DefaultHasher::new(), seen: 0, hashes: vec![] }
-    }
-
-    fn add(&mut self, value: &[u8]) {
-        if self.seen == 0 {
-            self.current = DefaultHasher::new();
-            self.current.write_u64(self.seed);
-        }
-        self.current.write_usize(value.len());
-        self.current.write(value);
-        self.seen += 1;
-        if self.seen == self.columns {
-            self.hashes.push(self.current.finish());
-            self.seen = 0;
-        }
-    }
-}
-
 fn starts_with(text: &[u8], word: &[u8]) -> bool {
     text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
 }
 
 /// Where events go on after bytes that are none: at another file's begin, or where two headers follow
-/// each other. `None`: more bytes are needed.
-fn resume(bytes: &[u8], is_last: bool) -> Option<usize> {
-    let is_begin = |at: usize| {
+/// each other. Otherwise (false) they do not go on before there, and more bytes must tell where.
+fn resume(bytes: &[u8], is_last: bool) -> (usize, bool) {
+    for at in 0..bytes.len().saturating_sub(HEADER) {
         let rest = &bytes[at..];
-        rest.starts_with(MAGIC)
-            || Header::read(rest).is_some_and(|header| {
-                rest.get(header.size..)
-                    .is_some_and(|next| next.is_empty() && is_last || Header::read(next).is_some())
-            })
-    };
-    match (1..bytes.len().saturating_sub(HEADER)).find(|&at| is_begin(at)) {
-        Some(at) => Some(at),
-        None if is_last => Some(bytes.len()),
-        // What lies at the end may be a begin once there is more of it.
-        None => (bytes.len() > RESUME_WINDOW).then(|| bytes.len() - HEADER),
+        if rest.starts_with(MAGIC) || rest.starts_with(MAGIC_ENCRYPTED) {
+            return (at, true);
+        }
+        let Some(header) = Header::read(rest).filter(|header| header.size <= RESUME_MAX) else {
+            continue;
+        };
+        match rest.get(header.size..) {
+            Some(next) if Header::read(next).is_some() => return (at, true),
+            Some([]) if is_last => return (at, true),
+            Some(next) if is_last || next.len() >= HEADER => {}
+            None if is_last => {}
+            _ => return (at, false),
+        }
     }
+    if is_last { (bytes.len(), true) } else { (bytes.len().saturating_sub(HEADER), false) }
 }
 
-/// How far a begin is looked for before the bytes are given up.
-const RESUME_WINDOW: usize = 64 << 20;
+/// Longer events are not taken for where a log goes on.
+const RESUME_MAX: usize = 1 << 20;

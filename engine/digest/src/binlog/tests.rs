@@ -181,6 +181,67 @@ fn two_files_in_one_are_read_one_after_the_other() {
     assert_eq!(told.transactions.len(), 6);
 }
 
+#[test]
+fn where_a_log_goes_on_does_not_depend_on_how_it_comes() {
+    // Rubbish in which a header seems to begin whose event ends behind what has come so far.
+    let mut rubbish = [0xee; 90];
+    rubbish[20..39].copy_from_slice(&event(2, &[])[..HEADER]);
+    rubbish[29..33].copy_from_slice(&200_u32.to_le_bytes());
+    let log =
+        [begin(), rubbish.to_vec(), gtid(1, 0), query("DO 1", 0), b"\xfdbin".to_vec()].concat();
+    let whole = read(&log, log.len());
+    assert_eq!(whole.statements.len(), 1);
+    for piece in 1..log.len() {
+        let told = read(&log, piece);
+        assert_eq!(told.statements, whole.statements, "pieces of {piece}");
+        let sum = |told: &Told| told.not_understood.iter().map(|piece| piece.1).sum::<u64>();
+        assert_eq!(sum(&told), sum(&whole), "pieces of {piece}");
+    }
+}
+
+#[test]
+fn what_follows_in_an_encrypted_log_is_encrypted_too() {
+    let log = [b"\xfdbin and what nobody can read".to_vec(), log()].concat();
+    for piece in [7, 29, 33, log.len()] {
+        let told = read(&log, piece);
+        assert_eq!(told.statements.len(), 0);
+        let bytes: u64 = told.not_understood.iter().map(|piece| piece.1).sum();
+        assert_eq!(bytes, log.len() as u64 - 4, "pieces of {piece}");
+    }
+}
+
+#[test]
+fn rows_that_are_not_understood_are_not_the_statements_bytes_too() {
+    let mut broken = rows(&[1], true);
+    let length = broken.len();
+    broken.splice(length - 4..length - 4, *b"rest");
+    broken[9] += 4;
+    let good = rows(&[2], true);
+    let log = [begin(), table(), broken.clone(), good.clone()].concat();
+    let (mut told, mut reader) = (Bytes::default(), Reader::default());
+    reader.read(Part { bytes: &log, offset: 0, is_last: true }, &mut told);
+    assert_eq!(told, Bytes { events: good.len() as u64, not_understood: broken.len() as u64 });
+}
+
+/// How many bytes are whose.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Bytes {
+    events: u64,
+    not_understood: u64,
+}
+
+impl Items for Bytes {
+    fn statement(&mut self, statement: &Statement<'_>) {
+        self.events += statement.bytes;
+    }
+
+    fn transaction(&mut self, _: &Transaction) {}
+
+    fn not_understood(&mut self, _: u64, bytes: u64, _: &'static str) {
+        self.not_understood += bytes;
+    }
+}
+
 proptest! {
     #[test]
     fn pieces_of_any_size_give_the_same(piece in 1..200_usize) {

@@ -204,7 +204,8 @@ impl Writes {
         if self.0.len() >= SESSIONS_MAX {
             self.0.clear();
         }
-        *self.0.entry(session).or_default() += ns;
+        let sum = self.0.entry(session).or_default();
+        *sum = sum.saturating_add(ns);
     }
 }
 
@@ -274,7 +275,7 @@ fn measure(key: &[u8], value: Value<'_>, numbers: &mut Numbers) {
         b"locks" => {
             let waited = value.members().into_iter().flatten().filter_map(|(_, lock)| {
                 let modes = lock.member(b"timeAcquiringMicros")?.members()?;
-                Some(modes.filter_map(|(_, time)| time.number()).sum::<u64>())
+                modes.filter_map(|(_, time)| time.number()).reduce(u64::saturating_add)
             });
             set(Measure::LockTime, micros(waited.reduce(u64::saturating_add)));
         }
@@ -416,6 +417,24 @@ mod tests {
         assert_eq!(facts.threshold_ns, Some(20_000_000));
         assert_eq!(facts.sampled_one_of, Some(4));
         assert!(detect(SAMPLE.as_bytes()));
+    }
+
+    #[test]
+    fn sums_stay_within_their_bounds() {
+        let most = u64::MAX;
+        let line = |component: &str, command: &str| {
+            format!(
+                "{{\"t\":{{\"$date\":\"2026-11-22T05:40:01.389+00:00\"}},\"c\":\"{component}\",\
+                 \"ctx\":\"conn7\",\"msg\":\"Slow query\",\"attr\":{{\"durationMillis\":{most},\
+                 \"command\":{{\"{command}\":\"t\"}},\
+                 \"locks\":{{\"Global\":{{\"timeAcquiringMicros\":{{\"r\":{most},\"w\":{most}}}}}}}}}}}\n"
+            )
+        };
+        let log = [line("WRITE", "q"), line("WRITE", "q"), line("COMMAND", "update")].concat();
+        let kept = read(log.as_bytes());
+        assert_eq!(kept.not_understood, []);
+        assert_eq!(kept.events[0].event.numbers.get(Measure::LockTime), Some(most));
+        assert_eq!(kept.events[2].event.duration_ns, Some(0));
     }
 
     #[test]

@@ -56,7 +56,9 @@ fn iso(text: &[u8]) -> Option<(Stamp, usize)> {
         }
         _ => return None,
     };
-    Some((Stamp::Utc((seconds - offset_s) * NS + fraction_ns), at + 1))
+    // Years that nanoseconds in 64 bits do not reach are none of a log.
+    let ns = (seconds - offset_s).checked_mul(NS)?.checked_add(fraction_ns)?;
+    Some((Stamp::Utc(ns), at + 1))
 }
 
 /// `251122  4:42:15`, perhaps with a fraction.
@@ -154,6 +156,9 @@ mod tests {
             b"2025-11-22T24:42:15Z",
             b"2025-11-22T04:42:15+0",
             b"2025-11-22T04:42:15+01-00",
+            // Nanoseconds in 64 bits do not reach these.
+            b"9999-12-31T23:59:59Z",
+            b"0001-01-01T00:00:00Z",
         ] {
             assert_eq!(stamp(text), None, "{}", String::from_utf8_lossy(text));
         }

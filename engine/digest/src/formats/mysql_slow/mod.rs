@@ -97,9 +97,6 @@ impl MysqlSlow {
     fn event(&self, chunk: &[u8], offset: u64, context: &mut Context, sink: &mut dyn Sink) {
         let mut event = Event { offset, ..Event::default() };
         let header = header::header(chunk, &mut event);
-        if let Some((at, length)) = header.strange {
-            sink.not_understood(offset + at as u64, length as u64, "an unknown header line");
-        }
         let body = &chunk[header.length..];
         let preamble = statement::preamble(body);
         if let Some(time) = header.time {
@@ -122,6 +119,10 @@ impl MysqlSlow {
         let (rest, version) = without_openings(rest);
         match statement::statement(rest) {
             Some((text, length)) if !text.is_empty() => {
+                if let Some((at, length)) = header.strange {
+                    let at = offset + at as u64;
+                    sink.not_understood(at, length as u64, "an unknown header line");
+                }
                 event.bytes = (behind + length) as u64;
                 (event.kind, event.text) = match statement::command(text) {
                     Some(command) => (Kind::Command, command),

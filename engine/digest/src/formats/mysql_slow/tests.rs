@@ -208,6 +208,9 @@ fn what_is_no_event_is_told_and_nothing_more() {
     let at = |text| log.find(text).unwrap() as u64;
     let noise = (at(noise), noise.len() as u64, "no part of the event");
     assert_eq!(kept.not_understood, [(at(line), line.len() as u64, strange), noise]);
+    // An event that is cut off is told whole, its header not again.
+    let cut = format!("# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1\n{line}select 1");
+    assert_eq!(read(&cut).not_understood, [(0, cut.len() as u64, "the event is cut off")]);
 }
 
 #[test]

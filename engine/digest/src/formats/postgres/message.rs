@@ -150,7 +150,7 @@ fn milliseconds(text: &[u8]) -> Option<(usize, u64)> {
     let ms = number(&text[..whole])?;
     let fraction = text.get(whole..whole + 4).filter(|rest| rest[0] == b'.')?;
     let us = number(&fraction[1..])?;
-    Some((whole + 4, ms * 1_000_000 + us * 1000))
+    Some((whole + 4, ms.saturating_mul(1_000_000).saturating_add(us * 1000)))
 }
 
 /// Whether a few words and a number of milliseconds stand at its begin, in whatever language.

@@ -115,7 +115,8 @@ impl Clock {
         Some(match self.zone_s.or(self.offset_s) {
             Some(zone_s) => {
                 let seconds = self.minute_s + second - zone_s;
-                (used, Moment::At(seconds * 1_000_000_000 + nanos))
+                // Years that nanoseconds in 64 bits do not reach are none of a log.
+                (used, Moment::At(seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?))
             }
             None => (used, Moment::Elsewhere),
         })

@@ -272,7 +272,8 @@ fn epoch(text: &[u8]) -> Option<(usize, i64)> {
     let seconds = number(&text[..whole])?;
     let fraction = text.get(whole..whole + 4).filter(|rest| rest[0] == b'.')?;
     let millis = number(&fraction[1..])?;
-    Some((whole + 4, (seconds * 1000 + millis) as i64 * 1_000_000))
+    let ns = i64::try_from(seconds * 1000 + millis).ok()?.checked_mul(1_000_000)?;
+    Some((whole + 4, ns))
 }
 
 /// `6b028031.29e5`, start and process in hexadecimal digits: length, both in one number, process.
@@ -340,6 +341,12 @@ mod tests {
             let line = read("%6u|%-6p|", line).expect("reads");
             assert_eq!((line.said.user, line.said.pid), (&b"me"[..], Some(12)));
         }
+    }
+
+    #[test]
+    fn times_that_nanoseconds_do_not_reach_are_none() {
+        assert!(read("%n ", "1795326001.389 LOG:  x").is_some());
+        assert!(read("%n ", "999999999999.389 LOG:  x").is_none());
     }
 
     #[test]

@@ -109,12 +109,12 @@ impl Sessions {
                         statement.clear();
                         statement.extend_from_slice(message.statement);
                     }
-                    *sum += bytes;
+                    *sum = sum.saturating_add(bytes);
                 }
             }
             What::Locked(ns) => {
                 if let Some(session) = self.session(message) {
-                    session.locked_ns += ns;
+                    session.locked_ns = session.locked_ns.saturating_add(ns);
                     session.waiting_ns = 0;
                 }
             }
@@ -238,8 +238,8 @@ impl Sessions {
         {
             numbers.set(Measure::TmpBytes, bytes);
         }
-        let waited =
-            std::mem::take(&mut session.locked_ns) + std::mem::take(&mut session.waiting_ns);
+        let waiting_ns = std::mem::take(&mut session.waiting_ns);
+        let waited = std::mem::take(&mut session.locked_ns).saturating_add(waiting_ns);
         if waited > 0 {
             numbers.set(Measure::LockTime, waited);
         }

@@ -225,6 +225,26 @@ fn zones_that_are_not_known_are_counted_unless_told() {
 }
 
 #[test]
+fn numbers_and_years_without_bounds_are_kept_within_theirs() {
+    let time = "2026-11-22 06:40:01 UTC [7] LOG:  ";
+    let most = u64::MAX;
+    let log = [
+        &format!("{time}temporary file: path \"x\", size {most}\n").repeat(2),
+        &format!("{time}process 7 acquired Lock on x after 999999999999999.999 ms\n").repeat(2),
+        &format!("{time}duration: 999999999999999.999 ms  statement: SELECT 1\n"),
+        "9999-12-31 23:59:59 UTC [7] LOG:  duration: 1.000 ms  statement: SELECT 2\n",
+    ]
+    .concat();
+    let kept = read("postgres-stderr", &log);
+    assert_eq!(kept.events.len(), 1);
+    let event = &kept.events[0].event;
+    assert_eq!(event.duration_ns, Some(most));
+    assert_eq!(event.numbers.get(Measure::TmpBytes), Some(most));
+    assert_eq!(event.numbers.get(Measure::LockTime), Some(most));
+    assert_eq!(kept.not_understood.len(), 1, "the year is none of a log");
+}
+
+#[test]
 fn formats_are_told_apart_by_content() {
     for (name, log) in [("postgres-stderr", LINES), ("postgres-csv", CSV), ("postgres-json", JSON)]
     {
