@@ -115,3 +115,27 @@ def test_a_server_that_cannot_be_reached_is_said(here: Place, tmp_path: Path) ->
     )
     assert done.returncode == 2
     assert "cannot be reached" in done.stderr
+
+
+def test_the_bound_of_parallel_replication_is_that_of_a_digest(here: Place) -> None:
+    times = {"a": 791.6195, "b": 525.1231, "c": 203.4649}
+    log = here.path / "slow.log"
+    log.write_text(
+        "".join(
+            f"# Time: 2026-11-01T00:{i:02d}:00.000000Z\n# User@Host: u[u] @ h []  Id: {i}\n"
+            f"# Schema: {schema}  Last_errno: 0  Killed: 0\n"
+            f"# Query_time: {time:.4f}  Lock_time: 0.0000  Rows_sent: 0  Rows_examined: 0\n"
+            f"use {schema};\nSET timestamp=1793491200;\nUPDATE t SET v = 1;\n"
+            for i, (schema, time) in enumerate(times.items())
+        )
+    )
+    done = here.dyno("digest", "--parallelism", "--json", log)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)["schemas"]
+    typed = ",".join(f"{time}s" for time in times.values())
+    model = computed("parallel-replication", times=typed)
+    assert told["bound"] == pytest.approx(model["bound"], abs=1e-6)
+    shares = {one["schemas"]: one["share"] for one in told["busy"]}
+    assert shares[1] == pytest.approx(model["one_busy"], abs=1e-6)
+    assert shares[2] == pytest.approx(model["two_busy"], abs=1e-6)
+    assert shares[3] == pytest.approx(model["three_busy"], abs=1e-6)

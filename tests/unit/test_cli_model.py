@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 from click.testing import CliRunner, Result
 
 from dbdyno import models
@@ -60,6 +61,9 @@ def test_a_swept_input_need_not_be_given() -> None:
 def test_options_that_do_not_fit_together_are_refused() -> None:
     for wrong in (["--points", "5"], ["--tls", "off"]):
         assert model(*COST, *wrong).exception is not None
+    error = model("--sweep", "x=1..2").exception
+    assert isinstance(error, click.UsageError)
+    assert "--sweep needs the name of a model" in error.message
     assert "no model" in str(model("nothing").exception)
     assert "points" in str(model(*COST, "--sweep", "load=1/s..2/s", "--points", "1").exception)
 

@@ -49,6 +49,7 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
 
     form = "json" if as_json else form
     if name is None:
+        _only_listed(typed)
         _put(_listing(form), out)
         return 0
     chosen = models.load(name)
@@ -57,6 +58,14 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
         return 0
     _put(_answer(chosen, inputs, form, out, **typed), out)
     return 0
+
+
+def _only_listed(typed: dict[str, Any]) -> None:
+    """Options that need a model are refused without one."""
+    given = [option for option, value in typed.items() if value]
+    if given:
+        names = ", ".join("--" + {"sources": "from", "swept": "sweep"}.get(n, n) for n in given)
+        raise click.UsageError(f"{names.replace('_', '-')} needs the name of a model")
 
 
 def _asks(model: Any) -> bool:

@@ -131,9 +131,10 @@ def _scalar(model: Model, one: Input, text: str, place: str) -> float | str:
         ) from None
     wrong = outside(one, value)
     if wrong:
+        plain = "; a plain number is bytes" if one.kind_name == "size" and text.isdecimal() else ""
         raise DynoError(
-            f"{model.name}: {one.name}={text}{from_where} is out of range: {wrong}",
-            cause=f"`{one.name}` is {one.about}",
+            f"{model.name}: {one.name}={text}{from_where} is out of range: it must be {wrong}",
+            cause=f"`{one.name}` is {one.about}{plain}",
             fix=f"such as {one.name}={quoted(one.written)}",
         )
     return value

@@ -60,8 +60,8 @@ INPUTS = (
 )  # fmt: skip
 OUTPUTS = ("primary", "votes", "last", "remaining", "any_crashes")
 SAYS = (
-    ("primary == 'yes'", "Those that are left go on: {votes} is more than {last}. At once, any"
-     " {any_crashes} may crash."),
+    ("primary == 'yes'", "Those that are left go on: {votes} is more than {last}. Of the whole"
+     " view, any {any_crashes} may crash at once."),
     ("votes == last", "Nobody goes on: {votes} is exactly {last}, split brain."),
     ("", "Those that are left stop: {votes} is less than {last}."),
 )  # fmt: skip

@@ -39,6 +39,9 @@ def text(
         lines += ["", *_effects(answer, effects, width)]
     if sweep is not None:
         lines += ["", *_swept(answer, sweep, width)]
+    if explain:
+        for one in (*answer.model.document.assumptions, *answer.model.document.source):
+            lines += ["", *textwrap.wrap(one, width)]
     return "\n".join(visible(line).rstrip() for line in lines) + "\n"
 
 
@@ -58,9 +61,13 @@ def about(model: Model, width: int) -> str:
         default = f"default {asked.default}" if asked.default is not None else "required"
         rows.append((asked.name, asked.kind_name, default, asked.about))
     lines += [*grid(rows, width), ""]
-    for name in ("assumptions", "versions", "source"):
-        body = "\n".join(getattr(model.document, name))
-        lines += [*textwrap.wrap(f"{name.capitalize()}: {body}", width)]
+    for step in model.document.steps:
+        lines += textwrap.wrap(
+            f"{step.name} = {step.expression.text}", width, subsequent_indent="    "
+        )
+    for name in ("trap", "assumptions", "versions", "source"):
+        for i, one in enumerate(getattr(model.document, name)):
+            lines += ["", *textwrap.wrap(f"{name.capitalize()}: {one}" if i == 0 else one, width)]
     return "\n".join(lines) + "\n"
 
 
