@@ -18,6 +18,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dbdyno import spec
+from dbdyno.digest import document as documents
+from dbdyno.digest import parallelism
 from dbdyno.execute import engine, request
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -25,6 +27,8 @@ from dbdyno.plan.types import Plan
 from dbdyno.store.run import Run
 from dbdyno.systems import null
 from dbdyno.systems.base import TargetPlan
+from fixtures import digests
+from fixtures import parallelism as parallelism_fixture
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = sorted((ROOT / "schemas").glob("*.schema.json"))
@@ -167,6 +171,55 @@ def test_loading_and_failing_speak_the_schemas(tmp_path: Path) -> None:
     assert failed[-1]["event"] == "failed"
     for event in (*events, *failed):
         validator("engine-event").validate(event)
+
+
+SLOW_LOG = """\
+# User@Host: app[app] @ web1 [10.0.0.1]  Id: 7
+# Query_time: 0.250000  Lock_time: 0.000100 Rows_sent: 1  Rows_examined: 900
+use shop;
+SET timestamp=1700000000;
+update stock set q = q - 1 where item = 'x';
+# User@Host: app[app] @ web1 [10.0.0.1]  Id: 7
+# Query_time: 0.004000  Lock_time: 0.000100 Rows_sent: 1  Rows_examined: 1
+SET timestamp=1700000003;
+select q from stock where item = 'x';
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (("--samples=raw", "--limit=1"), "digest"),
+        (("--group-by=user",), "digest"),
+        (("--db=nowhere",), "digest"),
+        (("--parallelism",), "parallelism"),
+    ],
+)
+def test_documents_of_digests_speak_the_schemas(
+    options: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "slow.log"
+    log.write_text(SLOW_LOG)
+    done = subprocess.run(
+        [engine.find(), "digest", *options, log], capture_output=True, text=True, timeout=60
+    )
+    *progress, last = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(event["event"] == "progress" for event in progress)
+    made = last["document" if name == "digest" else name]
+    validator(name).validate(made)
+    typed = documents.parse(made) if name == "digest" else parallelism.parse(made)
+    assert typed.inputs[0].events == 2
+
+
+def test_documents_of_samples_speak_the_schema_too() -> None:
+    sampled = digests.shop()
+    sampled["notes"] = ["the server was started anew"]
+    for one in (sampled["overall"], *sampled["classes"]):
+        one["query_time"] |= {"min": None, "max": None}
+    for made in (sampled, digests.hostile(), digests.empty(), digests.untimed()):
+        validator("digest").validate(made)
+    for raw in (parallelism_fixture.published(), parallelism_fixture.binary_log()):
+        validator("parallelism").validate(raw)
 
 
 def test_a_new_runs_manifest_is_valid(plan: Plan, tmp_path: Path) -> None:

@@ -123,9 +123,11 @@ pub struct Distribution {
     pub count: u64,
     /// Their sum, weighted.
     pub sum: f64,
-    /// The least.
+    /// The least. Samples of a server do not know it.
+    #[schemars(with = "Option<f64>")]
     pub min: f64,
-    /// The greatest.
+    /// The greatest. Samples of a server do not know it.
+    #[schemars(with = "Option<f64>")]
     pub max: f64,
     /// Sum by count.
     pub mean: f64,
