@@ -18,10 +18,12 @@
 
 mod hash;
 mod keywords;
+mod memo;
 mod normal;
 mod pt;
 
 use crate::event::Language;
+use memo::Memo;
 use normal::Normaliser;
 
 /// Makes keys and fingerprints of statements. Each thread has its own: it keeps buffers.
@@ -29,19 +31,38 @@ use normal::Normaliser;
 pub struct Fingerprinter {
     language: Language,
     normaliser: Normaliser,
+    memo: Memo,
     valid: String,
 }
 
 impl Fingerprinter {
     /// For statements of one language.
     pub fn new(language: Language) -> Self {
-        Self { language, normaliser: Normaliser::new(language), valid: String::new() }
+        Self {
+            language,
+            normaliser: Normaliser::new(language),
+            memo: Memo::new(language),
+            valid: String::new(),
+        }
     }
 
     /// The hash of the fingerprint: equal for two statements if and only if that is. The same in every
     /// version.
     #[inline]
     pub fn key(&mut self, statement: &[u8]) -> u128 {
+        let Some(skeleton) = self.memo.skeleton(statement) else {
+            return self.key_of_text(statement);
+        };
+        if let Some(key) = self.memo.find(skeleton) {
+            return key;
+        }
+        let key = self.key_of_text(statement);
+        self.memo.keep(skeleton, key);
+        key
+    }
+
+    /// The same, by way of the text.
+    fn key_of_text(&mut self, statement: &[u8]) -> u128 {
         let domain = match self.language {
             Language::Mysql => 1,
             Language::Postgres => 2,

@@ -108,6 +108,11 @@ impl<'a> Lexer<'a> {
         self.at
     }
 
+    /// Looks for the next token there.
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// The next token, without taking it.
     pub fn peek(&self) -> Token {
         self.clone().next_token()

@@ -335,6 +335,29 @@ fn languages() -> impl Strategy<Value = Language> {
     prop_oneof![Just(Language::Mysql), Just(Language::Postgres)]
 }
 
+/// Pieces of statements, more often wrong than right; those in capitals have several forms.
+#[rustfmt::skip]
+const PIECES: &[&str] = &[
+    "NUMBER", "NUMBER", "STRING", "STRING", "LIST", "LIST", " ", " ", " ", "'", "\"", "`", "e", "E", "0x", "1e",
+    "in", "IN ", "values", " values ", "(", ")", ",", ", ", ".", "-", "--", "/*", "*/", "#", "$", "$$", "null",
+    "a", "t1", "_utf8", "@", ":", "?", "\\", " limit ", " union ", "select ", "call ", "use ", "array[", "]", "\0",
+    "\n", ";", "é", "\u{fe}",
+];
+const NUMBERS: &[&str] = &["1", "23", "4.5", "007", "6.", ".8"];
+const STRINGS: &[&str] = &["'a'", "'b -- c'", "''", "'it''s'", "'\\''", "'/*'", "'x\\\\'"];
+const LISTS: &[&str] =
+    &["(1)", "(1, 2)", "('a', null)", "( 7 ,'b''', (3))", "(1),(2)", "(1) , ('a',2), (0x3)"];
+
+fn piece(number: usize, style: u64) -> &'static str {
+    let forms = match PIECES[number] {
+        "NUMBER" => NUMBERS,
+        "STRING" => STRINGS,
+        "LIST" => LISTS,
+        plain => return plain,
+    };
+    forms[style as usize % forms.len()]
+}
+
 /// Neither marks of literals nor of comments.
 fn shows_no_mark(fingerprint: &str) -> bool {
     let text = fingerprint.to_ascii_lowercase();
@@ -361,6 +384,31 @@ proptest! {
         let texts = (fingerprinter.fingerprint(first.as_bytes()), fingerprinter.fingerprint(second.as_bytes()));
         let keys = (fingerprinter.key(first.as_bytes()), fingerprinter.key(second.as_bytes()));
         prop_assert_eq!(texts.0 == texts.1, keys.0 == keys.1);
+    }
+
+    #[test]
+    fn keys_that_were_remembered_are_those_of_the_text(
+        language in languages(),
+        pieces in prop::collection::vec((0..PIECES.len(), any::<[u64; 6]>()), 1..14),
+    ) {
+        let mut fingerprinter = Fingerprinter::new(language);
+        for form in 0..6 {
+            let text: String = pieces.iter().map(|(number, styles)| piece(*number, styles[form])).collect();
+            prop_assert_eq!(
+                fingerprinter.key(text.as_bytes()), fingerprinter.key_of_text(text.as_bytes()), "{}", text
+            );
+        }
+    }
+
+    #[test]
+    fn statements_made_alike_have_keys_of_their_text(language in languages(), shape: u64, styles: [u64; 4]) {
+        let mut fingerprinter = Fingerprinter::new(language);
+        for style in styles {
+            let text = make(language, shape, style);
+            prop_assert_eq!(
+                fingerprinter.key(text.as_bytes()), fingerprinter.key_of_text(text.as_bytes()), "{}", text
+            );
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl Lexer<'_> {
 
     /// Where a string ends: behind its quote, or with the text. Doubled quotes are part of it.
     #[inline]
-    pub(super) fn string_end(&self, quote_at: usize, escapes: bool) -> usize {
+    pub(crate) fn string_end(&self, quote_at: usize, escapes: bool) -> usize {
         let quote = self.bytes[quote_at];
         let other = if escapes { b'\\' } else { quote };
         let mut at = quote_at + 1;

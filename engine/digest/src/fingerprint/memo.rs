@@ -1,0 +1,372 @@
+//! A short cut from a statement to its key: one that differs from an earlier one in nothing but the
+//! content of its numbers, strings and lists needs no normal form.
+//!
+//! A statement's *skeleton* is its text with a mark for each of these. What tokens there are and what
+//! the normal form makes of them does not depend on what the marks stand for, so equal skeletons have
+//! equal keys. (The converse does not hold, nor need it: then the way is the long one.) Statements with
+//! comments have none, since quotes in comments begin nothing.
+
+use super::hash;
+use crate::event::Language;
+use crate::token::Lexer;
+use crate::token::bytes::{digits_end, is_space, is_word};
+
+/// How many keys are remembered, in pairs that share a line of the processor's cache.
+const PAIRS: usize = 1 << 13;
+
+/// Keys by the hashes of skeletons. Bounded: of three with one place the oldest is forgotten.
+#[derive(Debug)]
+pub(super) struct Memo {
+    language: Language,
+    /// Hash of the skeleton, key; a hash of 0 is an empty place.
+    pairs: Vec<[(u128, u128); 2]>,
+    text: Vec<u8>,
+}
+
+impl Memo {
+    pub(super) fn new(language: Language) -> Self {
+        Self { language, pairs: vec![[(0, 0); 2]; PAIRS], text: Vec::new() }
+    }
+
+    /// The hash of a statement's skeleton; none if it has none.
+    #[inline]
+    pub(super) fn skeleton(&mut self, statement: &[u8]) -> Option<u128> {
+        if self.text.len() < statement.len() + 2 * STEP {
+            self.text.resize(statement.len() * 2 + 2 * STEP, 0);
+        }
+        let is_mysql = match self.language {
+            Language::Mysql => true,
+            Language::Postgres => false,
+            Language::Mongo => return None,
+        };
+        let length =
+            Skeleton { from: statement, at: 0, to: &mut self.text, length: 0, is_mysql }.write()?;
+        Some(hash::hash(&self.text[..length], 0))
+    }
+
+    /// The key of statements with this skeleton, if one is remembered.
+    #[inline]
+    pub(super) fn find(&self, skeleton: u128) -> Option<u128> {
+        let [first, second] = &self.pairs[skeleton as usize % PAIRS];
+        if first.0 == skeleton { Some(first.1) } else { (second.0 == skeleton).then_some(second.1) }
+    }
+
+    /// Remembers a key.
+    pub(super) fn keep(&mut self, skeleton: u128, key: u128) {
+        let pair = &mut self.pairs[skeleton as usize % PAIRS];
+        pair[1] = pair[0];
+        pair[0] = (skeleton, key);
+    }
+}
+
+/// So many bytes are looked at and copied at once.
+const STEP: usize = 16;
+/// What stands for a list of literals; statements that hold it have no skeleton.
+const LIST: u8 = 0;
+
+/// A skeleton that is being written.
+struct Skeleton<'a> {
+    from: &'a [u8],
+    at: usize,
+    to: &'a mut [u8],
+    length: usize,
+    is_mysql: bool,
+}
+
+impl Skeleton<'_> {
+    /// Its length; none if the statement has to be read token by token.
+    #[inline]
+    fn write(mut self) -> Option<usize> {
+        loop {
+            self.copy_plain();
+            let Some(&byte) = self.from.get(self.at) else { return Some(self.length) };
+            match byte {
+                b'0'..=b'9' => self.digits()?,
+                b'\'' => self.string(self.escapes()?),
+                b'"' if self.is_mysql => self.string(true),
+                b'`' | b'"' if self.is_mysql || byte == b'"' => self.name(byte)?,
+                b'(' if self.is_after(b"in") && self.skip_literals() => self.push(LIST),
+                b'(' if self.is_after(b"values") && self.skip_literals() => self.rows(),
+                LIST => return None,
+                _ if self.begins_comment(byte) => return None,
+                b'$' if !self.is_mysql && !self.next_is_digit() => return None,
+                _ => self.push_next(),
+            }
+        }
+    }
+
+    /// Copies bytes up to the next one that may be special.
+    #[inline]
+    fn copy_plain(&mut self) {
+        while let Some(chunk) = self.from[self.at..].first_chunk::<STEP>() {
+            let Some(to) = self.to[self.length..].first_chunk_mut::<STEP>() else { return };
+            *to = *chunk;
+            let plain = plain_length(chunk);
+            self.at += plain;
+            self.length += plain;
+            if plain < STEP {
+                return;
+            }
+        }
+        while let Some(&byte) = self.from.get(self.at)
+            && !is_special(byte)
+        {
+            self.push_next();
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.to[self.length] = byte;
+        self.length += 1;
+    }
+
+    #[inline]
+    fn push_next(&mut self) {
+        self.push(self.from[self.at]);
+        self.at += 1;
+    }
+
+    #[inline]
+    fn byte(&self, at: usize) -> u8 {
+        self.from.get(at).copied().unwrap_or(0)
+    }
+
+    fn next_is_digit(&self) -> bool {
+        self.byte(self.at + 1).is_ascii_digit()
+    }
+
+    /// Digits: a number of its own, or part of a name, a hexadecimal number, an exponent or the like,
+    /// which stay.
+    #[inline]
+    fn digits(&mut self) -> Option<()> {
+        let before = self.byte_before(self.at);
+        let mut end = digits_end(self.from, self.at);
+        if self.byte(end) == b'.' && before != b'.' {
+            end = digits_end(self.from, end + 1);
+        }
+        let is_exponent =
+            matches!(before, b'+' | b'-') && matches!(self.byte_before(self.at - 1), b'e' | b'E');
+        if is_word(before) || before == b'@' || is_exponent || is_word(self.byte(end)) {
+            while self.at < end {
+                self.push_next();
+            }
+        } else if self.byte(end) == b'.' {
+            // A second point: not worth finding out what it is.
+            return None;
+        } else {
+            self.at = end;
+            self.push(b'0');
+        }
+        Some(())
+    }
+
+    /// The byte before that place.
+    #[inline]
+    fn byte_before(&self, at: usize) -> u8 {
+        at.checked_sub(1).map_or(b' ', |before| self.from[before])
+    }
+
+    /// Whether backslashes escape in the string that begins here; none: that is not easily seen.
+    #[inline]
+    fn escapes(&self) -> Option<bool> {
+        if self.is_mysql || !matches!(self.byte_before(self.at), b'e' | b'E') {
+            return Some(self.is_mysql);
+        }
+        // PostgreSQL's `E'..'`.
+        let before = self.byte_before(self.at - 1);
+        (is_space(before) || matches!(before, b'(' | b',' | b'=')).then_some(true)
+    }
+
+    #[inline]
+    fn string(&mut self, escapes: bool) {
+        self.push(self.from[self.at]);
+        self.at = self.lexer().string_end(self.at, escapes);
+    }
+
+    fn lexer(&self) -> Lexer<'_> {
+        let language = if self.is_mysql { Language::Mysql } else { Language::Postgres };
+        Lexer::new(self.from, language)
+    }
+
+    /// A name in quotes stays; of a doubled quote the second one begins a name again.
+    fn name(&mut self, quote: u8) -> Option<()> {
+        let length = memchr::memchr(quote, &self.from[self.at + 1..])? + 2;
+        let name = &self.from[self.at..self.at + length];
+        self.to[self.length..self.length + length].copy_from_slice(name);
+        self.at += length;
+        self.length += length;
+        Some(())
+    }
+
+    #[inline]
+    fn begins_comment(&self, byte: u8) -> bool {
+        match byte {
+            b'-' => self.byte(self.at + 1) == b'-',
+            b'/' => self.byte(self.at + 1) == b'*',
+            b'#' => self.is_mysql,
+            _ => false,
+        }
+    }
+
+    /// Whether what is here stands behind this keyword, and that is no name (`t.in`, `use in`).
+    #[inline]
+    fn is_after(&self, keyword: &[u8]) -> bool {
+        let before = self.to[..self.length].trim_ascii_end();
+        let Some(begin) = before.len().checked_sub(keyword.len()) else { return false };
+        let (before, word) = before.split_at(begin);
+        word.eq_ignore_ascii_case(keyword)
+            && before.last().is_some_and(|&byte| is_space(byte) || byte == b')')
+            && before.trim_ascii_end().last() != Some(&b'.')
+            && !self
+                .from
+                .trim_ascii_start()
+                .get(..3)
+                .is_some_and(|verb| verb.eq_ignore_ascii_case(b"use"))
+    }
+
+    /// Goes behind a group that holds nothing but literals.
+    fn skip_literals(&mut self) -> bool {
+        let mut lexer = self.lexer();
+        lexer.go_to(self.at + 1);
+        let is_list = lexer.skip_literals();
+        if is_list {
+            self.at = lexer.position();
+        }
+        is_list
+    }
+
+    /// The first row of VALUES was passed over: those like it behind it change nothing.
+    fn rows(&mut self) {
+        self.push(LIST);
+        loop {
+            let behind = self.at;
+            self.skip_space();
+            if self.byte(self.at) != b',' {
+                self.at = behind;
+                return;
+            }
+            self.at += 1;
+            self.skip_space();
+            if self.byte(self.at) != b'(' || !self.skip_literals() {
+                self.at = behind;
+                return;
+            }
+        }
+    }
+
+    fn skip_space(&mut self) {
+        while self.at < self.from.len() && is_space(self.from[self.at]) {
+            self.at += 1;
+        }
+    }
+}
+
+/// Whether a byte is one that [`Skeleton::write`] looks at.
+#[inline]
+fn is_special(byte: u8) -> bool {
+    matches!(byte, LIST | b'"'..=b'$' | b'\'' | b'(' | b'-' | b'/'..=b'9' | b'`')
+}
+
+/// How many bytes come before the first special one.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn plain_length(chunk: &[u8; STEP]) -> usize {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64; the load reads the 16 bytes of the array, at any alignment.
+    let mask = unsafe {
+        let x = _mm_loadu_si128(chunk.as_ptr().cast());
+        let within = |first: u8, last: u8| {
+            let above = _mm_sub_epi8(x, _mm_set1_epi8(first as i8));
+            _mm_cmpeq_epi8(_mm_min_epu8(above, _mm_set1_epi8((last - first) as i8)), above)
+        };
+        let quotes = _mm_or_si128(within(b'"', b'$'), within(b'\'', b'('));
+        let digits = _mm_or_si128(within(b'/', b'9'), within(b'-', b'-'));
+        let others = _mm_or_si128(within(b'`', b'`'), within(LIST, LIST));
+        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, digits), others))
+    };
+    (mask | 1 << STEP).trailing_zeros() as usize
+}
+
+/// How many bytes come before the first special one.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn plain_length(chunk: &[u8; STEP]) -> usize {
+    chunk.iter().position(|&byte| is_special(byte)).unwrap_or(STEP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skeleton(statement: &str, language: Language) -> Option<u128> {
+        Memo::new(language).skeleton(statement.as_bytes())
+    }
+
+    #[test]
+    fn statements_that_differ_in_literals_only_have_one_skeleton() {
+        for [one, other] in [
+            [
+                "select a1 from t where b = 1 and c = 'x'",
+                "select a1 from t where b = 22.5 and c = 'it''s'",
+            ],
+            ["select `a'b` from t where b = -1", "select `a'b` from t where b = -7"],
+            ["select a from t where b in (1, 2)", "select a from t where b in ('x', null, 3)"],
+            ["insert into t values (1, 'a')", "insert into t values (2, 'b'), (3, 'c')"],
+        ] {
+            let found = skeleton(one, Language::Mysql);
+            assert!(found.is_some() && found == skeleton(other, Language::Mysql), "{one}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_literal_counts() {
+        for [one, other] in [
+            ["select a1", "select a2"],
+            ["select 0x1", "select 0x2"],
+            ["select `1`", "select `2`"],
+            ["select 1", "select '1'"],
+            ["select f(1, 2)", "select f(1, 2, 3)"],
+            ["select 1 from t.in (1)", "select 1 from t.in (1, 2)"],
+            ["insert into t values (1, now())", "insert into t values (1, now()), (1, 2)"],
+        ] {
+            assert_ne!(skeleton(one, Language::Mysql), skeleton(other, Language::Mysql), "{one}");
+        }
+    }
+
+    #[test]
+    fn quotes_that_begin_nothing_are_left_to_the_long_way() {
+        for statement in
+            ["select 1 -- it's", "select 1 # it's", "select /* it's */ 1", "a\0", "`cut"]
+        {
+            assert_eq!(
+                skeleton(&statement.replace("\\0", "\0"), Language::Mysql),
+                None,
+                "{statement}"
+            );
+        }
+        for statement in ["select 1 -- it's", "select $$it's$$", "select namee'x'"] {
+            assert_eq!(skeleton(statement, Language::Postgres), None, "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_step_ends_at_every_special_byte() {
+        for byte in 0..=255 {
+            for before in 0..STEP {
+                let mut chunk = [b'x'; STEP];
+                chunk[before] = byte;
+                let expected = if is_special(byte) { before } else { STEP };
+                assert_eq!(plain_length(&chunk), expected, "{byte:#x} after {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_three_with_one_place_the_oldest_is_forgotten() {
+        let mut memo = Memo::new(Language::Mysql);
+        let place = |n: u128| n << 64 | 5;
+        (1..=3).for_each(|n| memo.keep(place(n), n));
+        assert_eq!([1, 2, 3].map(|n| memo.find(place(n))), [None, Some(2), Some(3)]);
+    }
+}
