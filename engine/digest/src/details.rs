@@ -55,7 +55,9 @@ impl Spread {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         let square = u128::from(value) * u128::from(value);
-        self.squares = self.squares.saturating_add(square.saturating_mul(u128::from(weight)));
+        // Products of 128 bits take their time, and nearly all weights are 1.
+        let squares = if weight == 1 { square } else { square.saturating_mul(weight.into()) };
+        self.squares = self.squares.saturating_add(squares);
         self.sketch.add(value, weight);
     }
 
@@ -134,7 +136,10 @@ impl Details {
         self.hosts.add(event.host, 1);
         self.databases.add(event.database, 1);
         self.errors.add(event.error, 1);
-        offer(&mut self.sample, input, event, keeps_text);
+        // Nearly all are quicker than the slowest so far, the one that is shown.
+        if self.sample.is_none() || event.duration_ns.is_none_or(|ns| ns >= self.time.max) {
+            offer(&mut self.sample, input, event, keeps_text);
+        }
     }
 
     #[inline]

@@ -79,9 +79,9 @@ impl Sketch {
         *count = count.saturating_add(weight);
     }
 
-    /// Makes room for the buckets from `low` to `high`, in steps of a quarter of an octave.
+    /// Makes room for the buckets from `low` to `high`, in whole octaves: growing is dear.
     fn reach(&mut self, low: u16, high: u16) {
-        let step = (PER_OCTAVE / 4) as u16;
+        let step = PER_OCTAVE as u16;
         let (low, high) = (low / step * step, high / step * step + step);
         if self.counts.is_empty() {
             self.first = low;

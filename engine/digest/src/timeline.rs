@@ -16,11 +16,12 @@ const BASE_NS: i64 = 1_000_000_000;
 const SLOT_NS: i64 = 1 << 10;
 
 /// Values by time.
+///
+/// `BASE_NS`: the length of the shortest bucket, known while compiling, since times are divided by it.
 #[derive(Debug, Clone)]
-pub struct Buckets<T> {
-    base_ns: i64,
+pub struct Buckets<T, const BASE_NS: i64> {
     most: usize,
-    /// A bucket is `base_ns << doublings` long.
+    /// A bucket is `BASE_NS << doublings` long.
     doublings: u32,
     /// Number of the first bucket, counted from 1970.
     first: i64,
@@ -33,15 +34,15 @@ pub trait Joins: Default + Copy {
     fn join(&mut self, other: Self);
 }
 
-impl<T: Joins> Buckets<T> {
-    fn new(base_ns: i64, most: usize) -> Self {
-        Self { base_ns, most, doublings: 0, first: 0, values: Vec::new() }
+impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
+    fn new(most: usize) -> Self {
+        Self { most, doublings: 0, first: 0, values: Vec::new() }
     }
 
     /// The bucket of a moment, made if it is not there.
     #[inline]
     fn at(&mut self, at_ns: i64) -> &mut T {
-        let number = at_ns.div_euclid(self.base_ns) >> self.doublings;
+        let number = at_ns.div_euclid(BASE_NS) >> self.doublings;
         let index = usize::try_from(number - self.first).ok().filter(|&at| at < self.values.len());
         let index = match index {
             Some(index) => index,
@@ -84,7 +85,7 @@ impl<T: Joins> Buckets<T> {
         (self.first, self.values, self.doublings) = (first, values, self.doublings + 1);
     }
 
-    /// Adds another with the same base.
+    /// Adds another.
     fn merge(&mut self, other: &Self) {
         while self.doublings < other.doublings {
             self.double();
@@ -92,23 +93,23 @@ impl<T: Joins> Buckets<T> {
         for (number, &value) in (other.first..).zip(&other.values) {
             let number = number >> (self.doublings - other.doublings);
             // Doubling while merging moves numbers, so each is placed by its time.
-            let at_ns = (number << self.doublings) * self.base_ns;
+            let at_ns = (number << self.doublings) * BASE_NS;
             self.at(at_ns).join(value);
         }
     }
 
     fn width_ns(&self) -> i64 {
-        self.base_ns << self.doublings
+        BASE_NS << self.doublings
     }
 }
 
 /// Events of one class, or of all, by the end of the event.
 #[derive(Debug, Clone)]
-pub struct Times(Buckets<(u64, u64)>);
+pub struct Times(Buckets<(u64, u64), BASE_NS>);
 
 impl Default for Times {
     fn default() -> Self {
-        Self(Buckets::new(BASE_NS, BUCKETS))
+        Self(Buckets::new(BUCKETS))
     }
 }
 
@@ -179,11 +180,11 @@ impl Joins for Ends {
 
 /// Where nothing ended.
 #[derive(Debug, Clone)]
-pub struct Gaps(Buckets<Ends>);
+pub struct Gaps(Buckets<Ends, SLOT_NS>);
 
 impl Default for Gaps {
     fn default() -> Self {
-        Self(Buckets::new(SLOT_NS, SLOTS))
+        Self(Buckets::new(SLOTS))
     }
 }
 

@@ -35,9 +35,10 @@ pub(crate) fn without_openings(mut chunk: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 fn without_opening(chunk: &[u8]) -> Option<(&[u8], &[u8])> {
+    // Asked of every event: most are told by their end.
+    chunk.trim_ascii_end().ends_with(b"Argument").then_some(())?;
     let (rest, columns) = last_line(chunk)?;
     (columns.starts_with(b"Time ") || columns.starts_with(b"Time\t")).then_some(())?;
-    columns.ends_with(b"Argument").then_some(())?;
     let (rest, port) = last_line(rest)?;
     port.get(..9)?.eq_ignore_ascii_case(b"tcp port:").then_some(())?;
     let (rest, server) = last_line(rest)?;

@@ -7,24 +7,28 @@
 
 use crate::formats::mysql_time::stamp;
 use memchr::memmem::Finder;
-use memchr::{memchr, memmem, memrchr, memrchr_iter};
+use memchr::{memchr, memrchr, memrchr_iter};
 use std::sync::LazyLock;
 
 /// Border lines are shorter than this (a user of 80 characters, a host of 255, each up to 4 bytes).
 const LONGEST: usize = 2048;
+
+/// Lines of times are shorter than this.
+const LONGEST_TIME: usize = 96;
 
 /// What follows `# User@Host: ` in all servers.
 const SECOND: [&[u8]; 3] = [b"# Query_time: ", b"# Thread_id: ", b"# Schema: "];
 
 /// Finds lines that may be borders; made once, since making it costs as much as a short event.
 static HEADERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n# "));
+static ROWS_SENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b" Rows_sent: "));
 
 /// An event's begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Border {
     /// Where it begins.
     pub(super) at: usize,
-    /// Where the first line begins that was not looked at; behind `at`.
+    /// The end of the lines that were looked at, none of which but the first can be a border.
     pub(super) next: usize,
 }
 
@@ -47,23 +51,25 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Border> {
 fn border(log: &[u8], at: usize) -> Option<Border> {
     let next = match log.get(at + 2)? {
         b'T' => {
-            is_time(line(log, at)?).then_some(())?;
-            let user = at + line(log, at)?.len() + 1;
-            user_and_second(log, user)?
+            let time = line(log, at)?;
+            is_time(time).then_some(())?;
+            user_and_second(log, at + time.len() + 1)?
         }
         b'U' => {
             let next = user_and_second(log, at)?;
-            if line_before(log, at).is_some_and(is_time) {
+            if line_before(log, at, LONGEST_TIME).is_some_and(is_time) {
                 return None;
             }
             next
         }
         b'Q' => {
-            let line = line(log, at)?;
-            if !is_short(line) || line_before(log, at).is_some_and(|line| line.starts_with(b"#")) {
+            // Mostly it stands in a header.
+            if line_before(log, at, LONGEST).is_some_and(|line| line.starts_with(b"#")) {
                 return None;
             }
-            at + line.len() + 1
+            let line = line(log, at)?;
+            is_short(line).then_some(())?;
+            at + line.len()
         }
         _ => return None,
     };
@@ -71,10 +77,14 @@ fn border(log: &[u8], at: usize) -> Option<Border> {
 }
 
 fn user_and_second(log: &[u8], at: usize) -> Option<usize> {
-    let line = line(log, at)?;
-    let next = at + line.len() + 1;
+    let first = line(log, at)?;
+    let next = at + first.len() + 1;
     let second = &log[next..];
-    (user(line).is_some() && SECOND.iter().any(|start| second.starts_with(start))).then_some(next)
+    if !SECOND.iter().any(|start| second.starts_with(start)) || user(first).is_none() {
+        return None;
+    }
+    // A line behind a header line is no border.
+    Some(next + line(log, next).map_or(0, <[u8]>::len))
 }
 
 /// The line at `at` without its newline, if that is there and not too far.
@@ -83,18 +93,21 @@ fn line(log: &[u8], at: usize) -> Option<&[u8]> {
     memchr(b'\n', most).map(|end| &most[..end])
 }
 
-/// The line that ends before `at`.
-fn line_before(log: &[u8], at: usize) -> Option<&[u8]> {
+/// The line that ends before `at`, if it is not longer than that.
+fn line_before(log: &[u8], at: usize, longest: usize) -> Option<&[u8]> {
     let end = at.checked_sub(1)?;
-    let most = &log[end.saturating_sub(LONGEST)..end];
+    let most = &log[end.saturating_sub(longest)..end];
     match memrchr(b'\n', most) {
         Some(newline) => Some(&most[newline + 1..]),
-        None => (end < LONGEST).then_some(most),
+        None => (end < longest).then_some(most),
     }
 }
 
 fn is_time(line: &[u8]) -> bool {
-    line.strip_prefix(b"# Time: ")
+    // Both sides of a line must come to the same, so both look at short ones only.
+    let short = if line.len() < LONGEST_TIME { line } else { b"" };
+    short
+        .strip_prefix(b"# Time: ")
         .and_then(|text| stamp(text).map(|(_, length)| &text[length..]))
         .is_some_and(|rest| rest.trim_ascii().is_empty())
 }
@@ -102,9 +115,7 @@ fn is_time(line: &[u8]) -> bool {
 fn is_short(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"# Query_time: ") else { return false };
     let number = rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
-    number > 0
-        && rest[number..].starts_with(b"  Lock_time: ")
-        && memmem::find(rest, b" Rows_sent: ").is_some()
+    number > 0 && rest[number..].starts_with(b"  Lock_time: ") && ROWS_SENT.find(rest).is_some()
 }
 
 /// User, host and connection of a line `# User@Host: USER[PRIVILEGES] @ HOST [ADDRESS]  Id: N`.

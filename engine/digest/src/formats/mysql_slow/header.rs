@@ -30,7 +30,7 @@ pub(super) fn header<'a>(chunk: &'a [u8], event: &mut Event<'a>) -> Header<'a> {
     while chunk.get(at) == Some(&b'#') {
         let next = memchr(b'\n', &chunk[at..]).map_or(chunk.len(), |end| at + end + 1);
         let line = &chunk[at..next];
-        if line.starts_with(b"# administrator command: ") {
+        if line.get(2) == Some(&b'a') && line.starts_with(b"# administrator command: ") {
             break;
         }
         if !read(line, &mut header, event) && header.strange.is_none() {

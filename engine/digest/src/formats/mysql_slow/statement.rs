@@ -80,6 +80,7 @@ pub(super) fn statement(body: &[u8]) -> Option<(&[u8], usize)> {
 
 /// The command in `# administrator command: Quit`.
 pub(super) fn command(text: &[u8]) -> Option<&[u8]> {
+    (text.first() == Some(&b'#')).then_some(())?;
     let command = text.strip_prefix(b"# administrator command: ")?;
     (memchr(b'\n', command).is_none()).then_some(command)
 }
