@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import sys
 import time
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dbdyno.cli import output
 from dbdyno.errors import DynoError
-from dbdyno.store import files
 
 if TYPE_CHECKING:
     from dbdyno.digest.document import Document
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "pt", "json", "markdown", "html")
 STDIN = "-"
-WIDTH = 100  # columns where nobody's terminal says
 FOR_S, EVERY_S = "1m", "10s"
 
 
@@ -223,8 +221,8 @@ def _compare(sources: Sequence[str], options: Options) -> int:
     elif options.format == "markdown":
         made = beside.markdown(compared)
     else:
-        made = beside.text(compared, _width(options.out))
-    _put(made, options.out)
+        made = beside.text(compared, output.width(options.out))
+    output.put(made, options.out, "digest")
     return code
 
 
@@ -281,7 +279,7 @@ def _workload(
     if interrupted:
         return reading.INTERRUPTED  # half a log makes no workload
     text = workload.made(found, shape.parse(made), accepts_censored=accepts_censored)
-    _put(text, experiment)
+    output.put(text, experiment, "digest")
     click.echo(f"what it needs and lacks stands at its head; then: dyno run {experiment}", err=True)
     return code
 
@@ -463,7 +461,7 @@ def _write(raw: Any, options: Options) -> None:
     else:
         typed = document.parse(raw)
         made = _json(raw) if options.format == "json" else _digest_drawn(typed, options)
-    _put(made, options.out)
+    output.put(made, options.out, "digest")
 
 
 def _json(raw: Any) -> str:
@@ -479,7 +477,7 @@ def _digest_drawn(typed: Document, options: Options) -> str:
         return markdown.markdown(typed)
     if options.format == "pt":
         return pt.pt(typed, now_unix_s=time.time(), hostname=socket.gethostname())
-    return text.text(typed, _width(options.out))
+    return text.text(typed, output.width(options.out))
 
 
 def _parallel_drawn(found: Parallelism, options: Options) -> str:
@@ -491,23 +489,4 @@ def _parallel_drawn(found: Parallelism, options: Options) -> str:
         return parallel.markdown(found)
     if options.format == "pt":
         raise click.UsageError("what parallel replication could bring has no `pt` layout")
-    return parallel.text(found, _width(options.out))
-
-
-def _width(out: Path | None) -> int:
-    return WIDTH if out is not None else shutil.get_terminal_size((WIDTH, 24)).columns
-
-
-def _put(made: str, out: Path | None) -> None:
-    if out is None:
-        click.echo(made, nl=False)
-        return
-    try:
-        files.write_atomically(out, made)
-    except OSError as error:
-        raise DynoError(
-            f"cannot write {out}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else",
-            fix="name another place",
-        ) from None
-    click.echo(f"digest: {out}", err=True)
+    return parallel.text(found, output.width(options.out))

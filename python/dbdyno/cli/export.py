@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import click
 
-from dbdyno.errors import DynoError
+from dbdyno.cli import output
 from dbdyno.share import csvfile, openmetrics, parquet, tables
 from dbdyno.share.opened import opened
 from dbdyno.share.tables import Source, Table
@@ -91,7 +91,7 @@ def _tables(
         places = {chosen[0]: to}
     else:
         directory = Path(to)
-        with _explained(directory):
+        with output.explained(directory):
             directory.mkdir(parents=True, exist_ok=True)
         places = {t.name: str(directory / f"{t.name}{suffix}") for t in tables.named(wanted)}
     written: list[dict[str, object]] = []
@@ -126,25 +126,13 @@ def _sink(place: str) -> Iterator[BinaryIO]:
         return
     path = Path(place)
     partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with _explained(path):
+    with output.explained(path):
         try:
             with partial.open("wb") as file:
                 yield file
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DynoError(
-            f"cannot write {path}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else",
-            fix="name another place",
-        ) from None
 
 
 def _tell(written: list[dict[str, object]], as_json: bool) -> None:

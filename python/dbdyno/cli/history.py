@@ -8,9 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from dbdyno.cli import past
-from dbdyno.errors import DynoError
-from dbdyno.store import files
+from dbdyno.cli import output, past
 
 
 @click.command()
@@ -43,21 +41,9 @@ def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_
 
     found = across.history(*past.read_all(directory, metrics))
     if html_to is not None:
-        _write(html_to, history_page(found, directory.name or str(directory)))
+        output.put(history_page(found, directory.name or str(directory)), html_to, "page")
     if as_json:
         click.echo(json.dumps(history_json(found), indent=1, allow_nan=False))
     else:
         Console(highlight=False).print(history_text(found))
     return 0
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        files.write_atomically(path, page)
-    except OSError as error:
-        raise DynoError(
-            f"cannot write {path}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else",
-            fix="name another place",
-        ) from None
-    click.echo(f"page: {path}", err=True)
