@@ -18,7 +18,7 @@ WIDTH = 100  # columns where nobody's terminal says
 
 @click.command()
 @click.argument("name", required=False)
-@click.argument("inputs", nargs=-1, metavar="[NAME=VALUE]...")
+@click.argument("inputs", nargs=-1, metavar="[FILE | NAME=VALUE...]")
 @click.option("--from", "sources", multiple=True, metavar="FILE|URL",
               help="Take what is not given from my.cnf, cr.yaml or a live server.")  # fmt: skip
 @click.option("--sweep", "swept", metavar="NAME=FROM..TO", help="Compute it over a range.")
@@ -42,9 +42,11 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
 
     Without a NAME, list the models. Inputs carry their units: limit=3Gi (3 x 2^30 bytes) is not
     limit=3G (3 x 10^9), a duration is 50ms, a rate 4000/s, a price 2035.49 USD/month, lists are
-    separated by commas.
+    separated by commas. cluster-timeline and certification also take a FILE instead of inputs: a
+    cluster with a script of events, a log of transactions.
     """
     from dbdyno import models
+    from dbdyno.cli import model_files
     from dbdyno.report.models import text
 
     form = "json" if as_json else form
@@ -53,6 +55,11 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
         _put(_listing(form), out)
         return 0
     chosen = models.load(name)
+    if (file := model_files.taken(name, inputs)) is not None:
+        if used := [key for key, value in typed.items() if value]:
+            raise click.UsageError(f"--{used[0].replace('_', '-')} is not for a file")
+        _put(model_files.answer(name, file, form, _width(out)), out)
+        return 0
     if typed["about"] or (not inputs and not typed["sources"] and _asks(chosen)):
         _put(text.about(chosen, _width(out)), out)
         return 0

@@ -10,7 +10,7 @@ from typing import Any
 DOWN, PAUSED, NON_PRIMARY = "down", "paused", "non-primary"
 STALLED, JOINING, PRIMARY, THROTTLED = "stalled", "joining", "primary", "flow control"
 STATES = (PRIMARY, THROTTLED, STALLED, JOINING, NON_PRIMARY, PAUSED, DOWN)
-WRITABLE = (PRIMARY, THROTTLED)
+BRIEF_S = 0.05  # what is shorter is not told
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class History:
     until_s: float
     spans: Mapping[str, tuple[Span, ...]]
     happenings: tuple[Happening, ...]
+    arbitrators: frozenset[str] = frozenset()  # never write, so never stall
 
     def at(self, node: str, moment_s: float) -> Span:
         """A node's state at a moment."""
@@ -77,6 +78,8 @@ class History:
         its longest part."""
         found = []
         for node, spans in self.spans.items():
+            if node in self.arbitrators:
+                continue
             waiting: list[Span] = []
             for one in (*spans, None):
                 if one is not None and not one.writes and one.state in _STALLS:
@@ -89,6 +92,14 @@ class History:
                     found.append(Stall(node, begin, end, why, over))
                 waiting = []
         return tuple(sorted(found, key=lambda each: (each.begin_s, each.node)))
+
+    def stalls_together(self) -> tuple[tuple[str, Stall], ...]:
+        """Stalls that can be noticed, of nodes with the same one together: their names, and it."""
+        found: dict[tuple[object, ...], list[Stall]] = {}
+        for one in self.stalls():
+            if one.length_s >= BRIEF_S:
+                found.setdefault((one.begin_s, one.end_s, one.why, one.over), []).append(one)
+        return tuple((" ".join(each.node for each in some), some[0]) for some in found.values())
 
     def nobody_writes(self) -> tuple[tuple[float, float], ...]:
         """When no node at all took writes."""

@@ -81,19 +81,20 @@ class Recorder:
 
     def _waits(self, process: Process, names: Sequence[str]) -> str:
         """What a stalled member waits for."""
-        reasons = []
+        reasons: dict[str, list[str]] = {}
         for name in names:
             other = self.processes[name]
             if not other.running:
-                what = f"{name} is gone"
+                what = "down"
             elif other.paused:
-                what = f"{name} stands still"
+                what = "paused"
             elif other.view is not process.view:
-                what = f"{name} is in another view"
+                what = "in another view"
             else:
-                what = f"{name} is not heard"
-            reasons.append(what)
-        return ", ".join(reasons) or "it agrees with nodes that come back"
+                what = "not heard"
+            reasons.setdefault(what, []).append(name)
+        told = [f"{' '.join(some)} {what}" for what, some in reasons.items()]
+        return ", ".join(told) or "it agrees with nodes that come back"
 
 
 def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:

@@ -18,6 +18,10 @@ class Event:
     at_s: float
     nodes: tuple[str, ...] = ()
 
+    def amount(self) -> str:
+        """What it comes with, as the end of a sentence."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Leave(Event):
@@ -75,12 +79,21 @@ class Weigh(Event):
 
     weight: int = 1
 
+    def amount(self) -> str:
+        """The weight."""
+        return f" = {self.weight}"
+
 
 @dataclass(frozen=True)
 class Slow(Event):
     """A node applies at most so many write-sets a second; None: as fast as they come."""
 
     apply_per_s: float | None = None
+
+    def amount(self) -> str:
+        """The rate."""
+        rate = self.apply_per_s
+        return " applies what comes" if rate is None else f" applies {rate:g}/s"
 
 
 @dataclass(frozen=True)

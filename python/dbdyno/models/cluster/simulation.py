@@ -21,7 +21,7 @@ What is modelled, and where it comes from:
 - A process that goes on after a pause first reads what has waited for it, so it believes in its old
   view for one more suspect timeout (seen: 6.0 s), stalled.
 - Components that meet become one after `MERGE_ROUNDS` repetitions of join messages (seen: 0.2 to
-  3 s); for a part of the last one writes stand still (seen: 0.1 to 1.2 s).
+  3 s); for a part of them writes stand still (seen: 0.1 to 2.0 s).
 - Two primary components do not become one, and neither stops (seen after a bootstrap on one side of
   a partition that healed later).
 - A write of pc.weight is a message: it counts from the next primary view whose members all hear
@@ -98,7 +98,8 @@ class _Simulation:
             raise ValueError(f"the script takes more than {STEPS_MAX} steps: shorten it")
         self.now_s = self.events.until_s
         spans = self.recorder.finish(self.now_s)
-        return History(self.now_s, spans, tuple(self.happenings))
+        judges = frozenset(n for n, one in self.topology.members.items() if one.arbitrator)
+        return History(self.now_s, spans, tuple(self.happenings), judges)
 
     # -- time ------------------------------------------------------------------------------------
 
@@ -137,7 +138,7 @@ class _Simulation:
                 told = [name for name in event.nodes if self._befall(event, name)]
                 word = next(word for word, kind in script.ACTIONS.items() if type(event) is kind)
                 if told:
-                    self._say(f"{word}: {' '.join(told)}{_amount(event)}")
+                    self._say(f"{word}: {' '.join(told)}{event.amount()}")
                 idle = [name for name in event.nodes if name not in told]
                 if idle:
                     self._say(f"{word}: nothing to do for {' '.join(idle)}")
@@ -436,7 +437,7 @@ class _Simulation:
             if key not in self._planned:
                 due = self.now_s + MERGE_ROUNDS * self.options.join_retrans_s + 2 * far
                 self._planned[key] = due
-                self._halts[key] = due - self._random.uniform(0, self.options.join_retrans_s)
+                self._halts[key] = self._random.uniform(self.now_s, due)
             planned = self._planned[key]
             self._look_at(self._halts[key])
             for one in group:
@@ -492,11 +493,3 @@ class _Simulation:
 
 def _names(group: Iterable[Process]) -> str:
     return " ".join(one.name for one in group)
-
-
-def _amount(event: script.Event) -> str:
-    if isinstance(event, script.Weigh):
-        return f" = {event.weight}"
-    if isinstance(event, script.Slow) and event.apply_per_s is not None:
-        return f" applies {event.apply_per_s:g}/s"
-    return ""

@@ -61,7 +61,6 @@ def bars(found: History, width: int) -> str:
     for node, spans in found.spans.items():
         cells = [SIGNS[_shown(spans, (i * step, (i + 1) * step)).state] for i in range(room)]
         lines.append(f"{node:<{names}}  |{''.join(cells)}|")
-    ticks = [""] * 1
     places = [round(i * room / 4) for i in range(5)]
     ticks = list(" " * (room + 12))
     for i, place in enumerate(places):
@@ -80,7 +79,7 @@ def _shown(spans: tuple[Span, ...], cell: tuple[float, float]) -> Span:
 
     def share(one: Span) -> tuple[bool, float]:
         length = min(one.end_s, cell[1]) - max(one.begin_s, cell[0])
-        return one.state == history.STALLED and one.length_s >= 0.05, length
+        return one.state == history.STALLED and one.length_s >= history.BRIEF_S, length
 
     return max(inside, key=share)
 
@@ -90,15 +89,15 @@ def _events(found: History) -> str:
 
 
 def _stalls(found: History) -> str:
-    rows = [one for one in found.stalls() if one.length_s >= 0.05]
+    rows = found.stalls_together()
     if not rows:
         return ""
-    names = max(len(one.node) for one in rows)
+    names = max(len(nodes) for nodes, _ in rows)
     lines = ["Without writes:"]
-    for one in rows:
+    for nodes, one in rows:
         end = "" if one.over else " (and still)"
         length = f"{seconds(one.length_s)}{end}"
-        lines.append(f"{seconds(one.begin_s):>9}  {one.node:<{names}}  {length:<22}  {one.why}")
+        lines.append(f"{seconds(one.begin_s):>9}  {nodes:<{names}}  {length:<21}  {one.why}")
     return "\n".join(line.rstrip() for line in lines)
 
 

@@ -1,0 +1,47 @@
+"""What became of a log of transactions, beside the same log with a single writer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from dbdyno.models.cluster.certification import Outcome
+
+_ROWS = (
+    ("committed", "committed"),
+    ("certification failures", "certification_failures"),
+    ("aborts at apply", "aborts_at_apply"),
+    ("given up", "given_up"),
+)
+
+
+def text(found: Outcome, alone: Outcome) -> str:
+    """A sentence and a table."""
+    more = found.mean_s - alone.mean_s
+    lines = [
+        f"{found.victims:,} of {found.attempts:,} attempts fail ({found.victim_share:.1%}):"
+        f" {found.aborts_at_apply:,} at apply, {found.certification_failures:,} in certification.",
+        f"A transaction takes {_ms(found.mean_s)} in the mean, {_ms(abs(more))}"
+        f" {'more' if more >= 0 else 'less'} than with a single writer.",
+        "",
+        f"{'':<24}{'several writers':>16}{'a single one':>16}",
+    ]
+    for name, field in _ROWS:
+        lines.append(f"{name:<24}{getattr(found, field):>16,}{getattr(alone, field):>16,}")
+    for name, field in (("mean", "mean_s"), ("p99", "p99_s")):
+        lines.append(f"{name:<24}{_ms(getattr(found, field)):>16}{_ms(getattr(alone, field)):>16}")
+    return "\n".join(lines) + "\n"
+
+
+def document(found: Outcome, alone: Outcome) -> dict[str, Any]:
+    """The same as JSON; latencies in seconds."""
+    return {
+        "schema_version": 1,
+        "model": "certification",
+        "several_writers": asdict(found),
+        "single_writer": asdict(alone),
+    }
+
+
+def _ms(value: float) -> str:
+    return f"{value * 1e3:.3g} ms"

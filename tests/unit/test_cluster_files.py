@@ -1,0 +1,85 @@
+"""`dyno model` with a file: a cluster's script, a log of transactions; as text, JSON and HTML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dbdyno.cli.main import dyno
+from dbdyno.errors import DynoError
+
+SCRIPT = """nodes: {n1: {site: a}, n2: {site: b}, n3: {site: c}, judge: {site: c, arbitrator: true}}
+until: 90s
+script:
+  - {at: 10s, partition: [[n1], [n2, n3, judge]]}
+  - {at: 40s, bootstrap: n1}
+"""
+LOG = """node,start,commit,keys
+n1,0.000,0.004,t:1
+n2,0.001,0.003,t:1:update <b>t</b>:exclusive
+
+n1,0.002,0.003,t:9
+"""
+
+
+def asked(*arguments: object) -> Result:
+    return CliRunner().invoke(dyno, ["model", *map(str, arguments)])
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "three.yaml"
+    file.write_text(SCRIPT)
+    return file
+
+
+def test_a_script_is_told_as_text(script: Path) -> None:
+    said = asked("cluster-timeline", script).output
+    assert "SPLIT BRAIN from 40 s" in said
+    assert "\njudge" in said and "2*1 = 2 < 4" in said
+
+
+def test_a_script_is_told_as_json(script: Path) -> None:
+    made = json.loads(asked("cluster-timeline", script, "--json").output)
+    assert made["cluster"] == "three" and made["model"] == "cluster-timeline"
+    assert made["split_brains"][0]["begin_s"] == 40
+    assert {one["node"] for one in made["stalls"]} <= {"n1", "n2", "n3"}
+
+
+def test_a_script_is_drawn_on_a_page_without_network(script: Path, tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    assert asked("cluster-timeline", script, "--format", "html", "--out", page).exit_code == 0
+    text = page.read_text()
+    assert "</html>" in text and "split brain" in text and "judge (c, arbitrator)" in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+
+
+def test_a_log_of_transactions_is_held_against_a_single_writer(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text(LOG)
+    assert "1 of 4 attempts fail" in asked("certification", file).output
+    made = json.loads(asked("certification", file, "--json").output)
+    assert made["several_writers"]["committed"] == made["single_writer"]["committed"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("", "columns"), ("node,start\n", "columns"), ("node,start,commit,keys\n", "no transactions"),
+     ("node,start,commit,keys\nn1,1,0,t\n", ":2:1"), ("node,start,commit,keys\nn1,x,0,t\n", ":2:1"),
+     ("node,start,commit,keys\nn1,nan,nan,t\n", ":2:1"), ("node,start,commit,keys\nn1,1\n", ":2:1"),
+     ("node,start,commit,keys\n,1,2,t\n", ":2:1")],
+)  # fmt: skip
+def test_what_is_no_log_is_refused_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text(text)
+    error = asked("certification", file).exception
+    assert isinstance(error, DynoError) and says in str(error)
+
+
+def test_a_file_for_a_model_that_takes_none_names_those_that_do(script: Path) -> None:
+    error = asked("cost", script).exception
+    assert isinstance(error, DynoError) and "cluster-timeline" in str(error)
+    assert "--explain is not for a file" in asked("cluster-timeline", script, "--explain").output
