@@ -90,7 +90,8 @@ def test_rare_conflicts_are_as_frequent_as_the_formula_says(rate: float) -> None
     """P = 1 - exp(-rate x window): of other nodes' writes to the row, while a transaction runs and
     is sent."""
     execute_s, costs = 0.005, Costs(order_s=0.002, apply_s=0.0005)
-    log = cert.poisson_log({"a": rate, "b": rate}, cert.hot_rows(1, 1.0), execute_s, 8000 / rate, seed=3)
+    rates, draw = {"a": rate, "b": rate}, cert.hot_rows(1, 1.0)
+    log = cert.poisson_log(rates, draw, execute_s, 8000 / rate, seed=3)
     found = cert.of_log(log, costs)
     expected = 1 - math.exp(-rate * (execute_s + costs.order_s))
     assert found.victim_share == pytest.approx(expected, rel=0.15)

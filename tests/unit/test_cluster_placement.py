@@ -80,7 +80,7 @@ def test_nine_members_at_four_sites_with_arbitrators_are_searched() -> None:
     assert found.layout is None and found.tried > 900
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.builds(
         Wish, crashes=st.integers(0, 2), sites=st.integers(1, 2), together=st.just(False),

@@ -74,7 +74,7 @@ def cases(draw: st.DrawFn) -> tuple[Topology, Script, int]:
     return topology, Script(tuple(found), UNTIL_S), draw(st.integers(0, 99))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
 def test_two_components_never_both_commit(case: tuple[Topology, Script, int]) -> None:
     topology, script, seed = case
@@ -86,7 +86,7 @@ def test_two_components_never_both_commit(case: tuple[Topology, Script, int]) ->
         assert all(span.length_s > 0 for span in spans)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(topologies().filter(lambda t: sum(not m.arbitrator for m in t.members.values()) > 1))
 def test_a_bootstrap_across_a_partition_is_found_to_split_the_brain(topology: Topology) -> None:
     data = [one.name for one in topology.members.values() if not one.arbitrator]

@@ -165,7 +165,11 @@ class Node:
 
     def await_synced(self) -> None:
         """RuntimeError, with the end of its log, if it does not get there."""
-        if not until(self.synced, READY_S):
+
+        def settled() -> bool:
+            return self.synced() or self.process is None or not self.process.alive()
+
+        if not until(settled, READY_S) or not self.synced():
             files = [self.data / "out", self.data / "log"]
             said = "".join(file.read_text(errors="replace") for file in files if file.exists())
             raise RuntimeError(f"{self.name} is not synced after {READY_S:g} s:\n{said[-3000:]}")
@@ -174,7 +178,7 @@ class Node:
         """SIGKILL: the kernel closes its connections, nobody says goodbye."""
         assert self.process is not None
         if self.process.alive():
-            self._signal(signal.SIGKILL)
+            self.send(signal.SIGKILL)
             self.process.wait(10.0)
         self.process.stop(0.0)
         self.process = None
@@ -187,11 +191,11 @@ class Node:
 
     def pause(self) -> None:
         """SIGSTOP: its connections stay open and silent."""
-        self._signal(signal.SIGSTOP)
+        self.send(signal.SIGSTOP)
 
     def resume(self) -> None:
         """SIGCONT."""
-        self._signal(signal.SIGCONT)
+        self.send(signal.SIGCONT)
 
     def set_option(self, option: str, value: object) -> None:
         """Sets a provider option at run time."""
@@ -203,7 +207,8 @@ class Node:
         pairs = (one.partition("=") for one in text.split(";") if "=" in one)
         return {key.strip(): value.strip() for key, _, value in pairs}
 
-    def _signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
+        """A signal to the server's process."""
         assert self.process is not None
         os.kill(self.process.pid, number)
 

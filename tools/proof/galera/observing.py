@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections.abc import Iterable
@@ -10,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pymysql
-
 from tools.proof.galera.nodes import Node
 
 POLL_S = 0.02
@@ -27,24 +25,6 @@ class Seen:
     commits: list[float] = field(default_factory=list)
     errors: list[tuple[float, int]] = field(default_factory=list)
 
-    def order(self, begin_s: float = 0.0) -> list[tuple[str, int]]:
-        """State and number of members, in the order seen, from a moment on."""
-        found = [each[1:] for each in self.states if each[0] >= begin_s]
-        before = [each[1:] for each in self.states if each[0] < begin_s]
-        return (before[-1:] + found) if before else found
-
-    def since(self, state: str, members: int, begin_s: float = 0.0) -> float | None:
-        """When it was first seen in that state, not before `begin_s`."""
-        times = (t for t, *seen in self.states if t >= begin_s and seen == [state, members])
-        return next(times, None)
-
-    def longest_gap(self, begin_s: float, end_s: float) -> tuple[float, float]:
-        """The longest time without a commit that overlaps the window: begin and length, in s."""
-        inside = [t for t in self.commits if begin_s - 1.0 <= t <= end_s]
-        gaps = [(b - a, a) for a, b in itertools.pairwise(inside) if b >= begin_s]
-        length, begin = max(gaps, default=(0.0, begin_s))
-        return begin, length
-
 
 class Watch:
     """Threads that look and write; a context manager."""
@@ -60,6 +40,12 @@ class Watch:
     def now(self) -> float:
         """Seconds since the watch began."""
         return time.monotonic() - self._begun
+
+    @property
+    def began(self) -> bool:
+        """Whether every node has been seen and every writer has committed."""
+        written = all(self.seen[name].commits for name in self.writers)
+        return written and all(seen.states for seen in self.seen.values())
 
     def __enter__(self) -> Watch:
         jobs = [(self._look, name) for name in self.nodes]
@@ -82,6 +68,8 @@ class Watch:
             with suppress(pymysql.MySQLError, OSError):
                 session = session or node.connect(1.0)
                 state, members = _state(session)
+                if state not in (PRIMARY, NON_PRIMARY):  # shutting down
+                    state, members = DOWN, 0
             if state == DOWN:
                 session = None
                 if node.process is not None and seen.states:

@@ -17,6 +17,7 @@ NAMES: tuple[str, ...] = (
     "stalls",
     "causes",
     "meter",
+    "cluster",
 )
 
 

@@ -40,8 +40,8 @@ Assumptions:
     dropped.
 
     Not part of it: state transfer to a node that joins, and that the others halt when one comes
-    back (0.1 to 2.0 s observed; a script has it). In two of three partitions whose links were cut some 40 ms after each
-    other the larger side took 10.2 s instead of 6.2.
+    back (0.1 to 2.0 s observed; a script has it). In two of three partitions whose links were cut
+    some 40 ms after each other the larger side took 10.2 s instead of 6.2.
 
 Versions:
     Galera 26.4 (MariaDB 10.11), observed 2026-11. A server whose evs.suspect_timeout is less than
