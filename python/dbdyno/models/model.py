@@ -69,6 +69,7 @@ class Measured:
     given: Mapping[str, str]
     gives: Mapping[str, str]
     within: float
+    label: str = ""  # what else it was measured with, that the model does not know
 
 
 @dataclass(frozen=True)
