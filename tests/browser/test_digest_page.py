@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from test_report_page import ARGUMENTS, DESK, PHONE
+from windows import DESK, PHONE
 
 from dbdyno.digest.compare import compare
 from dbdyno.digest.document import parse
 from dbdyno.report.digest import beside, page
 from fixtures import digests
-from needed import missing
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not chromium:
-        missing("no Chromium: apt-get install chromium (or set CHROMIUM)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Any]:
-    """Opens a page of this HTML; in the end nothing was said on the console or asked of a
-    network."""
-    contexts, said, asked = [], [], []
-
-    def start(html: str, viewport: dict[str, int], **options: Any) -> Any:
-        path = tmp_path / "page.html"
-        path.write_text(html)
-        context = browser.new_context(viewport=viewport, offline=True, **options)
-        contexts.append(context)
-        opened = context.new_page()
-        opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-        opened.on("pageerror", lambda error: said.append(str(error)))
-        opened.on("dialog", lambda one: (said.append(f"dialog: {one.message}"), one.dismiss()))
-        opened.on("request", lambda request: asked.append(request.url))
-        opened.goto(path.as_uri())
-        return opened
-
-    yield start
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])

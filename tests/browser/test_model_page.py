@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_digest_page import browser, open_page  # noqa: F401
-from test_report_page import DESK, PHONE
+from windows import DESK, PHONE
 
 from dbdyno import models
 from dbdyno.models import calculate, given, sweep
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-def test_a_sweep_is_drawn_and_fits(open_page: Any, viewport: dict[str, int]) -> None:  # noqa: F811
+def test_a_sweep_is_drawn_and_fits(open_page: Any, viewport: dict[str, int]) -> None:
     model = models.load("innodb-growth")
     asked = given.take(model, {"rows": "3000"}, {})
     answer = calculate.answer(model, asked)

@@ -3,43 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from windows import DESK, PHONE
 
 from dbdyno import report
 from fixtures import stalling_run, synthetic
-from needed import missing
 
 pytestmark = pytest.mark.browser
-
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not chromium:
-        missing("no Chromium: apt-get install chromium (or set CHROMIUM)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -56,30 +29,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def open_page(browser: Any, pages: dict[str, Path]) -> Iterator[Any]:
-    """Opens a report; in the end nothing was said on the console or asked of a network."""
-    contexts, said, asked = [], [], []
+def open_page(open_file: Any, pages: dict[str, Path]) -> Any:
+    """Opens a report by its run's name."""
 
     def start(name: str, viewport: dict[str, int], **options: Any) -> Any:
-        context = browser.new_context(viewport=viewport, offline=True, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on(
-            "dialog", lambda dialog: (said.append(f"dialog: {dialog.message}"), dialog.dismiss())
-        )
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(pages[name].as_uri())
+        page = open_file(pages[name], viewport, **options)
         page.wait_for_selector("#ts-main canvas", state="attached")
         return page
 
-    yield start
-    for context in contexts:
-        context.close()
-    assert said == []
-    own = tuple(path.as_uri() for path in pages.values())
-    assert [url for url in asked if not url.startswith((*own, "data:"))] == []
+    return start
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])

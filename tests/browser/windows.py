@@ -1,0 +1,5 @@
+"""Sizes of windows that pages are looked at in."""
+
+from __future__ import annotations
+
+DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
