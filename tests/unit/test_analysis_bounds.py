@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judging import checked
 from plans import plan as make_plan
-from test_analysis_claims import checked
 
 from dbdyno.analysis import to_json
 from dbdyno.analysis.contrast import Bounded, Mean

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judging import checked, records
 from plans import plan as make_plan
 from scipy import stats
-from test_analysis_claims import checked, records
 
 from dbdyno.analysis import crosscheck
 from dbdyno.analysis.contrast import Bounded, Contrast, Interval, LogRatio, Mean, Median

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from judging import checked, records
 from plans import plan as make_plan
 from scipy import stats
-from test_analysis_claims import checked, records
 
 from dbdyno.analysis import power
 from dbdyno.analysis.contrast import Bounded, LogRatio, Mean, Welch

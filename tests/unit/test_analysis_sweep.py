@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judging import checked
 from plans import plan as make_plan
-from test_analysis_claims import checked
 
 from dbdyno.analysis.sweep import best_levels, knee
 from dbdyno.analysis.types import Sweep
