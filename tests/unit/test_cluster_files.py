@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from click.testing import CliRunner, Result
 
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
+from dbdyno.models.cluster import reading
+from dbdyno.models.cluster.options import KNOWN
+from dbdyno.models.cluster.script import ACTIONS
 
 SCRIPT = """nodes: {n1: {site: a}, n2: {site: b}, n3: {site: c}, judge: {site: c, arbitrator: true}}
 until: 90s
@@ -83,3 +87,15 @@ def test_a_file_for_a_model_that_takes_none_names_those_that_do(script: Path) ->
     error = asked("cost", script).exception
     assert isinstance(error, DynoError) and "cluster-timeline" in str(error)
     assert "--explain is not for a file" in asked("cluster-timeline", script, "--explain").output
+
+
+def test_the_files_of_the_guide_are_what_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "galera.md").read_text()
+    script, log = re.findall(r"^```\n((?:# two|node,).*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "two-sites.yaml").write_text(script)
+    (tmp_path / "log.csv").write_text(log)
+    said = asked("cluster-timeline", tmp_path / "two-sites.yaml").output
+    assert "SPLIT BRAIN from 70 s for 110 s" in said and "stay apart" in said
+    assert "attempts fail" in asked("certification", tmp_path / "log.csv").output
+    for word in (*ACTIONS, *KNOWN, *reading.KEYS):
+        assert f"`{word}" in page or f"{word}:" in page, word
