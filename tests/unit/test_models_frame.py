@@ -120,6 +120,10 @@ def test_prices_of_two_currencies_are_refused() -> None:
     assert given.take(cost, {"price": "2 EUR/month", "rate": "1/s"}, {}).currency == "EUR"
     two = Model("two", MODEL.document, (Input("a", "price", "a"), Input("b", "price", "b")),
                 (), (), ())  # fmt: skip
+    asked = given.take(cost, {"price": "2/month", "rate": "1/s"}, {})
+    assert given.in_currency(asked, ("1 EUR/month", "9/month")).currency == "EUR"
+    with pytest.raises(DynoError, match="EUR and USD"):
+        given.in_currency(asked, ("1 EUR/month", "9 USD/month"))
     with pytest.raises(DynoError, match="EUR and USD"):
         given.take(two, {"a": "2 EUR/month", "b": "2 USD/month"}, {})
 

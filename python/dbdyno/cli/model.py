@@ -52,6 +52,8 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
     form = "json" if as_json else form
     if name is None:
         _only_listed(typed)
+        if form == "html":
+            raise click.UsageError("--format html needs the name of a model")
         _put(_listing(form), out)
         return 0
     chosen = models.load(name)
@@ -107,6 +109,8 @@ def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
         typed.setdefault(over.name, over.written[0])
     read = _read(model, sources, login)
     asked = given.take(model, typed, read)
+    if over is not None and model.kind_of(over.name).name == "price":
+        asked = given.in_currency(asked, over.written)
     answer = calculate.answer(model, asked)
     values = words.all_shown(answer)
     curve = sweep.sweep(model, asked, over, points or sweep.POINTS) if over else None

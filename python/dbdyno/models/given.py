@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbdyno.errors import DynoError
 from dbdyno.models.kinds import Value
@@ -92,11 +92,24 @@ def take(model: Model, typed: Mapping[str, str], read: Mapping[str, tuple[str, s
             f"{model.name} needs {names}", fix=f"dyno model {model.name} {example(model)}"
         )
     if len(currencies) > 1:
-        raise DynoError(
-            f"prices in {' and '.join(sorted(currencies))} cannot be held together",
-            fix="write all prices in one currency",
-        )
+        raise _two_currencies(currencies)
     return Given(values, written, origin, next(iter(currencies), ""))
+
+
+def in_currency(given: Given, texts: Iterable[str]) -> Given:
+    """The same, with the currency of further prices. DynoError if there are two."""
+    named = {given.currency} | {units.price_and_currency(text)[1] for text in texts}
+    named.discard("")
+    if len(named) > 1:
+        raise _two_currencies(named)
+    return replace(given, currency=next(iter(named), ""))
+
+
+def _two_currencies(named: Iterable[str]) -> DynoError:
+    return DynoError(
+        f"prices in {' and '.join(sorted(named))} cannot be held together",
+        fix="write all prices in one currency",
+    )
 
 
 def _parts(one: Input, text: str) -> list[str]:

@@ -43,11 +43,16 @@ from __future__ import annotations
 from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
-    Input("systems", "count", "systems that are watched", None, "0", "20k", whole=True),
+    Input("systems", "count", "systems that are watched", "0", "0", "20k", whole=True,
+          example="1000"),
     Input("samples", "rate", "samples they send together, if known", "0/s", "0/s", "30000000/s"),
-)
+)  # fmt: skip
 OUTPUTS = ("memory", "cores", "rule")
-SAYS = (("", "{systems} systems need {memory} of memory; cores: {cores}."),)
+SAYS = (
+    ("systems <= 0", "Samples at {samples} need {memory} of memory; cores: {cores}."),
+    ("", "{systems} systems need {memory} of memory; cores: {cores}."),
+)
+REFUSALS = (Note("systems <= 0 and samples <= 0", "say how many systems or samples there are"),)
 NOTES = (
     Note("rule < 8 * GiB and memory > rule",
          "below 8 GB the rule does not hold ({rule}); this is the smallest size that is known to"
@@ -57,7 +62,7 @@ NOTES = (
 )  # fmt: skip
 GOLDEN = (
     Golden({"systems": "1000"}, {"memory": "125Gi", "cores": "20"}, "the published rule"),
-    Golden({"systems": "0", "samples": "2000000/s"}, {"memory": "133Gi", "cores": "20"},
+    Golden({"samples": "2000000/s"}, {"memory": "133Gi", "cores": "20"},
            "the published rule"),
     Golden({"systems": "5"}, {"memory": "2Gi", "cores": "1"}, "the published minimum"),
     Golden({"systems": "16"}, {"memory": "8Gi", "rule": "2Gi"}, "the rule begins at 8 GB"),
