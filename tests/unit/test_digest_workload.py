@@ -186,6 +186,46 @@ def test_the_pace_is_the_logs() -> None:
     assert math.isclose(sum(length * rate for length, rate in bursts.rates), 6000)
 
 
+def test_places_that_held_the_same_value_share_one_in_their_transaction() -> None:
+    made = Made()
+    new = made.says("INSERT INTO o (id) VALUES (:p1)", whole(1, 90, is_sequence=True), table="o")
+    line = made.says(
+        "INSERT INTO l (o, n) VALUES (:p1, :p2)", whole(1, 90), whole(1, 9), table="l", calls=3000
+    )
+    made.units = [unit(900, new, (line, 3), transaction=True), unit(100, new), unit(300, line)]
+    made.ties = [{"statement": line, "place": 1, "earlier": new, "earlier_place": 1}]
+    group = written(made)["groups"]["app"]
+    steps = [step["sql"] for step in group["transactions"]["insert_o_then_insert_l"]["steps"]]
+    assert steps == [
+        "INSERT INTO o (id) VALUES (:o_id_2)",
+        "INSERT INTO l (o, n) VALUES (:o_id_2, :l_n)",
+    ]
+    assert group["params"]["o_id_2"] == {"sequence": 91 + 10_000_000, "per": "transaction"}
+    assert group["params"]["o_id"] == {"sequence": 91, "per": "statement"}
+    assert group["statements"]["insert_l"]["sql"] == "INSERT INTO l (o, n) VALUES (:l_o, :l_n)"
+    made.units = [unit(10, (new, 2), line, transaction=True), unit(10, line, new, transaction=True)]
+    assert all(
+        each["per"] == "statement" for each in written(made)["groups"]["app"]["params"].values()
+    )
+
+
+def test_keys_that_are_asked_for_upwards_are_no_new_rows() -> None:
+    made = Made()
+    made.units = [
+        unit(100, made.says("SELECT a FROM t WHERE id = :p1", whole(1, 90, is_sequence=True)))
+    ]
+    [param] = written(made)["groups"]["app"]["params"].values()
+    assert param == {"uniform": [1, 90], "per": "statement"}
+
+
+def test_bulk_loads_are_left_out() -> None:
+    made = Made()
+    sql = "INSERT INTO t VALUES " + ", ".join(f"(:p{n})" for n in range(1, 61))
+    bulk = made.says(sql, *[whole(1, 9)] * 60, calls=2)
+    made.units = [unit(2, bulk), unit(1000, made.says("SELECT 1"))]
+    assert any("bulk loads" in reason for reason in left(made))
+
+
 def test_writing_is_said_and_locks_are_no_reads() -> None:
     made = Made()
     locks = made.says("SELECT a FROM t WHERE id = :p1 FOR UPDATE", whole(1, 5))

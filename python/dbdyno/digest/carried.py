@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from dbdyno.digest.document import Class, Document
 from dbdyno.digest.places import Places, look
-from dbdyno.digest.shape import Shape, Statement, Step, Unit
+from dbdyno.digest.shape import Shape, Statement, Step, Tie, Unit
 from dbdyno.spec import sqltext
 from dbdyno.spec.workloads.mix import CLASSES_MAX, REPEAT_MAX, SQL_MAX
 
@@ -20,6 +20,7 @@ WORK = ("select", "insert", "update", "delete", "replace", "with", "call", "valu
 FRAME = ("begin", "start", "commit", "end", "rollback", "abort")
 SESSION = ("set", "use", "show", "discard", "reset", "savepoint", "release", "administrator")
 _OUTFILE = re.compile(r"\binto\s+(?:outfile|dumpfile)\b", re.IGNORECASE)
+RARE, BULKY = 10, 50  # calls below which, and values above which, a statement is a bulk load
 OPERATIONS_MAX = 5000  # of a transaction; the engine allows twice as many
 
 EDGES = "sent in transactions that were cut off by the log's ends, too rare or too long to be kept"
@@ -56,6 +57,7 @@ class Chosen:
     places: Sequence[Places]  # of each statement
     classes: Mapping[str, Class]  # by ID
     left: Left
+    ties: Sequence[Tie] = ()  # places with the same value
     merged: frozenset[tuple[Step, ...]] = frozenset()  # units whose repetitions are means
     homeless: int = 0  # calls in no database that the log names, taken to be of the first one
 
@@ -72,7 +74,7 @@ def choose(document: Document, shape: Shape) -> Chosen:
     refused = [_refused(one, place) for one, place in zip(shape.statements, places, strict=True)]
     statements = _at_home(shape.statements)
     homeless = sum(one.count for one in shape.statements if not one.database)
-    chosen = Chosen({}, statements, places, classes, Left(), homeless=homeless)
+    chosen = Chosen({}, statements, places, classes, Left(), shape.ties, homeless=homeless)
     _outside(document, shape, chosen.left)
     by_database: dict[str, list[Unit]] = defaultdict(list)
     unseen = {number: one.count for number, one in enumerate(shape.statements)}
@@ -107,6 +109,8 @@ def _refused(statement: Statement, places: Places) -> str | None:
         return NO_WORK
     if places.refused is not None:
         return places.refused
+    if statement.count < RARE and len(places.places) > BULKY:
+        return f"seen less than {RARE} times, with more than {BULKY} values: bulk loads"
     if len(places.sql) > SQL_MAX // 2:
         return "statements of more than 50,000 characters"
     named = [f"p{place.number}" for place in places.places]

@@ -24,10 +24,10 @@ _WORDS = {"#": "0123456789", "@": "abcdefghijklmnopqrstuvwxyz",
 
 
 def generator(
-    summary: Summary, ends: tuple[float, float] | None = None, *, beyond: int = 0
+    summary: Summary, ends: tuple[float, float] | None = None, *, is_new: bool = True
 ) -> dict[str, Any]:
-    """The generator of a place. `ends`: the range of all places of its column; `beyond`: how many
-    sequences of the same column this statement has already."""
+    """The generator of a place. `ends`: the range of all places of its column; `is_new`: whether
+    rows are inserted there, so that numbers that count upwards go on doing so."""
     if summary.kind == "text":
         assert summary.text is not None
         return _text(summary, summary.text)
@@ -38,8 +38,8 @@ def generator(
         return {"times": [_moment(least), _moment(greatest)]}
     if summary.distinct == 1 and least == greatest and summary.kind == "whole":
         return {"const": str(int(least)) if summary.is_quoted else int(least)}
-    if summary.is_sequence and summary.kind == "whole":
-        made: dict[str, Any] = {"sequence": _first(greatest, beyond)}
+    if is_new and summary.is_sequence and summary.kind == "whole":
+        made: dict[str, Any] = {"sequence": _first(greatest)}
     else:
         if ends is not None and summary.kind == "whole":
             least, greatest = min(least, ends[0]), max(greatest, ends[1])
@@ -47,8 +47,8 @@ def generator(
     return made | ({"as_text": True} if summary.is_quoted else {})
 
 
-def _first(greatest: float, beyond: int) -> int:
-    first = int(greatest) + (1 if abs(greatest) < EXACT else ROUNDED) + beyond * 10_000_000
+def _first(greatest: float) -> int:
+    first = int(greatest) + (1 if abs(greatest) < EXACT else ROUNDED)
     return max(-END_MAX, min(END_MAX, first))
 
 

@@ -53,7 +53,7 @@ def pace(document: Document, shape: Shape, units: int) -> Pace:
     if shape.dispersion is None:
         why.append("Arrivals by chance (poisson): the log is too short to tell bursts.")
         return Pace(sessions, steady, "poisson", DURATION_S, why)
-    told = f"transactions a second vary {shape.dispersion:.2g} times as much as by chance"
+    told = f"transactions a second vary {shape.dispersion:.3g} times as much as by chance"
     if shape.dispersion < EVEN:
         why.append(f"Even arrivals: {told}.")
         return Pace(sessions, steady, "uniform", DURATION_S, why)

@@ -78,11 +78,22 @@ class Unit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tie:
+    """Two places (from 1) with the same value, whenever their statements come in one unit."""
+
+    statement: int
+    place: int
+    earlier: int
+    earlier_place: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """What a workload is made of. `dispersion`: variance by mean of the units a second."""
 
     statements: tuple[Statement, ...]
     units: tuple[Unit, ...]
+    ties: tuple[Tie, ...] = ()
     units_dropped: int
     statements_dropped: int
     sessions: int

@@ -10,22 +10,20 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
 from dbdyno import __version__
-from dbdyno.digest import carried, censoring, generators, pace
+from dbdyno.digest import carried, censoring, pace
 from dbdyno.digest.carried import Chosen
 from dbdyno.digest.document import Document
-from dbdyno.digest.places import Place, renamed
-from dbdyno.digest.shape import Shape, Statement, Summary, Unit
+from dbdyno.digest.parameters import Names, Parameters
+from dbdyno.digest.shape import Shape, Unit
 from dbdyno.digest.yamltext import comment, quoted, scalar, visible
 from dbdyno.errors import DynoError
 from dbdyno.spec import sqltext
 
 LEFT_SHOWN = 20  # classes listed for each reason
-NAME_MAX = 40
 FINGERPRINT_MAX = 120
 PORTS = {"mariadb": 3306, "mysql": 3306, "postgres": 5432}
 
@@ -84,47 +82,6 @@ def _missing(document: Document) -> str:
     return "; ".join(dict.fromkeys(said))
 
 
-@dataclass
-class _Names:
-    """Names that are taken: in a file each once."""
-
-    taken: set[str] = field(default_factory=lambda: {"begin", "commit", "other"})
-
-    def new(self, wanted: str) -> str:
-        base = re.sub(r"\W+", "_", wanted, flags=re.ASCII).strip("_")[:NAME_MAX]
-        if not base or base[0].isdigit():
-            base = f"s_{base}".rstrip("_")
-        name, number = base, 1
-        while name in self.taken:
-            number += 1
-            name = f"{base}_{number}"
-        self.taken.add(name)
-        return name
-
-
-@dataclass
-class _Params:
-    """The parameters of a group: one for all places of a column with the same generator."""
-
-    names: _Names = field(default_factory=_Names)
-    made: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)  # name -> YAML, note
-    known: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-
-    def name(self, wanted: str, made: dict[str, Any], note: str, used: set[str]) -> str:
-        """The parameter with this generator that the statement does not use yet."""
-        is_sequence = "sequence" in made
-        for name in self.known[f"{wanted} {'sequence' if is_sequence else made}"]:
-            if name not in used:
-                if is_sequence:  # one for all, behind the greatest key of each statement
-                    first = max(self.made[name][0]["sequence"], made["sequence"])
-                    self.made[name][0]["sequence"] = first
-                return name
-        name = self.names.new(wanted)
-        self.known[f"{wanted} {'sequence' if is_sequence else made}"].append(name)
-        self.made[name] = (made, note)
-        return name
-
-
 def _file(document: Document, chosen: Chosen, paced: pace.Pace) -> Iterator[str]:
     kind = _kind(document)
     total = sum(unit.count for units in chosen.units.values() for unit in units)
@@ -162,7 +119,7 @@ def _kind(document: Document) -> str:
 def _targets(chosen: Chosen) -> dict[str, str]:
     """A target's name for each database, the one with the most transactions first."""
     order = sorted(chosen.units, key=lambda name: -sum(u.count for u in chosen.units[name]))
-    names = _Names()
+    names = Names()
     return {names.new(f"db_{database}" if len(order) > 1 else "db"): database for database in order}
 
 
@@ -194,8 +151,9 @@ def _head(
     yield from _left(document, chosen)
     yield "#"
     for line in (
-        "Values of different places are drawn independently of each other: that two statements ask"
-        " for the same row, or that a range is so many rows wide, is not carried over.",
+        "Values of different places are drawn independently of each other, but for those that were"
+        " the same within a transaction (`per: transaction`): that a range is so many rows wide is"
+        " not carried over.",
         "Texts are made up, so that a search for one finds nothing: where it matters put"
         " `column: TABLE.COLUMN` for its generator. Patterns of LIKE lose their wildcards.",
     ):
@@ -302,9 +260,8 @@ def _is_prepared(chosen: Chosen) -> bool:
 def _group(
     name: str, database: str, chosen: Chosen, paced: pace.Pace, share: float
 ) -> Iterator[str]:
-    params, names = _Params(), _Names()
-    ranges = _ranges(chosen, database)
-    body = list(_body(database, chosen, params, names, ranges))
+    params = Parameters(chosen, database)
+    body = list(_body(database, chosen, params, Names()))
     yield f"  {'app' if name == 'db' else name.replace('db_', 'app_', 1)}:"
     yield "    kind: mix"
     yield f"    target: {name}"
@@ -320,48 +277,11 @@ def _group(
     if params.made:
         yield "    params:"
     for param, (generator, note) in params.made.items():
-        yield f"      {param}: {scalar({**generator, 'per': 'statement'})}  # {note}"
+        yield f"      {param}: {scalar(generator)}  # {note}"
     yield from body
 
 
-def _ranges(chosen: Chosen, database: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """The range of each column's whole numbers over all statements: hot keys are those of a range,
-    so statements with the same range have the same hot keys."""
-    found: dict[tuple[str, str], tuple[float, float]] = {}
-    for number, one in enumerate(chosen.statements):
-        if one.database != database:
-            continue
-        for place in chosen.places[number].places:
-            key = _column(chosen, one, place)
-            summary = _summary(one, place)
-            if key is None or summary is None or summary.kind != "whole" or summary.is_sequence:
-                continue
-            ends = (summary.least or 0.0, summary.greatest or 0.0)
-            low, high = found.get(key, ends)
-            found[key] = (min(low, ends[0]), max(high, ends[1]))
-    return found
-
-
-def _summary(statement: Statement, place: Place) -> Summary | None:
-    within = place.number <= len(statement.parameters)
-    return statement.parameters[place.number - 1] if within else None
-
-
-def _column(chosen: Chosen, statement: Statement, place: Place) -> tuple[str, str] | None:
-    """(table, column) of a place, where the statement has one table."""
-    one = chosen.classes.get(statement.id)
-    if place.column in (None, "limit", "offset") or one is None or len(one.tables) != 1:
-        return None
-    return one.tables[0], str(place.column)
-
-
-def _body(
-    database: str,
-    chosen: Chosen,
-    params: _Params,
-    names: _Names,
-    ranges: Mapping[tuple[str, str], tuple[float, float]],
-) -> Iterator[str]:
+def _body(database: str, chosen: Chosen, params: Parameters, names: Names) -> Iterator[str]:
     units = chosen.units[database]
     alone = [unit for unit in units if _is_alone(unit)]
     if alone:
@@ -369,7 +289,7 @@ def _body(
     for unit in alone:
         number = unit.steps[0].statement
         yield from _about(chosen, number, 6)
-        mapping = _sql(chosen, number, params, ranges)
+        mapping = _statement(chosen, number, params.of_unit(unit)[number])
         mapping["weight"] = unit.count
         yield f"      {names.new(_word(chosen, number))}: {scalar(mapping)}"
     together = [unit for unit in units if not _is_alone(unit)]
@@ -385,12 +305,13 @@ def _body(
             yield "        atomic: false  # each commits by itself; the first is always followed so"
         yield "        steps:"
         given: dict[int, str] = {}
+        texts = params.of_unit(unit)
         for step in unit.steps:
             number = step.statement
             if number not in given:
                 yield from _about(chosen, number, 10)
                 given[number] = names.new(_word(chosen, number))
-            mapping = {"name": given[number], **_sql(chosen, number, params, ranges)}
+            mapping = {"name": given[number], **_statement(chosen, number, texts[number])}
             if step.repeat > 1:
                 mapping["repeat"] = step.repeat
             yield f"          - {scalar(mapping)}"
@@ -423,31 +344,10 @@ def _about(chosen: Chosen, number: int, indent: int) -> Iterator[str]:
     yield from comment(said, indent)
 
 
-def _sql(
-    chosen: Chosen,
-    number: int,
-    params: _Params,
-    ranges: Mapping[tuple[str, str], tuple[float, float]],
-) -> dict[str, Any]:
-    statement, places = chosen.statements[number], chosen.places[number]
-    used: set[str] = set()
-    names: dict[int, str] = {}
-    sequences = 0
-    for place in places.places:
-        summary = _summary(statement, place)
-        assert summary is not None, "statements with more places are refused"
-        key = _column(chosen, statement, place)
-        made = generators.generator(
-            summary, ranges.get(key) if key is not None else None, beyond=sequences
-        )
-        sequences += "sequence" in made
-        wanted = "_".join((key[0].rpartition(".")[2], key[1])) if key else place.column or "value"
-        name = params.name(wanted, made, generators.about(summary, made), used)
-        used.add(name)
-        names[place.number] = name
-    sql = renamed(places.sql, names)
-    reads = _reads(statement.template)
-    return {"sql": sql} | ({} if reads == sqltext.reads(statement.template) else {"reads": reads})
+def _statement(chosen: Chosen, number: int, sql: str) -> dict[str, Any]:
+    template = chosen.statements[number].template
+    reads = _reads(template)
+    return {"sql": sql} | ({} if reads == sqltext.reads(template) else {"reads": reads})
 
 
 def _per_s(rate: float) -> str:

@@ -8,6 +8,7 @@
 
 mod sessions;
 mod template;
+mod ties;
 mod values;
 
 use crate::event::{Event, Kind, Language};
@@ -17,6 +18,8 @@ use serde::Serialize;
 use sessions::{Sessions, Word};
 use std::collections::HashMap;
 use template::{Template, Templates};
+pub use ties::Tie;
+use ties::Ties;
 pub use values::{Summary, Text};
 
 /// Statements whose values are looked at; what comes when there are so many already is counted.
@@ -31,6 +34,8 @@ pub struct Shape {
     pub statements: Vec<Statement>,
     /// What sessions send together, the most frequent first.
     pub units: Vec<Unit>,
+    /// Places that hold the same value within a unit, constants left out.
+    pub ties: Vec<Tie>,
     /// Units that were too rare or too long to be kept.
     pub units_dropped: u64,
     /// Statements that are not in any unit: the log has more than are kept, or cut ones.
@@ -92,6 +97,7 @@ pub struct Shaper {
     known: HashMap<u128, u32>,
     statements: Vec<Gathered>,
     sessions: Sessions,
+    ties: Ties,
     statements_dropped: u64,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
@@ -118,6 +124,7 @@ impl Shaper {
             known: HashMap::new(),
             statements: vec![],
             sessions: Sessions::default(),
+            ties: Ties::default(),
             statements_dropped: 0,
             first_ns: None,
             last_ns: None,
@@ -133,6 +140,7 @@ impl Shaper {
         if event.kind == Kind::Command {
             // A connection that ends takes its transaction with it; its number may come again.
             self.ended.extend(self.lives.remove(&session));
+            self.ties.end(session);
             return self.sessions.end(session);
         }
         if event.kind != Kind::Statement || event.text.is_empty() {
@@ -148,9 +156,18 @@ impl Shaper {
             }
         }
         let ended = match Word::of(event.text) {
-            Some(word) => self.sessions.word(session, word),
+            Some(word) => {
+                if word != Word::Other {
+                    self.ties.end(session);
+                }
+                self.sessions.word(session, word)
+            }
             None => match self.statement(event) {
-                Some(number) => self.sessions.statement(session, number),
+                Some(number) => {
+                    let is_alone = self.sessions.statement(session, number);
+                    self.ties.statement(session, number, is_alone, self.template.hashes());
+                    is_alone
+                }
                 None => {
                     self.statements_dropped += 1;
                     false
@@ -200,12 +217,20 @@ impl Shaper {
                 parameters,
             }
         });
+        let statements: Vec<Statement> = statements.collect();
+        let mut ties = self.ties.finish();
+        let varies = |tie: &Tie| {
+            let parameters = &statements[tie.statement as usize].parameters;
+            parameters.get(usize::from(tie.place) - 1).is_some_and(|place| place.distinct > 2)
+        };
+        ties.retain(varies);
         let span = self.first_ns.zip(self.last_ns);
         self.ended.extend(self.lives.into_values());
         let sessions_at_once = at_once(self.ended);
         Shape {
-            statements: statements.collect(),
+            statements,
             units,
+            ties,
             units_dropped,
             statements_dropped: self.statements_dropped,
             sessions,

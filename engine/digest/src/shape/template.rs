@@ -1,6 +1,6 @@
 //! Statements with names in the place of their values.
 
-use super::values::{Summary, Values};
+use super::values::{Summary, Values, inner};
 use crate::event::Language;
 use crate::token::{Kind, Lexer};
 use std::hash::{DefaultHasher, Hasher};
@@ -102,6 +102,15 @@ impl Template {
         place.clear();
         place.extend(sign.filter(|&sign| sign == b'-'));
         place.extend_from_slice(value);
+    }
+
+    /// The values as hashes, with and without quotes alike; None: the log does not have it.
+    pub fn hashes(&self) -> impl Iterator<Item = Option<u64>> {
+        self.values().map(|value| {
+            let mut hash = DefaultHasher::new();
+            hash.write(inner(value));
+            (!value.is_empty() && value != b"?").then(|| hash.finish())
+        })
     }
 
     fn values(&self) -> impl Iterator<Item = &[u8]> {

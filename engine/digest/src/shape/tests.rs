@@ -92,6 +92,22 @@ fn transactions_keep_their_steps_and_repetitions() {
 }
 
 #[test]
+fn the_same_key_in_two_statements_of_a_transaction_ties_them() {
+    let log = (0..50).flat_map(|n| {
+        let key = n * 37 % 50;
+        let texts = [
+            "BEGIN".to_owned(),
+            format!("DELETE FROM t WHERE id = {key}"),
+            format!("INSERT INTO t (n, id) VALUES (1, '{key}')"),
+            "COMMIT".to_owned(),
+        ];
+        texts.map(|text| (4, text))
+    });
+    let found = shape(Language::Mysql, log);
+    assert_eq!(found.ties, [Tie { statement: 1, place: 2, earlier: 0, earlier_place: 1 }]);
+}
+
+#[test]
 fn a_session_without_autocommit_is_in_a_transaction_from_its_first_statement() {
     let words = ["SET autocommit=0", "x", "COMMIT", "x", "COMMIT", "SET autocommit=1", "x"];
     let log =

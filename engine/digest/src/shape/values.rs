@@ -307,7 +307,7 @@ fn kind_of(byte: u8) -> u8 {
 }
 
 /// What stands between the quotes, escapes left as they are.
-fn inner(literal: &[u8]) -> &[u8] {
+pub fn inner(literal: &[u8]) -> &[u8] {
     let Some(open) = literal.iter().position(|&b| b == b'\'' || b == b'"') else { return literal };
     let rest = &literal[open + 1..];
     rest.strip_suffix(&literal[open..=open]).unwrap_or(rest)
