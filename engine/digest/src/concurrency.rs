@@ -25,9 +25,14 @@ pub struct Running {
     all: Vec<(i64, i64)>,
     /// One of 2^halvings stretches is looked at.
     halvings: u32,
-    /// Whether a time between two full seconds was seen.
-    is_fine: bool,
+    /// Statements that were added.
+    added: u64,
+    /// Of these, those that begin or end at a full second: of logs whose clock has no parts of one.
+    whole: u64,
 }
+
+/// More than this share of full seconds is no chance.
+const WHOLE_SHARE: f64 = 0.01;
 
 /// Whether a stretch is among those that are looked at.
 #[inline]
@@ -48,7 +53,9 @@ impl Running {
     #[inline]
     pub fn add(&mut self, end_ns: i64, duration_ns: u64) {
         let begin_ns = end_ns.saturating_sub(i64::try_from(duration_ns).unwrap_or(i64::MAX));
-        self.is_fine |= end_ns % 1_000_000_000 != 0;
+        self.added += 1;
+        let is_whole = end_ns % 1_000_000_000 == 0 || begin_ns % 1_000_000_000 == 0;
+        self.whole += u64::from(is_whole);
         self.keep(begin_ns, end_ns);
     }
 
@@ -78,7 +85,8 @@ impl Running {
 
     /// Adds all of another.
     pub fn merge(&mut self, other: &mut Running) {
-        self.is_fine |= other.is_fine;
+        self.added += std::mem::take(&mut other.added);
+        self.whole += std::mem::take(&mut other.whole);
         if self.halvings < other.halvings {
             self.thin(other.halvings);
         }
@@ -145,8 +153,12 @@ impl Running {
 
     fn caveat(&self) -> Option<String> {
         let mut all = Vec::new();
-        if !self.is_fine {
-            all.push("the log has ends of statements to the second only".to_owned());
+        if self.whole as f64 > self.added as f64 * WHOLE_SHARE {
+            all.push(
+                "the log tells when statements ran to the second only, so those of one second seem \
+                 to run at once"
+                    .to_owned(),
+            );
         }
         if self.halvings > 0 {
             all.push(format!(
@@ -167,10 +179,10 @@ mod tests {
     #[test]
     fn seconds_at_each_level_add_up_to_the_range() {
         let mut running = Running::default();
-        // 0 to 4, 1 to 3.5, 6 to 7.
-        running.add(4 * S, 4 * S as u64);
-        running.add(7 * S / 2, 5 * S as u64 / 2);
-        running.add(7 * S, S as u64);
+        // 0 to 4, 1 to 3.5, 6 to 7, all a bit later.
+        running.add(4 * S + 3, 4 * S as u64);
+        running.add(7 * S / 2 + 3, 5 * S as u64 / 2);
+        running.add(7 * S + 3, S as u64);
         let found = running.concurrency().unwrap();
         assert_eq!(found.seconds, [2.0, 2.5, 2.5]);
         assert_eq!((found.max, found.caveat), (2, None));
@@ -184,7 +196,7 @@ mod tests {
         }
         let found = running.concurrency().unwrap();
         assert_eq!((found.seconds, found.max), (vec![0.0, 9.0], 1));
-        assert!(found.caveat.unwrap().contains("to the second"));
+        assert!(found.caveat.unwrap().contains("to the second only"));
     }
 
     #[test]
@@ -203,6 +215,22 @@ mod tests {
         let expected = 3.0 * KEPT as f64 * 0.005_000_001;
         assert!((found.seconds[2] / expected - 1.0).abs() < 0.1, "{:?}", found.seconds);
         assert!(found.caveat.unwrap().contains("one of"));
+    }
+
+    #[test]
+    fn begins_at_full_seconds_are_a_clock_of_seconds_too() {
+        let mut running = Running::default();
+        // One after the other in truth: as MariaDB's slow log tells of them.
+        for n in 0..500 {
+            running.add(S + n * 1_000, n as u64 * 1_000);
+        }
+        let found = running.concurrency().unwrap();
+        assert!(found.max > 400 && found.caveat.unwrap().contains("to the second only"));
+        let mut fine = Running::default();
+        for n in 0..500 {
+            fine.add(S + n * 1_000_007, 1_000_000);
+        }
+        assert_eq!(fine.concurrency().unwrap().caveat, None);
     }
 
     #[test]
