@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 CONSTANTS: Mapping[str, float] = {
+    "byte": 1.0,
     "KiB": 2.0**10,
     "MiB": 2.0**20,
     "GiB": 2.0**30,
@@ -25,6 +26,7 @@ CONSTANTS: Mapping[str, float] = {
     "GB": 1e9,
     "TB": 1e12,
     "ms": 1e-3,
+    "second": 1.0,
     "minute": 60.0,
     "hour": 3600.0,
     "day": 86400.0,

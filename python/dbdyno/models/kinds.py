@@ -78,7 +78,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("share", "fraction", "80%", _share),
         Kind("count", "", "16", _count),
         Kind("number", "", "0.8", _number),
-        Kind("date", "day", "2026-01-31", _day),
+        Kind("date", "ordinal day", "2026-01-31", _day),
         Kind("word", "", "yes", str),
     )
 }

@@ -68,7 +68,7 @@ def parse(model: Model, text: str) -> Range:
     one = inputs.known(model, name)
     if not _swept(one):
         raise DynoError(
-            f"`{name}` is a {'list' if one.many else 'word'}, and cannot be swept",
+            f"`{name}` is a {'list' if one.many else one.kind_name}, and cannot be swept",
             fix=f"sweep one of {', '.join(i.name for i in can)}",
         )
     low, high = (float(inputs.value_of(model, one, end.strip())) for end in (first, last))  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def parse(model: Model, text: str) -> Range:
 
 
 def _swept(one: Input) -> bool:
-    return one.kind.is_number and not one.many
+    return one.kind.is_number and one.kind_name != "date" and not one.many
 
 
 def sweep(model: Model, given: Given, over: Range, points: int = POINTS) -> Sweep:
@@ -142,7 +142,7 @@ def sensitivity(model: Model, given: Given, values: Mapping[str, Value]) -> list
     output = model.numeric(model.outputs)[0]
     effects = []
     for one in model.inputs:
-        if not _swept(one) or one.kind_name == "date":
+        if not _swept(one):
             continue
         low, high = _around(one, float(given.values[one.name]))  # type: ignore[arg-type]
         found = compute(model, {**given.values, one.name: np.array([low, high])})

@@ -63,7 +63,7 @@ SAYS = (
      " no shorter."),
 )  # fmt: skip
 REFUSALS = (
-    Note("names + 2 * fields + 5 > document",
+    Note("names + (2 * fields + 5) * byte > document",
          "names={names} and fields={fields} do not fit into document={document}: each field has a"
          " type and a zero byte, a document 5 bytes more"),
 )  # fmt: skip

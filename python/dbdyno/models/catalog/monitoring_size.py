@@ -6,13 +6,13 @@ they send, whichever asks for more. The rule is one of experience.
 Formula:
     by_systems [size] = systems / 8 * GiB
         memory for systems at the default resolution: 8 a GB
-    by_samples [size] = samples / 15000 * GiB
+    by_samples [size] = samples * second / 15000 * GiB
         memory for samples: 15,000 a second a GB
     rule [size] = max(by_systems, by_samples)
         the larger one
     memory [size] = max(rule, 2 * GiB if systems <= 5 and by_samples <= 2 * GiB else 8 * GiB)
         at least 8 GB, where the rule begins; 2 GB is the minimum, and serves up to 5 systems
-    cores [count] = max(1, ceil(systems / 50), ceil(samples / 100000))
+    cores [count] = max(1, ceil(systems / 50), ceil(samples * second / 100000))
         processor cores: 50 systems, or 100,000 samples a second, each
 
 Assumptions:
@@ -57,7 +57,7 @@ NOTES = (
     Note("rule < 8 * GiB and memory > rule",
          "below 8 GB the rule does not hold ({rule}); this is the smallest size that is known to"
          " serve"),
-    Note("systems > 1000 or samples > 2 * million",
+    Note("systems > 1000 or samples * second > 2 * million",
          "beyond what was tested: 1000 systems and 2 million samples a second"),
 )  # fmt: skip
 GOLDEN = (

@@ -63,10 +63,9 @@ def coded(texts: Sequence[str]) -> list[Markup]:
 
 def figures(answer: Answer, sweep: Sweep) -> list[Figure]:
     """A curve of each output that moves; of the first one if none does."""
-    found = [
-        _figure(answer, sweep, name, i) for i, name in enumerate(sweep.outputs) if sweep.moves(name)
-    ]
-    return found or [_figure(answer, sweep, next(iter(sweep.outputs)), 0)]
+    drawn = tables.drawn(answer.model, sweep)
+    moving = [name for name in drawn if sweep.moves(name)] or drawn[:1]
+    return [_figure(answer, sweep, name, drawn.index(name)) for name in moving]
 
 
 def _figure(answer: Answer, sweep: Sweep, name: str, style: int) -> Figure:
@@ -89,7 +88,5 @@ def _figure(answer: Answer, sweep: Sweep, name: str, style: int) -> Figure:
                      mark=mark)  # fmt: skip
 
     note = f"{model.step(name).about}; the point is the answer above"
-    if asked.kind_name == "date":
-        note = model.step(name).about
     title = f"{words.name(name)} by {words.name(sweep.range.name)}"
     return Figure(title, note, name, draw(WIDE), draw(NARROW))

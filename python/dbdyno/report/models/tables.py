@@ -69,6 +69,11 @@ def effects(
     return rows
 
 
+def drawn(model: Model, found: Sweep) -> list[str]:
+    """Outputs that a curve can show: all but dates."""
+    return [name for name in found.outputs if model.kind_of(name).name != "date"]
+
+
 def swept(model: Model, found: Sweep, currency: str) -> list[tuple[str, ...]]:
     """Some points of a sweep: the input, then each output."""
     length = len(found.x)

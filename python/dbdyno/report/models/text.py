@@ -120,7 +120,8 @@ def _swept(answer: Answer, sweep: Sweep, width: int) -> list[str]:
 def chart(model: Model, sweep: Sweep, currency: str, width: int) -> list[str]:
     """The first output that moves over the swept input, as columns of eighths from zero, or from
     the lowest value where some are negative or all lie close together."""
-    name = next(iter([key for key in sweep.outputs if sweep.moves(key)] or sweep.outputs))
+    drawn = tables.drawn(model, sweep)
+    name = next((key for key in drawn if sweep.moves(key)), drawn[0])
     of = sweep.outputs[name]
     there = [float(v) for v in of if math.isfinite(v)]
     if not there:
