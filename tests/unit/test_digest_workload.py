@@ -178,6 +178,9 @@ def test_the_pace_is_the_logs() -> None:
     assert paced().rates == [(pace.DURATION_S, 100.0)] and paced().sessions == 4
     assert paced(sessions_at_once=1, duration_s=30.0).rates is None  # always busy
     assert paced(duration_s=0.0).rates is None
+    untimed = replace(typed, overall=replace(typed.overall, query_time=None))
+    found = pace.pace(untimed, shaped, 6000)
+    assert found.rates is not None and any("no query times" in why for why in found.why)
     line = document.Timeline(
         begin_unix_s=0, bucket_s=0.5, count=(0, 0, 9, 1, 0) * 24, time_s=(0.0,) * 120
     )

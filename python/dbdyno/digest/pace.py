@@ -37,18 +37,20 @@ def pace(document: Document, shape: Shape, units: int) -> Pace:
     if length_s < DURATION_MIN_S:
         why.append("Closed loop: the log is too short, or has no times, to tell a rate.")
         return Pace(sessions, None, "", DURATION_S, why)
+    timed = document.overall.query_time
     busy = document.overall.time_s / (sessions * length_s)
     spent = f"statements took {busy:.1%} of the sessions' time"
-    if busy >= BUSY_SHARE:
+    if timed is None or not timed.count:
+        why.append("Open loop: the log has no query times, so who set the pace cannot be told.")
+    elif busy >= BUSY_SHARE:
         why.append(
             f"Closed loop: {spent}, so the server set the pace. For the log's own pace write"
             f" `rate: {_rate(units / length_s)}/s`."
         )
         return Pace(sessions, None, "", DURATION_S, why)
-    why.append(
-        f"Open loop: {spent}, so it was not the server that set the pace. Remove `rate` (and"
-        " `arrivals`) to send as fast as answers come."
-    )
+    else:
+        why.append(f"Open loop: {spent}, so it was not the server that set the pace.")
+    why.append("Remove `rate` and `arrivals` to send as fast as answers come.")
     steady = [(DURATION_S, units / length_s)]
     if shape.dispersion is None:
         why.append("Arrivals by chance (poisson): the log is too short to tell bursts.")
