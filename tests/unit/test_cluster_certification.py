@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from dbdyno.models.cluster import certification as cert
 from dbdyno.models.cluster.certification import Costs, Outcome, Transaction
-from dbdyno.models.cluster.keys import EXCLUSIVE, REFERENCE, SHARED, TYPES, UPDATE, conflict
+from dbdyno.models.cluster.keys import (
+    EXCLUSIVE,
+    REFERENCE,
+    SHARED,
+    TYPES,
+    UPDATE,
+    collide,
+    conflict,
+)
 
 # Order takes 10 ms, applying 1 ms; a victim begins again after 100 ms.
 COSTS = Costs(order_s=0.010, apply_s=0.001, backoff_s=0.1)
@@ -68,7 +76,27 @@ def test_a_transaction_without_retries_is_given_up() -> None:
 def test_types_of_keys_decide(one: str, other: str, fails: bool) -> None:
     assert conflict(one, other) == conflict(other, one) == fails
     assert run(("a", 0, 0, one), ("b", 2, 5, other)).certification_failures == fails
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "fails"),
+    [(REFERENCE, UPDATE, True), (UPDATE, REFERENCE, True), (REFERENCE, REFERENCE, False),
+     (EXCLUSIVE, REFERENCE, True), (UPDATE, UPDATE, True), (SHARED, REFERENCE, False)],
+)  # fmt: skip
+def test_at_apply_row_locks_decide(one: str, other: str, fails: bool) -> None:
+    """As seen on real nodes: a foreign key's lock on its parent and an update of it exclude each
+    other, whichever comes first."""
+    assert collide(one, other) == collide(other, one) == fails
     assert run(("a", 0, 0, one), ("b", 5, 50, other)).aborts_at_apply == fails
+
+
+def test_references_of_one_row_do_not_wait_for_each_other_on_a_node() -> None:
+    together = run(("a", 0, 5, REFERENCE), ("a", 1, 6, REFERENCE))
+    assert together.p99_s == pytest.approx(0.015)
+    behind = run(("a", 0, 5, REFERENCE), ("a", 1, 6, REFERENCE), ("a", 2, 3, UPDATE))
+    assert behind.p99_s == pytest.approx(
+        0.025
+    )  # from 2 until 16 for the lock, 1 to run, 10 to send
 
 
 def test_conflict_is_symmetric() -> None:

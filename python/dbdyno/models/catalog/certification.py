@@ -38,7 +38,9 @@ Assumptions:
 
 Versions:
     Galera 3 and 4. Certification looks back over at most 16,384 write-sets. Keys are shared,
-    reference, update or exclusive; exclusive conflicts with all, update with all but reference.
+    reference, update or exclusive; exclusive conflicts with all, update with all but reference. At
+    apply the locks of rows decide, so that there a reference (a foreign key to the row) and an
+    update do collide.
 
 Source:
     Galera Cluster documentation, "Certification-Based Replication"; MariaDB documentation,

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from dbdyno.models.cluster.keys import UPDATE, conflict
+from dbdyno.models.cluster.keys import UPDATE, collide, conflict, is_shared
 
 CERT_WINDOW = 16_384
 TRANSACTIONS_MAX = 200_000
@@ -179,6 +179,7 @@ class _Run:
         self._ordered = self._seen = 0
         # (node, key) -> who has the lock, and who waits for it; an applied write-set is None
         self._locks: dict[tuple[str, str], _Attempt | None] = {}
+        self._sharers: dict[tuple[str, str], list[_Attempt]] = {}
         self._waiting: dict[tuple[str, str], deque[_Attempt]] = defaultdict(deque)
         # key -> (number, node, type) of the newest write-sets, and when each was applied elsewhere
         self._index: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
@@ -221,18 +222,28 @@ class _Run:
         """Takes its rows in order; waits for the first that is taken, then goes on."""
         if one.ended:
             return
-        node = one.what.node
         for key in sorted(one.what.keys):
-            place = node, key
+            place = one.what.node, key
             if key in one.held:
                 continue
-            if place in self._locks:
+            if not self._take(place, one):
                 self._waiting[place].append(one)
                 return
-            self._locks[place] = one
-            one.held.add(key)
         length = one.what.commit_s - one.what.start_s
         self._at(now_s + length, lambda t: self._send(one, t))
+
+    def _take(self, place: tuple[str, str], one: _Attempt) -> bool:
+        """Whether it gets the lock of a row, shared or alone."""
+        if place in self._locks:
+            return False
+        if is_shared(one.what.keys[place[1]]):
+            self._sharers.setdefault(place, []).append(one)
+        elif place in self._sharers:
+            return False
+        else:
+            self._locks[place] = one
+        one.held.add(place[1])
+        return True
 
     def _send(self, one: _Attempt, now_s: float) -> None:
         if one.ended:
@@ -279,18 +290,23 @@ class _Run:
         """Its rows are taken on the other nodes, by force from those that have not been sent."""
         done_s = now_s + self.costs.apply_s
         heapq.heappush(self._applied_until, (done_s, number))
-        taken = []
-        for place in [p for p in self._locks if p[1] in one.what.keys and p[0] != one.what.node]:
-            holder = self._locks.get(place)
-            if holder is None or holder.sent:
-                continue
-            if conflict(one.what.keys[place[1]], holder.what.keys[place[1]]):
+        places = {*self._locks, *self._sharers}
+        for place in sorted(p for p in places if p[1] in one.what.keys and p[0] != one.what.node):
+            kind = one.what.keys[place[1]]
+            holders = [*self._sharers.get(place, ()), self._locks.get(place)]
+            victims = [
+                holder
+                for holder in holders
+                if holder is not None
+                and not holder.sent
+                and collide(kind, holder.what.keys[place[1]])
+            ]
+            for holder in victims:
                 self._fail(holder, now_s, _ABORTED)
-                if self.costs.apply_s and place not in self._locks:
-                    self._locks[place] = None
-                    taken.append(place)
-        for place in taken:
-            self._at(done_s, lambda t, p=place: self._free(p, t))  # type: ignore[misc]
+            free = place not in self._locks and place not in self._sharers
+            if victims and free and self.costs.apply_s and not is_shared(kind):
+                self._locks[place] = None
+                self._at(done_s, lambda t, p=place: self._free(p, t))  # type: ignore[misc]
 
     def _fail(self, one: _Attempt, now_s: float, where: str) -> None:
         self._counts[where] += 1
@@ -304,19 +320,27 @@ class _Run:
         self._at(now_s + self.costs.backoff_s, lambda t: self._begin(again, t))
 
     def _release(self, one: _Attempt, now_s: float) -> None:
-        for key in sorted(one.held):
-            self._free((one.what.node, key), now_s)
-        one.held.clear()
+        held, one.held = sorted(one.held), set()
+        for key in held:
+            place = one.what.node, key
+            sharers = self._sharers.get(place, [])
+            if one in sharers:
+                sharers.remove(one)
+                if not sharers:
+                    del self._sharers[place]
+                    self._wake(place, now_s)
+            else:
+                self._free(place, now_s)
 
     def _free(self, place: tuple[str, str], now_s: float) -> None:
         self._locks.pop(place, None)
-        waiting = self._waiting.pop(place, None)
-        alive = deque(one for one in waiting or () if not one.ended)
-        if not alive:
-            return
-        first = alive.popleft()
-        if alive:
-            self._waiting[place] = alive
-        self._locks[place] = first  # at once: nobody may slip in between
-        first.held.add(place[1])
-        self._at(now_s, lambda t: self._lock(first, t))
+        self._wake(place, now_s)
+
+    def _wake(self, place: tuple[str, str], now_s: float) -> None:
+        """Those that wait get the lock in their order, at once: nobody may slip in between."""
+        waiting = deque(one for one in self._waiting.pop(place, ()) if not one.ended)
+        while waiting and self._take(place, waiting[0]):
+            first = waiting.popleft()
+            self._at(now_s, lambda t, one=first: self._lock(one, t))  # type: ignore[misc]
+        if waiting:
+            self._waiting[place] = waiting
