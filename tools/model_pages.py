@@ -57,8 +57,8 @@ def _missing(found: list[Model]) -> str:
     lines = lines if set(PLANNED) - there else []
     measured = ", ".join(one.name for one in found if one.measured)
     lines.append(
-        f"- pages that show the model beside a measurement: only {measured}; sizes in WiredTiger,"
-        " bytes of BSON and speed to S3 were not measured"
+        f"- pages that show the model beside a measurement: only {measured}; sizes in WiredTiger"
+        " and speed to S3 were not measured"
     )
     lines.append("- Redis' loading is measured once, by hand; no test repeats it")
     lines.append(

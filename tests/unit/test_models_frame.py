@@ -259,3 +259,30 @@ def test_files_that_say_nothing_are_refused(
     with pytest.raises(DynoError) as error:
         origins.read_file(MODEL, tmp_path / name)
     assert said in str(error.value)
+
+
+def bson(fields: dict[str, str]) -> bytes:
+    """A document of strings by the BSON specification 1.1."""
+    body = b""
+    for name, value in fields.items():
+        text = value.encode() + b"\0"
+        body += b"\x02" + name.encode() + b"\0" + len(text).to_bytes(4, "little") + text
+    return (len(body) + 5).to_bytes(4, "little") + body + b"\0"
+
+
+@drawn(st.dictionaries(st.text("abcdefgh", min_size=2, max_size=20), st.text("x"), min_size=1))
+def test_short_names_save_in_bson_what_the_model_says(fields: dict[str, str]) -> None:
+    assert bson({"hello": "world"})[:4] == b"\x16\0\0\0"  # the specification's own example
+    long = bson(fields)
+    short = bson({f"{i:02}": value for i, value in enumerate(fields.values())})
+    typed = {
+        "documents": "1",
+        "document": str(len(long)),
+        "names": str(sum(map(len, fields))),
+        "fields": str(len(fields)),
+        "short_name": "2",
+    }
+    model = models.load("document-overhead")
+    found = calculate.answer(model, given.take(model, typed, {})).values
+    assert found["saved"] == len(long) - len(short)
+    assert found["raw"] == len(long)
