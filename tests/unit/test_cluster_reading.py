@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError
 from dbdyno.models.cluster import reading, script
+from dbdyno.models.cluster.simulation import simulate
 
 WHOLE = """cluster: two-sites
 nodes:
@@ -110,3 +113,19 @@ def test_a_file_that_cannot_be_read_is_an_error_with_a_next_step(tmp_path: Path)
     (tmp_path / "raw.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DynoError, match="UTF-8"):
         reading.load(tmp_path / "raw.yaml")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, len(WHOLE) - 1),
+    st.integers(0, 12),
+    st.one_of(
+        st.text(max_size=6), st.sampled_from(["n1", "{", "[", ": ", "-1", "1e9", "\n", "99d"])
+    ),
+)
+def test_spoilt_files_are_read_or_refused_and_never_crash(at: int, cut: int, new: str) -> None:
+    try:
+        case = reading.parse(WHOLE[:at] + new + WHOLE[at + cut :])
+    except DynoError:
+        return
+    assert simulate(case.topology, case.script).spans.keys() == case.topology.members.keys()
