@@ -32,11 +32,15 @@ def text(found: History, width: int = 100) -> str:
 
 
 def answer(found: History) -> str:
-    """The first sentence: who is primary at the end, how long nobody wrote, whether it split."""
-    last = {node: found.at(node, found.until_s) for node in found.spans}
-    writers = [node for node, span in last.items() if span.writes]
+    """In a few sentences: whether it split, who can write at the end, how long nobody could."""
+    sentences = []
+    for begin, end, views in found.split_brains():
+        parts = " and ".join(f"{{{' '.join(members)}}}" for members in views)
+        spoken = f"SPLIT BRAIN from {seconds(begin)} for {seconds(end - begin)}"
+        sentences.append(f"{spoken}: {parts} could both write.")
+    writers = [node for node in found.spans if found.at(node, found.until_s).writes]
+    sentences.append(f"At {seconds(found.until_s)}, {_listed(writers)} can write.")
     gaps = found.nobody_writes()
-    sentences = [f"At {seconds(found.until_s)}, {_listed(writers)} can write."]
     if gaps:
         longest = max(gaps, key=lambda gap: gap[1] - gap[0])
         total = sum(end - begin for begin, end in gaps)
@@ -45,10 +49,6 @@ def answer(found: History) -> str:
         sentences.append(spoken + more)
     else:
         sentences.append("There was always somebody who could.")
-    for begin, end, views in found.split_brains():
-        parts = " and ".join(f"{{{' '.join(members)}}}" for members in views)
-        length = seconds(end - begin)
-        sentences.append(f"SPLIT BRAIN from {seconds(begin)} for {length}: {parts} both wrote.")
     return " ".join(sentences)
 
 
