@@ -26,6 +26,8 @@ CONFIG = {
         "slow_query_log": "ON",
         "long_query_time": "0",
         "slow_query_log_file": "slow.log",
+        "general_log": "ON",
+        "general_log_file": "general.log",
         "innodb_flush_log_at_trx_commit": "0",
     },
     "postgres": {
@@ -111,8 +113,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[There]:
     with running(kind, config=CONFIG[kind]) as (bench, started):
         there = There(kind, started, bench.directory)
         if kind == "postgres":
-            started.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
-            started.run_in("postgres", ["CREATE DATABASE shop OWNER app"])
+            there.server.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
+            there.server.run_in("postgres", ["CREATE DATABASE shop OWNER app"])
         else:
             there.own("CREATE DATABASE shop")
             there.own(f"CREATE USER app@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
@@ -133,7 +135,7 @@ def here() -> Iterator[Place]:
         yield made
 
 
-def drive(server: There) -> None:
+def drive(server: There, calls: bool = True) -> None:
     """Each session changes its row by steps that must come in their order; some are undone."""
 
     def work(row: int) -> None:
@@ -145,7 +147,8 @@ def drive(server: There) -> None:
             run("SELECT v FROM places WHERE id = $1", row)
             if step % 5 == 2:
                 run("ROLLBACK" if step % 10 == 2 else "COMMIT")
-        run("SELECT touch($1)", row)
+        if calls:
+            run("SELECT touch($1)", row)
 
     threads = [threading.Thread(target=work, args=(row,)) for row in range(SESSIONS)]
     for thread in threads:
@@ -202,3 +205,23 @@ def test_a_replay_does_again_what_was_done(server: There, here: Place) -> None:
     assert server.content() == after, "each session's order makes the outcome"
     assert group_of(writes)["errors"] == {}
     assert group_of(writes)["transactions"] == group["open"]["due"] + skipped
+
+
+@pytest.mark.parametrize("server", ["mariadb"], indirect=True)
+def test_a_general_log_is_replayed_in_the_databases_that_it_names(
+    server: There, here: Place
+) -> None:
+    server.reset()
+    time.sleep(1.1)
+    began = int(time.time())
+    drive(server, calls=False)  # the log has the statements within functions too
+    after = server.content()
+    server.reset()
+    log = next(iter(server.directory.rglob("general.log")))
+    out = here.path / "out.trace"
+    made = here.dyno("digest", log, "--trace", out, "--since", began, "--user", "app")
+    assert made.returncode == 0, made.stderr
+    options = "speed: max, writes: true, databases: log"
+    done = replay(here, server, options, "--write-to", "shop")
+    assert server.content() == after
+    assert group_of(done)["errors"] == {}

@@ -46,7 +46,8 @@ made a second before the first of them and closed after the last. `sessions` bou
 times. A recorded session for which nobody is free begins late.
 
 With `speed: 2x` statements are due at the log's times, divided by two: an open loop, with response times from when a statement was due, service times, and a backlog. One that is due while its session waits for
-an answer is late, never dropped. `speed: max`: each statement follows the answer before it. A statement is a transaction here; BEGIN and COMMIT go as they were recorded, and nothing is tried again. The classes are the log's 63 most
+an answer is late, never dropped. `speed: max`: each statement follows the answer before it. A statement is a transaction here; BEGIN and COMMIT go as they were recorded, and nothing is tried again; `deadline` is an hour where nothing is written. A lost connection costs the statement under way, and with it the transaction around it: the session
+connects again and goes on. The classes are the log's 63 most
 costly of those that are sent, the rest is `other`; statements have no EXPLAIN.
 
 `duration` is the trace's length by its speed where nothing is written, `warmup` 0, and as fast as it goes the trial ends with the trace (`--dry-run` then shows the limit of an hour or three times the trace). A `duration` cuts it. `rate`, `arrivals`, `find`, `think` and

@@ -308,6 +308,16 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             self.control.gates[seat.group].failed(error.clone());
         }
         let since_ns = if seat.has_begun { seat.closed_ns } else { now_ns };
+        let is_played = self.seats[index as usize].session.holds_a_recording();
+        let is_refused = matches!(error.kind, Kind::Authentication | Kind::Plan);
+        if is_played && is_refused && self.origin_ns.is_some() {
+            // Such as a database that is not there: the next recorded session may have another.
+            let books = self.books(self.seats[index as usize].group);
+            let seat = &mut self.seats[index as usize];
+            let shape = &self.lanes[seat.group].shape;
+            seat.session.abandon(now_ns, &error.to_string(), books, shape);
+            return self.queue.push(index);
+        }
         if self.origin_ns.is_some() {
             self.mark_down(index, since_ns, &error.to_string());
         } else {

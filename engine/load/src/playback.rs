@@ -98,6 +98,11 @@ impl<'a> Playback<'a> {
         self.stage.idle.load(Acquire) >= players
     }
 
+    /// Recorded sessions that nobody has claimed.
+    pub fn unclaimed(&self) -> u32 {
+        self.recording.sessions().saturating_sub(self.stage.next.load(Relaxed))
+    }
+
     /// A cue on the load's clock; none where there is no pace.
     pub fn arrival(&self, cue: Cue) -> Option<Arrival> {
         if !self.recording.is_paced() {

@@ -161,6 +161,7 @@ impl Trial<'_> {
                 control.end_by(end_ns + drain_ns);
             });
             let finished = ended != Ended::Interrupted;
+            self.warn_of_cut();
             let closing = reporter.close(ended);
             if finished {
                 drain(&watch, &mut reporter, end_ns + drain_ns);
@@ -307,6 +308,22 @@ impl Trial<'_> {
                 );
                 (self.emit)(Event::Warning { message });
             }
+        }
+    }
+
+    /// What was played as fast as it goes, and did not come to its end.
+    fn warn_of_cut(&self) {
+        for (group, built) in self.plan.groups.iter().zip(self.built) {
+            let playback = built.playback().filter(|play| !play.recording.is_paced());
+            let Some(playback) = playback.filter(|play| !play.is_over(group.sessions)) else {
+                continue;
+            };
+            let (left, all) = (playback.unclaimed(), playback.recording.sessions());
+            let message = format!(
+                "replay: the time was over before the recording: {left} of {all} sessions had not \
+                 begun, and others had not ended; give a longer `duration`"
+            );
+            (self.emit)(Event::Warning { message });
         }
     }
 

@@ -112,14 +112,14 @@ impl Watch<'_> {
         }
     }
 
-    /// Sleeps; false when interrupted.
+    /// Sleeps until then, or until nothing is left to measure; false when interrupted.
     pub fn sleep_until(&self, until_ns: u64) -> bool {
         loop {
             if (self.is_interrupted)() {
                 return false;
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(MonotonicClock.now_ns()));
-            if left.is_zero() {
+            if left.is_zero() || (self.is_over)() {
                 return true;
             }
             std::thread::sleep(left.min(SLEEP_MAX));

@@ -145,7 +145,7 @@ def _group(
         target=_target_of(name, model, targets, node),
         node=_node_of(name, model, targets, node),
         sessions=_sessions(model, written),
-        deadline_s=model.deadline,
+        deadline_s=_deadline_s(model),
         retries=model.retries,
         options=written,
         arrivals=schedule,
@@ -233,6 +233,13 @@ def _sessions(model: GroupBase, options: Mapping[str, Any]) -> int:
     if model.kind == workloads.REPLAY.name and "sessions" not in model.model_fields_set:
         return workloads.REPLAY.players(options)
     return model.sessions
+
+
+def _deadline_s(model: GroupBase) -> float:
+    """What was recorded may have taken long, and is not cut short unless the file says so."""
+    if model.kind == workloads.REPLAY.name and "deadline" not in model.model_fields_set:
+        return workloads.REPLAY.deadline_s
+    return model.deadline
 
 
 def _lengths(setup: SetupModel, groups: Sequence[Group], duration_s: float) -> tuple[float, float]:

@@ -234,6 +234,18 @@ mod tests {
     const PARAMS: [ParamType; 2] = [ParamType::Int, ParamType::Text];
 
     #[test]
+    fn what_is_verbatim_is_sent_as_it_stands() {
+        let mut tx = Transaction::default();
+        tx.text(|arena| arena.extend_from_slice(b"select '?\\', \xff"));
+        tx.op(0);
+        let template = Template::new(&Statement::new("c", Kind::Verbatim, "", vec![])).unwrap();
+        assert!(!template.prepares);
+        let mut out = vec![];
+        template.put_text(true, &tx.ops[0], &tx, &mut out);
+        assert_eq!(out, b"\x0f\0\0\0\x03select '?\\', \xff");
+    }
+
+    #[test]
     fn text_puts_the_parameters_in_place() {
         let (tx, mut out) = (tx(), vec![]);
         let template = template(SQL, &PARAMS).unwrap();

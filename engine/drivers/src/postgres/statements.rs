@@ -390,6 +390,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_verbatim_is_one_query_in_any_protocol() {
+        let tx = one(|tx| tx.text(|text| text.extend_from_slice(b"select '$1?'")));
+        for protocol in [Protocol::Text, Protocol::Prepared] {
+            let verbatim = Statement::new("c", workload::Kind::Verbatim, "", vec![]);
+            let statements = Statements::new(&[verbatim], protocol).unwrap();
+            assert!(statements.prepare().is_empty());
+            let mut out = Vec::new();
+            statements.request(&tx.ops[0], &tx, false, &mut out);
+            assert_eq!(out, b"Q\0\0\0\x11select '$1?'\0");
+        }
+    }
+
+    #[test]
     fn a_point_select_is_bind_execute_sync() {
         let tx = one(|tx| tx.int(258));
         let sql = "SELECT c FROM t WHERE id=?";

@@ -2,7 +2,7 @@
 //! as it is due and the one before it is answered, whatever the answer was. Nothing is tried again:
 //! a client that was refused went on as recorded, and so does this.
 
-use super::{Books, Session, Shape, State, Step};
+use super::{Books, CODE_LOST, Session, Shape, State, Step};
 use crate::playback::Playback;
 use dyno_core::driver::Reply;
 use dyno_core::recording::Cue;
@@ -120,6 +120,7 @@ impl Session {
         let is_there = self.playing.as_ref().is_none_or(|p| p.database == Some(cue.database));
         if !is_there && let Some(words) = recording.switch(name) {
             self.state = State::Switching;
+            (self.first_ns, self.attempt_ns) = (now_ns, now_ns);
             return Step::Say(words);
         }
         self.pace(now_ns, books, shape)
@@ -164,6 +165,13 @@ impl Session {
     pub(super) fn is_over(&self, shape: &Shape<'_>) -> bool {
         let end_ns = shape.playback.map_or(u64::MAX, |playback| playback.end_ns());
         self.arrival.is_some_and(|arrival| arrival.due_ns >= end_ns)
+    }
+
+    /// The server will not have this recorded session: it is left, and another one can be claimed.
+    pub fn abandon(&mut self, now_ns: u64, cause: &str, books: Books<'_>, shape: &Shape<'_>) {
+        self.count_failure(now_ns, CODE_LOST, cause, 0, books);
+        books.recorder.failed.add(1);
+        self.leave_unplayed(shape);
     }
 
     /// The load has ended: what was not played counts as left.

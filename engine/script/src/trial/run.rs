@@ -233,8 +233,7 @@ fn report(
     });
     let is_interrupted = || ends.interrupted.load(Ordering::Relaxed) || load.is_over();
     let is_over = || false;
-    let watch =
-        Watch { is_interrupted: &is_interrupted, enough: ends.enough, is_over: &is_over };
+    let watch = Watch { is_interrupted: &is_interrupted, enough: ends.enough, is_over: &is_over };
     let times = Times {
         origin_ns: at.started_ns,
         measure_ns: at.origin_ns,

@@ -83,11 +83,14 @@ impl Scan {
         for (statement, &class) in ranks.iter().enumerate() {
             self.statements[class] = statement as u16;
         }
-        self.classes.push(OTHER.to_owned());
+        if ranks.iter().map(|&at| weights[at].1).sum::<u64>() < self.sent {
+            self.classes.push(OTHER.to_owned());
+        }
     }
 
     /// Which statement of the workload one of class `class` of the trace is.
     pub fn statement_of(&self, class: u32) -> u16 {
+        // Where there are no others, none is asked for.
         let other = self.classes.len() as u16 - 1;
         self.statements.get(class as usize).copied().unwrap_or(other)
     }

@@ -78,6 +78,7 @@ class Replay:
     `facts` (see `traces.Facts`), or `wrong`: why there is none."""
 
     name = "replay"
+    deadline_s = 3600.0  # where the experiment says nothing
     model: type[Strict] = ReplayOptions
     options: tuple[Option, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
@@ -155,8 +156,8 @@ class Replay:
         if options.get("speed", 1.0) == MAX or clock_s < 1:
             return ()
         return (
-            "the log's clock ticks in seconds: the statements of a second were spread evenly over it,"
-            " so how they came in bursts within a second is not known",
+            "the log's clock ticks in seconds: the statements of a second were spread evenly over"
+            " it, so how they came in bursts within a second is not known",
         )
 
     def length_s(self, options: Options) -> float:
