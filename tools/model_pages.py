@@ -62,8 +62,8 @@ def _missing(found: list[Model]) -> str:
     )
     lines.append("- Redis' loading is measured once, by hand; no test repeats it")
     lines.append(
-        "- `--from` reads option files, YAML, MySQL and MariaDB; neither redis.conf nor MongoDB,"
-        " PostgreSQL or Redis servers"
+        "- `--from` reads option files, YAML, redis.conf, and MySQL's and MariaDB's servers; not"
+        " those of MongoDB, PostgreSQL and Redis"
     )
     return "\n".join(["## Not there yet", "", *lines])
 

@@ -87,3 +87,25 @@ def test_an_option_file_s_durability_counts(tmp_path: Path) -> None:
     file.write_text("[mysqld]\nsync_binlog=100\ninnodb_flush_log_at_trx_commit=1\n")
     said = model("commit-ceiling", "fsyncs=100/s", "--from", str(file)).output
     assert said.startswith("One session commits at most 100/s")
+
+
+def test_redis_conf_has_units_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "redis.conf"
+    file.write_text(
+        "# Redis\nbind 127.0.0.1 -::1\nappendonly yes\nappendfsync always\n"
+        "auto-aof-rewrite-percentage 50\nauto-aof-rewrite-min-size 1gb\n"
+    )
+    asked = ["redis-restart", "memory=100Mi", "method=aof", "--from", str(file), "--json"]
+    told = json.loads(model(*asked).output)
+    assert told["inputs"]["rewrite_min"]["value"] == 2**30
+    assert told["inputs"]["rewrite_percentage"]["value"] == 0.5
+    assert told["outputs"]["loss"]["value"] == 0
+
+
+def test_mongod_conf_is_yaml(tmp_path: Path) -> None:
+    file = tmp_path / "mongod.conf"
+    file.write_text("setParameter:\n  ttlMonitorSleepSecs: 120\n")
+    told = json.loads(model("retention", "rate=10/s", "--from", str(file), "--json").output)
+    assert told["inputs"]["pass_every"]["value"] == 120
+    file.write_text("setParameter: [\n")
+    assert "no YAML" in str(model("retention", "rate=10/s", "--from", str(file)).exception)

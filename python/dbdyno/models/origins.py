@@ -3,7 +3,8 @@
 Each input names its variables and paths; `:s` after one is the unit of its plain numbers, and
 `wsrep_provider_options/pc.weight` is a key inside a variable. In option files of MySQL and MariaDB
 K, M, G, T are powers of 1024, whatever they are elsewhere (manuals of both: "Program Option
-Modifiers"), and so 3G there is 3Gi here. In Kubernetes' manifests 3G is 3 x 10^9.
+Modifiers"), and so 3G there is 3Gi here. In Kubernetes' manifests 3G is 3 x 10^9. A file that ends
+in .conf is YAML (mongod.conf) or lines of a name and a value (redis.conf).
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ def read_file(model: Model, path: Path) -> Read:
             fix="name a file that ends in .cnf, .ini, .yaml, .yml or .conf, or a server's URL",
         )
     text = _text(path)
-    if suffix in OPTION_FILES:
-        variables = options(text)
-        found = from_variables(model, variables.get, str(path), binary=True)
+    variables = _settings(text, path)
+    if variables is not None:
+        found = from_variables(model, variables.get, str(path))
         known = _variables(model)
     else:
         found = from_paths(model, _documents(text, path), str(path))
@@ -52,11 +53,8 @@ def read_file(model: Model, path: Path) -> Read:
     return found
 
 
-def from_variables(
-    model: Model, value: Callable[[str], str | None], place: str, *, binary: bool = False
-) -> Read:
-    """From the variables of a server or an option file; `value` says one, or None. `binary`: K, M,
-    G are powers of 1024."""
+def from_variables(model: Model, value: Callable[[str], str | None], place: str) -> Read:
+    """From the variables of a server or a file of settings; `value` says one, or None."""
     found: Read = {}
     for one in model.inputs:
         for spelt in one.variables:
@@ -68,10 +66,6 @@ def from_variables(
             if text is None:
                 continue
             text = _with_unit(text, unit)
-            if binary and one.kind_name == "size":
-                text = re.sub(
-                    r"(?<=[0-9])([kKMGT])$", r"\1i", text.replace("g", "G").replace("m", "M")
-                )
             found[one.name] = (_word(one, text), f"{place}, {name}")
             break
     return found
@@ -89,6 +83,47 @@ def from_paths(model: Model, documents: Iterable[Any], place: str) -> Read:
                     text = _with_unit(str(value), unit)
                     found[one.name] = (_word(one, text), f"{place}, {path}")
     return found
+
+
+def _settings(text: str, path: Path) -> Mapping[str, str] | None:
+    """The settings of a file that is no YAML, with their sizes in our spelling."""
+    if path.suffix.lower() in OPTION_FILES:
+        return {name: _binary(value) for name, value in options(text).items()}
+    if path.suffix.lower() == ".conf" and not _is_mapping(text):
+        return {name: _redis_size(value) for name, value in directives(text).items()}
+    return None
+
+
+def _binary(value: str) -> str:
+    """K, M, G, T of MySQL's option files as what they mean: 3G is 3Gi."""
+    if not re.fullmatch(r"[0-9]+[kKmMgGtT]", value):
+        return value
+    return f"{value[:-1]}{value[-1].upper()}i"
+
+
+def _redis_size(value: str) -> str:
+    """64mb of redis.conf is 64Mi, and 64m is 64M (redis.conf, "Note on units")."""
+    found = re.fullmatch(r"([0-9]+)([kmg])(b?)", value.lower())
+    if found is None:
+        return value
+    return f"{found.group(1)}{found.group(2).upper()}{'i' if found.group(3) else ''}"
+
+
+def directives(text: str) -> Mapping[str, str]:
+    """`name value` of each line, as in redis.conf, by names with `_`; the last one counts."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        name, _, value = line.strip().partition(" ")
+        if name and not name.startswith("#"):
+            found[name.lower().replace("-", "_")] = value.strip().strip("\"'")
+    return found
+
+
+def _is_mapping(text: str) -> bool:
+    try:
+        return any(isinstance(one, Mapping) for one in YAML(typ="safe", pure=True).load_all(text))
+    except (YAMLError, ValueError):
+        return any(re.match(r"[\w.]+:(\s|$)", line) for line in text.splitlines())
 
 
 def options(text: str) -> Mapping[str, str]:

@@ -60,15 +60,17 @@ INPUTS = (
     Input("file", "size", "size of the dump or the rewritten log; 0: as much as in memory", "0",
           "0"),
     Input("method", "word", "how it is kept", "rdb", words=("rdb", "aof")),
-    Input("sync", "word", "`appendfsync`", "everysec", words=("always", "everysec", "no")),
+    Input("sync", "word", "`appendfsync`", "everysec", words=("always", "everysec", "no"),
+          variables=("appendfsync",)),
     Input("per_gb", "duration", "time to load a GB of memory from a dump", "15s", "100ms", "10m"),
     Input("aof_factor", "number", "how many times longer a log of commands takes", "2", "1", "20"),
     Input("writes", "throughput", "bytes that are written to the log", "1MB/s", "1B/s"),
     Input("save_every", "duration", "time between two dumps", "5m", "1s"),
     Input("save_takes", "duration", "how long a dump takes", "30s", "0s"),
-    Input("rewrite_percentage", "number", "`auto-aof-rewrite-percentage`, by 100", "1", "0.01",
-          "100"),
-    Input("rewrite_min", "size", "`auto-aof-rewrite-min-size`", "64Mi", "0"),
+    Input("rewrite_percentage", "share", "`auto-aof-rewrite-percentage`", "100%", "1%", "10000%",
+          variables=("auto_aof_rewrite_percentage:%",)),
+    Input("rewrite_min", "size", "`auto-aof-rewrite-min-size`", "64Mi", "0",
+          variables=("auto_aof_rewrite_min_size",)),
 )  # fmt: skip
 OUTPUTS = ("load", "loss_window", "loss", "rewrite_every", "log_at_rewrite", "disk")
 SAYS = (
