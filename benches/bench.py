@@ -1,4 +1,4 @@
-"""`make bench`: our engine against sysbench 1.0.20 (and pgbench), both sides in one run.
+"""`make bench`: our engine against sysbench 1.0.20 (also pgbench, pt-query-digest), in one run.
 
 Prints Markdown tables: medians of both sides, the median of the pairwise ratios, and their spread.
 `--only WORD` runs the parts whose name contains it, `--pairs N` sets the number of pairs,
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from digest import digest_binlog, digest_core, digest_cores, digest_gzip, digest_memory
 from mixes import MIXES
 from open_loop import frozen_server, open_null, open_postgres
 from pairs import alternate
@@ -266,6 +267,11 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "script-empty": script_empty,
     "script-sessions": script_sessions,
     "script-tpcc": script_tpcc,
+    "digest-core": digest_core,
+    "digest-two": digest_cores,
+    "digest-gzip": digest_gzip,
+    "digest-memory": digest_memory,
+    "digest-binlog": digest_binlog,
 }
 
 
@@ -285,6 +291,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--log-mb", type=int, default=1000, help="size of the logs to digest")
     parser.add_argument(
         "--tpcc",
         type=Path,
