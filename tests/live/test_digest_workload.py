@@ -127,8 +127,8 @@ def here() -> Iterator[Place]:
 
 
 def drive(server: There) -> None:
-    """For each insert into a, 100 into b, 95 into c and 5 into d, each b with one c or d; beside
-    them reads and updates of rows of which some are hot."""
+    """For each insert into a, 100 into b, 95 into c and 5 into d, each b with one c or d that has
+    its number; beside them reads and updates of rows of which some are hot."""
     weights = [1 / key for key in range(1, KEYS + 1)]
 
     def work(number: int) -> None:
@@ -137,15 +137,16 @@ def drive(server: There) -> None:
         def key() -> int:
             return drawn.choices(range(1, KEYS + 1), weights)[0]
 
-        def insert(table: str) -> None:
+        def insert(table: str, number: int) -> None:
             note = f"{SECRET}-{drawn.randrange(10**6):06}"
-            run(f"INSERT INTO {table} (n, note) VALUES ($1, $2)", drawn.randrange(1000), note)
+            run(f"INSERT INTO {table} (n, note) VALUES ($1, $2)", number, note)
 
         for _ in range(ROUNDS):
-            insert("a")
+            insert("a", drawn.randrange(1000))
             for pair in range(100):
-                insert("b")
-                insert("d" if pair % 20 == 7 else "c")
+                alike = drawn.randrange(1000)
+                insert("b", alike)
+                insert("d" if pair % 20 == 7 else "c", alike)
                 run("SELECT visits FROM users WHERE id = $1", key())
                 if pair % 10 == 0:
                     run("BEGIN")
@@ -193,6 +194,19 @@ def units(found: dict[str, Any]) -> dict[tuple[str, ...], int]:
             key = tuple(re.sub(r":p\d+", "?", templates[step]).lower() for step in steps)
             counted[key] = counted.get(key, 0) + unit["count"]
     return counted
+
+
+def ties(found: dict[str, Any]) -> set[tuple[tuple[str, int], tuple[str, int]]]:
+    """Places of inserts that hold the same value: (table, place) twice, the earlier one first."""
+    tables = [
+        (re.findall(r"insert into (\w)", one["template"].lower()) or ["?"])[0]
+        for one in found["statements"]
+    ]
+    all_ = {
+        ((tables[tie["earlier"]], tie["earlier_place"]), (tables[tie["statement"]], tie["place"]))
+        for tie in found["ties"]
+    }
+    return {tie for tie in all_ if {tie[0][0], tie[1][0]} <= set("abcd")}
 
 
 def hottest(found: dict[str, Any]) -> tuple[float, int]:
@@ -249,6 +263,8 @@ def test_a_workload_of_a_log_gives_its_digest_back(server: There, here: Place) -
         share = count / sum(units_before.values())
         within = SURE * math.sqrt(share * (1 - share) / total) + 4 / total  # a session's last one
         assert abs(units_after[unit] / total - share) <= within, (unit, units_before, units_after)
+    both = {(("b", 1), ("c", 1)), (("b", 1), ("d", 1))}
+    assert ties(first) == ties(second) == both
     added = {table: server.count(table) - rows[table] for table in "abcd"}
     assert abs(added["b"] - added["c"] - added["d"]) <= SESSIONS and min(added.values()) > 0
     # The hottest key is as hot as it was.
