@@ -134,6 +134,18 @@ def test_numbers_of_the_classic_layout(value: float, unit: str, said: str) -> No
     assert pt.number(value, unit) == said
 
 
+def test_gaps_within_the_clocks_seconds_are_no_stalls() -> None:
+    raw = digests.shop()
+    raw["concurrency"] |= {"clock_s": 1.0, "caveat": "the log tells the second only"}
+    for gap_s, is_told in ((0.96, False), (1.5, True)):
+        raw["timeline"]["gap_s"] = [gap_s] * len(raw["timeline"]["gap_s"])
+        typed = parse(raw)
+        assert ("longest without an end" in text.text(typed)) is is_told
+        made = page.page(typed)
+        assert ("gaps of up to one tell nothing" in made) is is_told
+        assert "Not exact: the log tells the second only" in made
+
+
 def test_a_document_of_a_later_layout_or_of_something_else_is_refused() -> None:
     with pytest.raises(DynoError, match="layout 2"):
         parse(digests.shop() | {"schema_version": 2})

@@ -125,6 +125,7 @@ impl Running {
         Some(document::Concurrency {
             seconds: levels.iter().map(|&ns| ns as f64 * scale).collect(),
             max: max as u64,
+            clock_s: if self.has_full_seconds() { 1.0 } else { 0.0 },
             caveat: self.caveat(),
         })
     }
@@ -151,9 +152,13 @@ impl Running {
         }
     }
 
+    fn has_full_seconds(&self) -> bool {
+        self.whole as f64 > self.added as f64 * WHOLE_SHARE
+    }
+
     fn caveat(&self) -> Option<String> {
         let mut all = Vec::new();
-        if self.whole as f64 > self.added as f64 * WHOLE_SHARE {
+        if self.has_full_seconds() {
             all.push(
                 "the log tells when statements ran to the second only, so those of one second seem \
                  to run at once"
@@ -225,12 +230,13 @@ mod tests {
             running.add(S + n * 1_000, n as u64 * 1_000);
         }
         let found = running.concurrency().unwrap();
-        assert!(found.max > 400 && found.caveat.unwrap().contains("to the second only"));
+        assert!(found.max > 400 && found.caveat.as_ref().unwrap().contains("to the second only"));
         let mut fine = Running::default();
         for n in 0..500 {
             fine.add(S + n * 1_000_007, 1_000_000);
         }
-        assert_eq!(fine.concurrency().unwrap().caveat, None);
+        let fine = fine.concurrency().unwrap();
+        assert_eq!((fine.clock_s, fine.caveat, found.clock_s), (0.0, None, 1.0));
     }
 
     #[test]

@@ -223,6 +223,9 @@ pub struct Concurrency {
     pub seconds: Vec<f64>,
     /// The most.
     pub max: u64,
+    /// How exactly the log tells when statements ran, seconds: 1 for a clock of full seconds, 0 for one
+    /// that is finer than that.
+    pub clock_s: f64,
     /// Why it is not exact, if so (events out of order, times to the second).
     pub caveat: Option<String>,
 }

@@ -152,10 +152,12 @@ class Timeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Concurrency:
-    """Seconds with exactly so many statements at once, from 0."""
+    """Seconds with exactly so many statements at once, from 0. `clock_s`: how exactly the log tells
+    when statements ran; 1 for full seconds."""
 
     seconds: tuple[float, ...]
     max: int
+    clock_s: float = 0.0
     caveat: str | None = None
 
 
@@ -180,6 +182,14 @@ class Document:
     def is_sampled(self) -> bool:
         """Whether it comes from samples of a server, not from logs."""
         return any(one.format in SAMPLED for one in self.inputs)
+
+    @property
+    def longest_gap_s(self) -> float:
+        """The longest time without an end of a statement, as far as the log's clock can tell; 0
+        where it cannot."""
+        longest = max(self.timeline.gap_s, default=0.0) if self.timeline else 0.0
+        clock_s = self.concurrency.clock_s if self.concurrency else 0.0
+        return longest if longest > clock_s else 0.0
 
     @property
     def seconds(self) -> float:

@@ -76,7 +76,7 @@ def figures(document: Document) -> list[Figure]:
     timeline = document.timeline
     if timeline and any(timeline.time_s):
         found.append(_load(document))
-        if timeline.gap_s and any(timeline.gap_s):
+        if document.longest_gap_s:
             found.append(_gaps(document))
     if document.concurrency and len(document.concurrency.seconds) > 1:
         found.append(_concurrency(document))
@@ -152,6 +152,8 @@ def _gaps(document: Document) -> Figure:
         )
 
     note = "The longest gap between two ends of statements. A column that stands out is a stall."
+    if document.concurrency and document.concurrency.clock_s:
+        note += " The log's clock has full seconds: gaps of up to one tell nothing."
     return _figure("Stalls", note, "stalls", draw)
 
 

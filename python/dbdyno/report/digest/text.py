@@ -112,7 +112,7 @@ def _over_time(document: Document, width: int) -> list[str]:
         f"{'':<9}from {words.moment(timeline.begin_unix_s)} UTC,"
         f" {words.duration(timeline.bucket_s * len(timeline.time_s) / length)} a step",
     ]
-    if timeline.gap_s and max(timeline.gap_s) > 0:
+    if document.longest_gap_s:
         worst = max(range(len(timeline.gap_s)), key=lambda i: timeline.gap_s[i])
         at = timeline.begin_unix_s + worst * timeline.bucket_s
         lines.append(
