@@ -35,13 +35,13 @@ def cluster() -> Iterator[Nodes]:
         yield made
 
 
-@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.name)
-def test_states_come_in_the_order_that_was_predicted(cluster: Nodes, check: checks.Check) -> None:
-    found = checks.run(cluster, check)
-    assert found.in_order, (found.predicted, found.observed)
-
-
 def test_a_hot_row_written_on_two_nodes_conflicts_and_on_one_node_does_not(cluster: Nodes) -> None:
     assert conflicts.measure(cluster, ("n1",), 1.5).victims == 0
     found = conflicts.measure(cluster, ("n1", "n2"), 3.0)
     assert found.victims > 0 and found.committed > 0
+
+
+@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.name)
+def test_states_come_in_the_order_that_was_predicted(cluster: Nodes, check: checks.Check) -> None:
+    found = checks.run(cluster, check)
+    assert found.in_order, (found.predicted, found.observed)

@@ -26,6 +26,7 @@ BRIEF_S = 0.05  # a state that is predicted for no longer may be seen or not
 STEP_S = 2.0  # a state that is not predicted may be a step on the way for so long
 ALLOWED_S = 1.0  # between a stall and its prediction
 AWAIT_S = 60.0
+STARTS_S = 1.5  # of a process, in which the script goes on as written
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ def follows(observed: Spans, predicted: Spans) -> bool:
 
 
 def run(nodes: Nodes, check: Check) -> Result:
-    """Predicts, then does it, on a healthy cluster that is whole again afterwards."""
+    """Predicts, then does it, on a cluster that is made whole before."""
+    restore(nodes)
     found = options.from_provider(nodes[WRITER].options())
     unit = found.suspect_s
     events = tuple(replace(one, at_s=1.0 + one.at_s * unit) for one in check.events)
@@ -116,13 +118,12 @@ def run(nodes: Nodes, check: Check) -> Result:
         if not until(lambda: watch.began, AWAIT_S):
             raise RuntimeError("nodes do not answer")
         base = watch.now()
-        done = _perform(nodes, events, watch, base)
+        done, base = _perform(nodes, events, watch, base)
         time.sleep(max(0.0, base + end - watch.now()))
         seen, ended = watch.seen, watch.now()
     gone = (Start, Crash, Leave)
     named = {name for one in events if isinstance(one, gone) for name in one.nodes}
     stay = [name for name in nodes.nodes if name not in named]
-    restore(nodes)
     return Result(
         check,
         {name: _predicted(runs[0], name) for name in stay},
@@ -131,8 +132,11 @@ def run(nodes: Nodes, check: Check) -> Result:
     )
 
 
-def _perform(nodes: Nodes, events: Sequence[Event], watch: Watch, base: float) -> list[float]:
-    """Does each event at its time; when it was done."""
+def _perform(
+    nodes: Nodes, events: Sequence[Event], watch: Watch, base: float
+) -> tuple[list[float], float]:
+    """Does each event at its time; when it was done, and the base that the rest counts from: what
+    comes after a start is put off for as long as the process takes to be a member."""
     acts: dict[type[Event], Callable[[Node], None]] = {
         Leave: Node.leave,
         Pause: Node.pause,
@@ -149,7 +153,11 @@ def _perform(nodes: Nodes, events: Sequence[Event], watch: Watch, base: float) -
                 nodes[name].send(signal.SIGKILL)
         for name in event.nodes:
             acts.get(type(event), Node.crash)(nodes[name])
-    return moments
+        if isinstance(event, Start):
+            count = str(len(nodes.running()))
+            until(lambda: nodes[WRITER].status()["wsrep_cluster_size"] == count, AWAIT_S)  # noqa: B023
+            base += max(0.0, watch.now() - moments[-1] - STARTS_S)
+    return moments, base
 
 
 def restore(nodes: Nodes) -> None:

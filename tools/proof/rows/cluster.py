@@ -37,6 +37,7 @@ def measure(effort: Effort) -> Outcome:
         for check in checks.CHECKS:
             results.append(checks.run(cluster, check))
             effort.say(f"    {check.name}: {_said(results[-1])}")
+        checks.restore(cluster)
         length_s = 1.0 if effort.quick else HOT_S
         counted = [conflicts.measure(cluster, writers, length_s) for writers in WRITERS]
     predicted = [_predicted(writers, counted[0]) for writers in WRITERS]
