@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,9 +75,8 @@ def mariadb() -> Iterator[tuple[Capture, Path]]:
 
 
 def mysql_connection(server: There, **more: Any) -> pymysql.Connection[Any]:
-    return pymysql.connect(
-        host="127.0.0.1", port=server.server.port, user="app", password=PASSWORD, **more
-    )
+    where = {"host": "127.0.0.1", "port": server.server.port, "ssl_disabled": True} | more
+    return pymysql.connect(user="app", password=PASSWORD, **where)
 
 
 def mysql_load(server: There) -> None:
@@ -97,7 +97,7 @@ def mysql_load(server: There) -> None:
             while cursor.nextset():
                 pass
             # A result larger than a packet of TCP, and a statement of very many.
-            cursor.execute(f"SELECT REPEAT('y', 300000), LENGTH('{'z' * (15 << 20)}')")
+            cursor.execute(f"SELECT REPEAT('y', 300000), LENGTH('{'z' * (2 << 20)}')")
             cursor.fetchall()
         prepared(connection)
         connection.ping(reconnect=False)
@@ -147,11 +147,11 @@ def test_mariadb_is_heard_to_the_row(here: Place, mariadb: tuple[Capture, Path])
     classes = told(found[0])
     affected = told(found[0], "rows_affected")
     selected = sum(n % 3 for n in range(TIMES))
-    assert classes["select a , b from t where a < ?"] == (TIMES, selected, 0)
-    assert affected["insert into t values (?)"][:2] == (ROWS, ROWS), affected
+    assert classes["select a, b from t where a < ?"] == (TIMES, selected, 0)
+    assert affected["insert into t values(?+)"][:2] == (ROWS, ROWS), affected
     assert affected["update t set b = ? where a > ?"][:2] == (1, ROWS - 2)
     assert classes["select c from nowhere"] == (TIMES, 0, TIMES)
-    assert classes["call two ( )"] == (1, 4, 0)
+    assert classes["call two"] == (1, 4, 0)
     assert classes["select b from t where a = ? and b <> ?"] == (TIMES, ROWS, 0)
     assert classes["prepare select b from t where a = ? and b <> ?"][0] == 1
     assert classes["command: connect"][0] == 2 and classes["command: quit"][0] == 2
@@ -173,7 +173,7 @@ def test_a_capture_has_the_classes_of_the_slow_log(
         {
             one["id"]: one["count"]
             for one in document(here.dyno("digest", log, "--json", "--limit", "all"))["classes"]
-            if " t " in one["fingerprint"] and not one["fingerprint"].startswith("PREPARE")
+            if re.search(r"^(?!PREPARE).* t\b", one["fingerprint"])
         }
         for log in (file, slow)
     )
@@ -212,7 +212,7 @@ def test_a_capture_that_begins_in_the_middle_finds_the_rest(
     late.packets = capture.packets[12:]
     file = late.pcap(here.path / "late.pcap")
     classes = told(document(here.dyno("digest", file, "--json", "--limit", "all")))
-    assert classes["select a , b from t where a < ?"][0] == TIMES
+    assert classes["select a, b from t where a < ?"][0] == TIMES
     assert classes["select b from t where a = ? and b <> ?"] == (TIMES, ROWS, 0)
 
 
@@ -260,7 +260,7 @@ def postgres_load(server: There) -> None:
     connection.close()
     script = server.server.directory.parent / "pipeline.sql"
     script.write_text(PIPELINE)
-    pgbench = systems.load("postgres").find(None).server.with_name("pgbench")
+    pgbench = systems.load("postgres").find(None).paths["server"].with_name("pgbench")
     host = ["-h", "127.0.0.1", "-p", str(server.server.port), "-U", "app", "shop"]
     subprocess.run(
         [pgbench, "-n", "-M", "prepared", "-t", str(TIMES), "-f", script, *host],
@@ -282,7 +282,7 @@ def test_postgres_is_heard_to_the_row(here: Place, postgres: Capture) -> None:
     classes = told(found[0])
     affected = told(found[0], "rows_affected")
     selected = sum(n % 3 for n in range(TIMES))
-    assert classes["select a , b from t where a < ?"] == (TIMES, selected, 0)
+    assert classes["select a, b from t where a < ?"] == (TIMES, selected, 0)
     assert classes["select b from t where a = ?"] == (TIMES, ROWS, 0)
     # pgbench's first session is client 0: in a pipeline, each with the other.
     assert classes["select a from t where a = ?"] == (TIMES, TIMES, 0)
@@ -304,7 +304,7 @@ def test_what_is_encrypted_is_counted(here: Place) -> None:
         pytest.importorskip("ssl")
         with captured(server.server.port) as capture:
             try:
-                mysql_connection(server, ssl=context("require")).close()
+                mysql_connection(server, ssl_disabled=False, ssl=context("require")).close()
             except (pymysql.err.OperationalError, ValueError) as error:
                 pytest.skip(f"the server takes no TLS: {error}")
     file = capture.pcap(here.path / "tls.pcap")
