@@ -286,3 +286,12 @@ def test_short_names_save_in_bson_what_the_model_says(fields: dict[str, str]) ->
     found = calculate.answer(model, given.take(model, typed, {})).values
     assert found["saved"] == len(long) - len(short)
     assert found["raw"] == len(long)
+
+
+def test_few_whole_numbers_are_all_swept() -> None:
+    model = models.load("commit-ceiling")
+    asked = given.take(model, {"fsyncs": "100/s"}, {})
+    found = sweep.sweep(model, asked, sweep.parse(model, "sessions=1..64"))
+    assert found.x.tolist() == list(range(1, 65))
+    assert not found.by_factors
+    assert sweep.sweep(model, asked, sweep.parse(model, "sessions=1..100k")).by_factors

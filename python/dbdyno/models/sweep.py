@@ -103,6 +103,8 @@ def sweep(model: Model, given: Given, over: Range, points: int = POINTS) -> Swee
 def _places(model: Model, over: Range, points: int) -> tuple[np.ndarray[Any, Any], bool]:
     by_factors = over.low > 0 and over.high / over.low >= BY_FACTORS
     one = inputs.known(model, over.name)
+    if one.whole and over.high - over.low < points:  # all of them
+        return np.arange(over.low, over.high + 1), False
     if by_factors:
         x = np.geomspace(over.low, over.high, points)
         x[0], x[-1] = over.low, over.high

@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from rich.cells import cell_len
 
 from dbdyno.models.calculate import Answer
@@ -131,10 +132,7 @@ def chart(model: Model, sweep: Sweep, currency: str, width: int) -> list[str]:
     ends = [words.one(model, name, value, currency) for value in (high, base)]
     room = max(cell_len(end) for end in ends) + 2
     columns = max(8, min(len(of), width - room - 1))
-    heights = [
-        _height(float(of[round(i * (len(of) - 1) / max(1, columns - 1))]), base, high)
-        for i in range(columns)
-    ]
+    heights = [_height(float(of[i]), base, high) for i in _nearest(sweep, columns)]
     lines = [f"{words.name(name)} ({model.step(name).about})"]
     for row in range(HEIGHT - 1, -1, -1):
         end = ends[0] if row == HEIGHT - 1 else ends[1] if row == 0 else ""
@@ -149,6 +147,15 @@ def chart(model: Model, sweep: Sweep, currency: str, width: int) -> list[str]:
     left = gap // 2
     lines.append(" " * room + first + " " * left + middle + " " * (gap - left) + last)
     return lines
+
+
+def _nearest(sweep: Sweep, columns: int) -> list[int]:
+    """For each column the point that is nearest to its place on the axis."""
+    space = np.geomspace if sweep.by_factors else np.linspace
+    places = space(float(sweep.x[0]), float(sweep.x[-1]), columns)
+    after = np.clip(np.searchsorted(sweep.x, places), 1, len(sweep.x) - 1)
+    before_is_nearer = places - sweep.x[after - 1] < sweep.x[after] - places
+    return [int(i) for i in np.where(before_is_nearer, after - 1, after)]
 
 
 def _height(value: float, base: float, high: float) -> int:
