@@ -109,6 +109,7 @@ def test_numbers_of_the_syntax_stay_and_texts_of_the_question_are_refused() -> N
     assert looked.sql == sql.replace(":p1", "1").replace(":p2,:p3", "1,1").replace(":p4", "1")
     for template in ("SELECT j->>:p1 FROM t", "SELECT now() - interval :p1", "SELECT :p1::jsonb",
                      "SELECT date_trunc(:p1, lower(x)) FROM t",
+                     "SELECT has_table_privilege(:p1, 't')",
                      "SELECT group_concat(x separator :p1) FROM t"):  # fmt: skip
         assert "part of the question" in (places.look(template, [word]).refused or "")
     bits = replace(word, is_quoted=False)

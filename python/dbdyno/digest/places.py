@@ -37,7 +37,7 @@ _STRUCTURE = frozenset("""-> ->> #> #>> interval separator escape zone""".split(
 _STRUCTURE_CALLS = re.compile(
     r"json\w*|date_format|time_format|str_to_date|date_trunc|date_part|to_char|to_date|to_number"
     r"|to_timestamp|to_tsvector|to_tsquery|plainto_tsquery|regexp\w*|convert_tz|timezone|nextval"
-    r"|setval|currval|set_config|current_setting|format|extractvalue|xpath|encode|decode",
+    r"|has_\w+_privilege|setval|currval|set_config|current_setting|format|extractvalue|xpath|encode|decode",
     re.IGNORECASE,
 )
 _BY_ENDS = frozenset(
