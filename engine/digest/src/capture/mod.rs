@@ -10,8 +10,8 @@
 //! | `speech`, `mysql/`, `postgres/` | what the two ends say |
 //! | `connection`, `reader` | who talks to whom; limits |
 //!
-//! What is buffered is bounded: [`reader::BUFFERED`] bytes in all, [`framer::LONGEST`] for one message,
-//! [`reader::CONNECTIONS`] connections.
+//! What is buffered is bounded: `reader::BUFFERED` bytes in all, `framer::LONGEST` for one message,
+//! `reader::CONNECTIONS` connections.
 //!
 //! Sources: "PCAP Capture File Format" and "PCAP Next Generation Capture File Format" (IETF drafts),
 //! tcpdump.org's list of link types, RFC 791, 8200 and 9293, MySQL's source documentation
