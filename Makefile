@@ -50,8 +50,8 @@ fuzz: ## Run fuzz targets for FUZZ_SECONDS each: all, or FUZZ_TARGETS (nightly R
 	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 	for target in $${FUZZ_TARGETS:-$$(cargo +nightly fuzz list)}; do \
 		mkdir -p fuzz/corpus/$$target && \
-		cargo +nightly fuzz run --sanitizer $(FUZZ_SANITIZER) $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
-			-dict=fuzz/dictionaries/$$target.dict -max_len=1024 -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+		cargo +nightly fuzz run --sanitizer $(FUZZ_SANITIZER) $$target fuzz/corpus/$$target $$(find fuzz/seeds -name $$target) -- \
+			$$(find fuzz/dictionaries -name $$target.dict -printf '-dict=%p') -max_len=1024 -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
 servers: ## Install the servers that tests need (as root: Debian packages; MySQL 9 and MariaDB 11.8 in a private prefix)

@@ -4,8 +4,4 @@
 mod capturing;
 mod reading;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Some(log) = capturing::log(data, 3306) {
-        reading::read("mysql-capture", &log);
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| capturing::read("mysql-capture", 3306, data));

@@ -4,8 +4,4 @@
 mod capturing;
 mod reading;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Some(log) = capturing::log(data, 5432) {
-        reading::read("postgres-capture", &log);
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| capturing::read("postgres-capture", 5432, data));

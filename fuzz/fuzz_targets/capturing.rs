@@ -1,18 +1,22 @@
 //! Any bytes as a capture: as a file, or as what two ends say in segments of a file that is right.
 
-/// What `reading` takes: two bytes that say where to cut, and a log.
-///
-/// The first byte of `data` says which. Segments are a byte for side, number and flags, one for their
+use crate::reading::{self, Places, Way};
+use dyno_digest::format::Settings;
+
+/// Reads `data` as a capture of what the format `name` speaks at `port`.
+pub fn read(name: &str, port: u16, data: &[u8]) {
+    let Some(way) = Way::of(data) else { return };
+    let log = log(way.choice, way.log, port);
+    reading::read(reading::format(name), Places::Within, &Settings::default(), &way.through(&log));
+}
+
+/// The capture; `kind` says which. Segments are a byte for side, number and flags, one for their
 /// length, and their bytes.
-pub fn log(data: &[u8], port: u16) -> Option<Vec<u8>> {
-    let (&kind, data) = data.split_first()?;
-    let (cut, mut rest) = data.split_first_chunk::<2>()?;
-    let mut log = cut.to_vec();
+fn log(kind: u8, mut rest: &[u8], port: u16) -> Vec<u8> {
     if kind & 1 == 1 {
-        log.extend(rest);
-        return Some(log);
+        return rest.to_vec();
     }
-    log.extend(0xA1B2_C3D4_u32.to_le_bytes());
+    let mut log = 0xA1B2_C3D4_u32.to_le_bytes().to_vec();
     log.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0]);
     let mut positions = [0_u32; 2];
     let mut time_us = 0_u32;
@@ -37,7 +41,7 @@ pub fn log(data: &[u8], port: u16) -> Option<Vec<u8>> {
             _ => {}
         }
     }
-    Some(log)
+    log
 }
 
 #[allow(clippy::too_many_arguments)]
