@@ -225,3 +225,36 @@ def test_a_general_log_is_replayed_in_the_databases_that_it_names(
     done = replay(here, server, options, "--write-to", "shop")
     assert server.content() == after
     assert group_of(done)["errors"] == {}
+
+
+WRITTEN = """# Time: 2026-11-22T05:00:0SECOND.000001Z
+# User@Host: app[app] @ localhost []  Id: SESSION
+# Query_time: 0.000300  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1
+use DATABASE;
+SET timestamp=1795323600;
+SELECT 'it''s';
+"""
+
+
+@pytest.mark.parametrize("server", ["mariadb"], indirect=True)
+def test_a_session_whose_database_is_gone_costs_itself_alone(server: There, here: Place) -> None:
+    head = "mysqld, Version: 8.4.0 (MySQL). started with:\nTcp port: 1  Unix socket: /s\n"
+    head += "Time                 Id Command    Argument\n"
+    sessions = [
+        ("1", "7", "shop"),
+        ("2", "8", "nowhere"),
+        ("3", "9", "shop"),
+        ("4", "9", "nowhere"),
+    ]
+    lines = [
+        WRITTEN.replace("SECOND", second).replace("SESSION", session).replace("DATABASE", database)
+        for second, session, database in sessions
+    ]
+    log = here.path / "written.log"
+    log.write_text(head + "".join(lines))
+    made = here.dyno("digest", log, "--trace", here.path / "out.trace")
+    assert made.returncode == 0, made.stderr
+    group = group_of(replay(here, server, "speed: max, databases: log"))
+    # Session 8 cannot begin, and the second statement of session 9 finds no database to run in.
+    assert group["errors"] == {"lost": 1, "1044": 1}, group
+    assert group["transactions"] == 2
