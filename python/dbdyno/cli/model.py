@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbdyno.errors import DynoError
-from dbdyno.store import files
+from dbdyno.cli import output
 
 FORMATS = ("text", "json", "html")
-WIDTH = 100  # columns where nobody's terminal says
 
 
 @click.command()
@@ -54,18 +51,18 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
         _only_listed(typed)
         if form == "html":
             raise click.UsageError("--format html needs the name of a model")
-        _put(_listing(form), out)
+        output.put(_listing(form), out, "model")
         return 0
     chosen = models.load(name)
     if (file := model_files.taken(name, inputs)) is not None:
         if used := [key for key, value in typed.items() if value]:
             raise click.UsageError(f"--{used[0].replace('_', '-')} is not for a file")
-        _put(model_files.answer(name, file, form, _width(out)), out)
+        output.put(model_files.answer(name, file, form, output.width(out)), out, "model")
         return 0
     if typed["about"] or (not inputs and not typed["sources"] and _asks(chosen)):
-        _put(text.about(chosen, _width(out)), out)
+        output.put(text.about(chosen, output.width(out)), out, "model")
         return 0
-    _put(_answer(chosen, inputs, form, out, **typed), out)
+    output.put(_answer(chosen, inputs, form, out, **typed), out, "model")
     return 0
 
 
@@ -92,7 +89,7 @@ def _listing(form: str) -> str:
             json.dumps([{"name": m.name, "question": m.document.question} for m in every], indent=1)
             + "\n"
         )
-    return text.listing(every, _width(None))
+    return text.listing(every, output.width(None))
 
 
 def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
@@ -120,7 +117,7 @@ def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
         return json.dumps(made, indent=1, allow_nan=False) + "\n"
     if form == "html":
         return page.page(answer, values, effects, curve)
-    return text.text(answer, values, width=_width(out), explain=explain,
+    return text.text(answer, values, width=output.width(out), explain=explain,
                      effects=effects if sensitivity else None, sweep=curve)  # fmt: skip
 
 
@@ -138,22 +135,3 @@ def _read(model: Any, sources: tuple[str, ...], login: dict[str, str | None]) ->
     names = {"password_env": "env", "password_file": "file", "password_command": "command"}
     source = Credentials(**{names.get(name, name): value for name, value in login.items()})
     return model_origins.read(model, sources, source, tls)
-
-
-def _width(out: Path | None) -> int:
-    return WIDTH if out is not None else shutil.get_terminal_size((WIDTH, 24)).columns
-
-
-def _put(made: str, out: Path | None) -> None:
-    if out is None:
-        click.echo(made, nl=False)
-        return
-    try:
-        files.write_atomically(out, made)
-    except OSError as error:
-        raise DynoError(
-            f"cannot write {out}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else",
-            fix="name another place",
-        ) from None
-    click.echo(f"model: {out}", err=True)
