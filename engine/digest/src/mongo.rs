@@ -57,28 +57,14 @@ const TYPES: &[&[u8]] = &[
 
 /// The command without its values.
 pub(crate) fn fingerprint(command: &[u8]) -> String {
-    let mut reader = Reader {
-        bytes: command,
-        at: 0,
-        text: Vec::new(),
-        frames: Vec::new(),
-        key: (0, 0),
-        lost: 0,
-    };
+    let mut reader = Reader::new(command);
     reader.read();
     String::from_utf8_lossy(&reader.text).into_owned()
 }
 
 /// The command's name in capitals, and its collection.
 pub(crate) fn distill(command: &[u8]) -> Distilled {
-    let mut reader = Reader {
-        bytes: command,
-        at: 0,
-        text: Vec::new(),
-        frames: Vec::new(),
-        key: (0, 0),
-        lost: 0,
-    };
+    let mut reader = Reader::new(command);
     let members = reader.names();
     let named = |name: &[u8]| members.iter().find(|(key, _)| *key == name);
     let Some((first, value)) = members.first() else { return Distilled::default() };
@@ -128,6 +114,10 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, text: Vec::new(), frames: Vec::new(), key: (0, 0), lost: 0 }
+    }
+
     fn read(&mut self) {
         while self.text.len() < TEXT_MAX {
             let Some(&byte) = self.bytes.get(self.at) else { break };

@@ -8,8 +8,8 @@ use memchr::memmem;
 /// What one step backwards looks at, bytes.
 const STEP: usize = 1 << 16;
 
-/// No name of a database: stands where none was told.
-const UNTOLD: &[u8] = b"\0";
+/// No name of a database, since each stands within a line: stands where none was told.
+const UNTOLD: &[u8] = b"\n";
 
 /// What an event at `at`, a border, must know.
 pub(super) fn context(format: &MysqlSlow, log: &[u8], at: usize) -> Context {
@@ -49,7 +49,8 @@ fn tells_time(events: &[u8]) -> bool {
 /// Whether these events may tell a default database, or that there is none any more.
 fn tells_database(events: &[u8]) -> bool {
     let holds = |needle: &[u8]| memmem::find(events, needle).is_some();
-    holds(b"\nuse ") || holds(b" Schema: ") || holds(b". started with:")
+    // What stands before a field's name and behind its colon is not asked when it is read either.
+    holds(b"\nuse ") || holds(b"Schema:") || holds(b". started with:")
 }
 
 /// Takes nothing.

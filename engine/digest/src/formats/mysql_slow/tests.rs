@@ -239,6 +239,22 @@ fn lines_that_end_as_on_windows_are_the_same_events() {
 }
 
 #[test]
+fn a_database_without_a_space_before_it_is_known_in_the_next_part_too() {
+    let header = "# User@Host: u[u] @ h []\n";
+    let measures = "# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n";
+    let log = format!(
+        "{header}# Thread_id: 7  Schema:shop\n{measures}select 1;\n{header}{measures}select 2;\n"
+    );
+    let strange = log.replace("Schema:shop", "Schema: \0");
+    for (log, database) in [(log, "shop"), (strange, "\0")] {
+        let cut = read_in_parts(&*format(), log.as_bytes(), &[60]);
+        assert_eq!(cut.events.len(), 2);
+        assert_eq!(cut.events[1].database, database);
+        assert_eq!(cut.events, read(&log).events);
+    }
+}
+
+#[test]
 fn formats_are_told_by_their_events_or_openings() {
     for log in [MYSQL_9, MARIADB, PERCONA, MYSQL_5] {
         assert!(detect(log.as_bytes()));
