@@ -99,12 +99,24 @@ impl Command {
     }
 }
 
-/// Whether a client's packet seems to begin here, and nothing else: for connections in their middle.
+/// Whether a client's packets seem to begin here, and nothing else: for connections in their middle.
 pub fn is_request(bytes: &[u8]) -> bool {
-    let Some((&[a, b, c, 0, code], body)) = bytes.split_first_chunk::<5>() else { return false };
+    let mut rest = bytes;
+    loop {
+        match behind_request(rest) {
+            None => return false,
+            Some(b"") => return true,
+            Some(behind) => rest = behind,
+        }
+    }
+}
+
+/// What stands behind the packet of a client that seems to begin here; `None`: none does.
+fn behind_request(bytes: &[u8]) -> Option<&[u8]> {
+    let (&[a, b, c, 0, code], body) = bytes.split_first_chunk::<5>()? else { return None };
     let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-    let Some(body_length) = length.checked_sub(1) else { return false };
-    let Some(command) = Command::of(code) else { return false };
+    let body_length = length.checked_sub(1)?;
+    let command = Command::of(code)?;
     let here = &body[..body.len().min(body_length)];
     let is_text = || {
         let text = attributed(here, None).unwrap_or(here).trim_ascii_start();
@@ -125,12 +137,10 @@ pub fn is_request(bytes: &[u8]) -> bool {
         18 | 21 | 30 => (8..=65_536).contains(&body_length),
         _ => false,
     };
-    let next = body.get(body_length..);
-    fits && match next {
-        // More than one packet: only statements are so long.
-        None => matches!(command.code, QUERY | PREPARE | EXECUTE | LONG_DATA | BULK_EXECUTE),
-        Some(rest) => rest.is_empty() || is_request(rest),
-    }
+    // More than one packet of TCP: only statements are so long.
+    let is_long = matches!(command.code, QUERY | PREPARE | EXECUTE | LONG_DATA | BULK_EXECUTE);
+    let behind = body.get(body_length..).or(is_long.then_some(b""));
+    behind.filter(|_| fits)
 }
 
 /// The statement behind its attributes, where it has some. `has`: whether the capability is set; none:

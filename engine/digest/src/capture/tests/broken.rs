@@ -114,6 +114,19 @@ fn other_traffic_is_passed_over_but_not_if_it_is_all_there_is() {
 }
 
 #[test]
+fn requests_without_end_in_one_packet_are_read() {
+    // More than wait for answers at a time, and more than a stack would hold if each took some.
+    let pings = packet(0, b"\x0E").repeat(12_000);
+    let sent = Spoken::default().says(Client, pings).segments(|| usize::MAX);
+    let kept = read(Dialect::Mysql, &capture(&sent[2..], 40_001, usize::MAX));
+    assert!(whys(&kept).contains(&"more requests wait for answers than are kept"));
+    let pings = packet(0, b"\x0E").repeat(4000);
+    let sent = Spoken::default().says(Client, pings).segments(|| usize::MAX);
+    let kept = read(Dialect::Mysql, &capture(&sent[2..], 40_001, usize::MAX));
+    assert_eq!(kept.events.len(), 4000);
+}
+
+#[test]
 fn the_dialect_is_found_out() {
     let format = |capture: &[u8]| FORMATS.iter().find(|kind| (kind.detect)(capture)).unwrap().name;
     let (mysql, postgres) = (conversation(), postgres::conversation());
