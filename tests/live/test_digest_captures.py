@@ -300,13 +300,8 @@ def test_postgres_is_heard_to_the_row(here: Place, postgres: Capture) -> None:
 
 
 def test_what_is_encrypted_is_counted(here: Place) -> None:
-    with there("mariadb") as server:
-        pytest.importorskip("ssl")
-        with captured(server.server.port) as capture:
-            try:
-                mysql_connection(server, ssl_disabled=False, ssl=context("require")).close()
-            except (pymysql.err.OperationalError, ValueError) as error:
-                pytest.skip(f"the server takes no TLS: {error}")
+    with there("mariadb") as server, captured(server.server.port) as capture:
+        mysql_connection(server, ssl_disabled=False, ssl=context("require")).close()
     file = capture.pcap(here.path / "tls.pcap")
     found = document(here.dyno("digest", file, "--json"))["inputs"][0]
     assert found["events"] == 0 and found["pieces_not_understood"] == 1

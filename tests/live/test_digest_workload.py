@@ -11,15 +11,13 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pg8000.native
-import pymysql
 import pytest
-from private_servers import CORE, running
+from logged_shop import PASSWORD, Shop, shop
+from private_servers import CORE
 from ruamel.yaml import YAML
 from running import Place, place
 
@@ -27,21 +25,7 @@ from dbdyno.installed import find
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-PASSWORD = "app-Secret:4711"
 SECRET = "Zephyrine"  # stands in texts that are sent; nothing of it may come out
-CONFIG = {
-    "mariadb": {
-        "slow_query_log": "ON",
-        "long_query_time": "0",
-        "slow_query_log_file": "slow.log",
-        "innodb_flush_log_at_trx_commit": "0",
-    },
-    "postgres": {
-        "log_min_duration_statement": "0",
-        "log_line_prefix": "%m [%p] %q%u@%d ",
-        "synchronous_commit": "off",
-    },
-}
 ID = {"mariadb": "INT AUTO_INCREMENT PRIMARY KEY", "postgres": "SERIAL PRIMARY KEY"}
 KEYS = 300
 SESSIONS, ROUNDS = 4, 2
@@ -50,72 +34,22 @@ SURE = 5
 OURS = re.compile(r"(select|insert|update) .*\b(a|b|c|d|users)\b")  # not: EXPLAIN, asked by dyno
 
 
-@dataclass
-class There:
-    """A server with tables, and where it logs."""
-
-    kind: str
-    server: Any
-    directory: Path
-
-    @property
-    def url(self) -> str:
-        return f"{self.kind}://app@127.0.0.1:{self.server.port}/shop"
-
-    @property
-    def log(self) -> Path:
-        if self.kind == "mariadb":
-            return next(iter(self.directory.rglob("slow.log")))
-        logs = [
-            file for file in self.directory.rglob("*.log") if b"duration: " in file.read_bytes()
-        ]
-        return logs[0]
-
-    def own(self, sql: str) -> list[Any]:
-        if self.kind == "postgres":
-            return list(self.server.run_in("shop", [sql]))
-        return list(self.server.rows(sql))
-
-    def count(self, table: str) -> int:
-        name = table if self.kind == "postgres" else f"shop.{table}"
-        return int(self.own(f"SELECT count(*) FROM {name}")[0][0])
-
-    def session(self) -> Callable[..., None]:
-        """A connection of the application: `$1`, `$2` for values, which PostgreSQL gets apart and
-        MariaDB in the text."""
-        at = {"user": "app", "password": PASSWORD, "host": "127.0.0.1", "port": self.server.port}
-        if self.kind == "postgres":
-            postgres = pg8000.native.Connection(database="shop", **at)
-            return lambda sql, *values: postgres.run(
-                re.sub(r"\$(\d+)", r":v\1", sql), **{f"v{n}": v for n, v in enumerate(values, 1)}
-            )
-        mariadb = pymysql.connect(database="shop", autocommit=True, **at)
-        cursor = mariadb.cursor()
-        return lambda sql, *values: cursor.execute(re.sub(r"\$\d+", "%s", sql), values or None)
+def rows_in(server: Shop, table: str) -> int:
+    return int(server.own(f"SELECT count(*) FROM {server.name(table)}")[0][0])
 
 
 @pytest.fixture(scope="module", params=CORE)
-def server(request: pytest.FixtureRequest) -> Iterator[There]:
-    kind = request.param
-    with running(kind, config=CONFIG[kind]) as (bench, started):
-        there = There(kind, started, bench.directory)
-        if kind == "postgres":
-            started.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
-            started.run_in("postgres", ["CREATE DATABASE shop OWNER app"])
-            schema = ""
-        else:
-            there.own("CREATE DATABASE shop")
-            there.own(f"CREATE USER app@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
-            there.own("GRANT SELECT, INSERT, UPDATE ON shop.* TO app@'127.0.0.1'")
-            schema = "shop."
+def server(request: pytest.FixtureRequest) -> Iterator[Shop]:
+    with shop(request.param, "SELECT, INSERT, UPDATE") as there:
         for table in "abcd":
-            there.own(f"CREATE TABLE {schema}{table} (id {ID[kind]}, n INT, note VARCHAR(40))")
-        there.own(f"CREATE TABLE {schema}users (id INT PRIMARY KEY, visits INT)")
+            there.own(
+                f"CREATE TABLE {there.name(table)}"
+                f" (id {ID[request.param]}, n INT, note VARCHAR(40))"
+            )
+        there.own(f"CREATE TABLE {there.name('users')} (id INT PRIMARY KEY, visits INT)")
         rows = ", ".join(f"({key}, 0)" for key in range(1, KEYS + 1))
-        there.own(f"INSERT INTO {schema}users VALUES {rows}")
-        if kind == "postgres":
-            for table in ("a", "b", "c", "d", "users"):
-                there.own(f"ALTER TABLE {table} OWNER TO app")
+        there.own(f"INSERT INTO {there.name('users')} VALUES {rows}")
+        there.give("a", "b", "c", "d", "users")
         yield there
 
 
@@ -126,7 +60,7 @@ def here() -> Iterator[Place]:
         yield made
 
 
-def drive(server: There) -> None:
+def drive(server: Shop) -> None:
     """For each insert into a, 100 into b, 95 into c and 5 into d, each b with one c or d that has
     its number; beside them reads and updates of rows of which some are hot."""
     weights = [1 / key for key in range(1, KEYS + 1)]
@@ -217,7 +151,7 @@ def hottest(found: dict[str, Any]) -> tuple[float, int]:
     return one["parameters"][0]["hot"][0], one["count"]
 
 
-def test_a_workload_of_a_log_gives_its_digest_back(server: There, here: Place) -> None:
+def test_a_workload_of_a_log_gives_its_digest_back(server: Shop, here: Place) -> None:
     began = int(time.time())
     drive(server)
     first = shape(server.log, f"--since={began}")
@@ -234,7 +168,7 @@ def test_a_workload_of_a_log_gives_its_digest_back(server: There, here: Place) -
     time.sleep(1.1)  # the slow log's clock has whole seconds
     then = math.ceil(time.time())
     time.sleep(max(0.0, then - time.time()))
-    rows = {table: server.count(table) for table in "abcd"}
+    rows = {table: rows_in(server, table) for table in "abcd"}
     words = [f"db.url={server.url}", "db.password_env=APP_PASSWORD", "duration=4s", "warmup=0s"]
     chosen = [part for word in words for part in ("--set", word)]
     run = here.dyno("run", file, *chosen, "--write-to", "shop", "--dir", "r")
@@ -265,7 +199,7 @@ def test_a_workload_of_a_log_gives_its_digest_back(server: There, here: Place) -
         assert abs(units_after[unit] / total - share) <= within, (unit, units_before, units_after)
     both = {(("b", 1), ("c", 1)), (("b", 1), ("d", 1))}
     assert ties(first) == ties(second) == both
-    added = {table: server.count(table) - rows[table] for table in "abcd"}
+    added = {table: rows_in(server, table) - rows[table] for table in "abcd"}
     assert abs(added["b"] - added["c"] - added["d"]) <= SESSIONS and min(added.values()) > 0
     # The hottest key is as hot as it was.
     (share, many), (again, more) = hottest(first), hottest(second)
@@ -292,7 +226,7 @@ def statements(file: Path) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("server", ["mariadb"], indirect=True)
-def test_a_censored_log_is_refused_unless_accepted(server: There, here: Place) -> None:
+def test_a_censored_log_is_refused_unless_accepted(server: Shop, here: Place) -> None:
     server.own("SET GLOBAL long_query_time = 0.5, slow_query_log_file = 'censored.log'")
     run = server.session()
     for _ in range(3):

@@ -4,38 +4,19 @@ session's order, so that the same comes of it; and without `writes: true` nothin
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-import pg8000.native
-import pymysql
 import pytest
-from private_servers import CORE, running
+from logged_shop import PASSWORD, Shop, shop
+from private_servers import CORE
 from running import Place, place
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-PASSWORD = "app-Secret:4711"
-CONFIG = {
-    "mariadb": {
-        "slow_query_log": "ON",
-        "long_query_time": "0",
-        "slow_query_log_file": "slow.log",
-        "general_log": "ON",
-        "general_log_file": "general.log",
-        "innodb_flush_log_at_trx_commit": "0",
-    },
-    "postgres": {
-        "log_min_duration_statement": "0",
-        "log_line_prefix": "%m [%p] %q%u@%d ",
-        "synchronous_commit": "off",
-    },
-}
+GENERAL = {"mariadb": {"general_log": "ON", "general_log_file": "general.log"}, "postgres": {}}
 SESSIONS, STEPS = 4, 60
 # It counts in a table, which the words of `SELECT touch(1)` do not show.
 FUNCTIONS = {
@@ -54,77 +35,28 @@ workload: {kind: replay, log: out.trace, OPTIONS}
 """
 
 
-@dataclass
-class There:
-    """A server with tables, and where it logs."""
+def content(server: Shop) -> list[Any]:
+    """All rows of both tables."""
+    rows = server.own(f"SELECT id, v FROM {server.name('places')} ORDER BY id")
+    rows += server.own(f"SELECT k, 0 FROM {server.name('touched')} ORDER BY k")
+    return [tuple(map(int, row)) for row in rows]
 
-    kind: str
-    server: Any
-    directory: Path
 
-    @property
-    def url(self) -> str:
-        return f"{self.kind}://app@127.0.0.1:{self.server.port}/shop"
-
-    @property
-    def log(self) -> Path:
-        if self.kind == "mariadb":
-            return next(iter(self.directory.rglob("slow.log")))
-        logs = self.directory.rglob("*.log")
-        return next(file for file in logs if b"duration: " in file.read_bytes())
-
-    def own(self, sql: str) -> list[Any]:
-        if self.kind == "postgres":
-            return list(self.server.run_in("shop", [sql]))
-        return list(self.server.rows(sql))
-
-    def name(self, table: str) -> str:
-        return table if self.kind == "postgres" else f"shop.{table}"
-
-    def content(self) -> list[Any]:
-        """All rows of both tables."""
-        rows = self.own(f"SELECT id, v FROM {self.name('places')} ORDER BY id")
-        rows += self.own(f"SELECT k, 0 FROM {self.name('touched')} ORDER BY k")
-        return [tuple(map(int, row)) for row in rows]
-
-    def reset(self) -> None:
-        for table in ("places", "touched"):
-            self.own(f"DELETE FROM {self.name(table)}")
-        rows = ", ".join(f"({row}, 1)" for row in range(SESSIONS))
-        self.own(f"INSERT INTO {self.name('places')} VALUES {rows}")
-
-    def session(self) -> Callable[..., None]:
-        """A connection of the application: `$1`, `$2` for values, which PostgreSQL gets apart and
-        MariaDB in the text."""
-        at = {"user": "app", "password": PASSWORD, "host": "127.0.0.1", "port": self.server.port}
-        if self.kind == "postgres":
-            postgres = pg8000.native.Connection(database="shop", **at)
-            return lambda sql, *values: postgres.run(
-                re.sub(r"\$(\d+)", r":v\1", sql), **{f"v{n}": v for n, v in enumerate(values, 1)}
-            )
-        mariadb = pymysql.connect(database="shop", autocommit=True, **at)
-        cursor = mariadb.cursor()
-        return lambda sql, *values: cursor.execute(re.sub(r"\$\d+", "%s", sql), values or None)
+def reset(server: Shop) -> None:
+    for table in ("places", "touched"):
+        server.own(f"DELETE FROM {server.name(table)}")
+    rows = ", ".join(f"({row}, 1)" for row in range(SESSIONS))
+    server.own(f"INSERT INTO {server.name('places')} VALUES {rows}")
 
 
 @pytest.fixture(scope="module", params=CORE)
-def server(request: pytest.FixtureRequest) -> Iterator[There]:
+def server(request: pytest.FixtureRequest) -> Iterator[Shop]:
     kind = request.param
-    with running(kind, config=CONFIG[kind]) as (bench, started):
-        there = There(kind, started, bench.directory)
-        if kind == "postgres":
-            there.server.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
-            there.server.run_in("postgres", ["CREATE DATABASE shop OWNER app"])
-        else:
-            there.own("CREATE DATABASE shop")
-            there.own(f"CREATE USER app@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
-            there.own("GRANT SELECT, INSERT, UPDATE, EXECUTE ON shop.* TO app@'127.0.0.1'")
+    with shop(kind, "SELECT, INSERT, UPDATE, EXECUTE", GENERAL[kind]) as there:
         there.own(f"CREATE TABLE {there.name('places')} (id INT PRIMARY KEY, v BIGINT)")
         there.own(f"CREATE TABLE {there.name('touched')} (k INT)")
         there.own(FUNCTIONS[kind])
-        if kind == "postgres":
-            there.own("ALTER TABLE places OWNER TO app")
-            there.own("ALTER TABLE touched OWNER TO app")
+        there.give("places", "touched")
         yield there
 
 
@@ -135,7 +67,7 @@ def here() -> Iterator[Place]:
         yield made
 
 
-def drive(server: There, calls: bool = True) -> None:
+def drive(server: Shop, calls: bool = True) -> None:
     """Each session changes its row by steps that must come in their order; some are undone."""
 
     def work(row: int) -> None:
@@ -157,7 +89,7 @@ def drive(server: There, calls: bool = True) -> None:
         thread.join()
 
 
-def replay(here: Place, server: There, options: str, *more: str) -> dict[str, Any]:
+def replay(here: Place, server: Shop, options: str, *more: str) -> dict[str, Any]:
     text = EXPERIMENT.replace("URL", server.url).replace("OPTIONS", options)
     directory = f"r{len(list(here.path.glob('r*')))}"
     done = here.dyno("run", here.experiment(text), "--dir", directory, *more)
@@ -174,12 +106,12 @@ def group_of(done: dict[str, Any]) -> dict[str, Any]:
     return group
 
 
-def test_a_replay_does_again_what_was_done(server: There, here: Place) -> None:
-    server.reset()
+def test_a_replay_does_again_what_was_done(server: Shop, here: Place) -> None:
+    reset(server)
     time.sleep(1.1)  # the slow log's clock has whole seconds
     began = int(time.time())
     drive(server)
-    after = server.content()
+    after = content(server)
     assert len(after) == 2 * SESSIONS
     out = here.path / "out.trace"
     made = here.dyno("digest", server.log, "--trace", out, "--since", began, "--user", "app")
@@ -187,10 +119,10 @@ def test_a_replay_does_again_what_was_done(server: There, here: Place) -> None:
     assert out.stat().st_mode & 0o777 == 0o600
     assert f"of {SESSIONS} sessions" in made.stdout, made.stdout
 
-    server.reset()
-    before = server.content()
+    reset(server)
+    before = content(server)
     reads = replay(here, server, "speed: 2x")
-    assert server.content() == before, "without writes nothing changes"
+    assert content(server) == before, "without writes nothing changes"
     group = group_of(reads)
     # Reads, and the words around transactions; the function that writes is refused by the server.
     assert group["errors"] == {REFUSED[server.kind]: SESSIONS}, group
@@ -202,28 +134,28 @@ def test_a_replay_does_again_what_was_done(server: There, here: Place) -> None:
     refused = here.dyno("run", here.path / "experiment.yaml", "--set", "workload.writes=true")
     assert refused.returncode == 2, refused.stdout
     writes = replay(here, server, "speed: max, writes: true", "--write-to", "shop")
-    assert server.content() == after, "each session's order makes the outcome"
+    assert content(server) == after, "each session's order makes the outcome"
     assert group_of(writes)["errors"] == {}
     assert group_of(writes)["transactions"] == group["open"]["due"] + skipped
 
 
 @pytest.mark.parametrize("server", ["mariadb"], indirect=True)
 def test_a_general_log_is_replayed_in_the_databases_that_it_names(
-    server: There, here: Place
+    server: Shop, here: Place
 ) -> None:
-    server.reset()
+    reset(server)
     time.sleep(1.1)
     began = int(time.time())
     drive(server, calls=False)  # the log has the statements within functions too
-    after = server.content()
-    server.reset()
+    after = content(server)
+    reset(server)
     log = next(iter(server.directory.rglob("general.log")))
     out = here.path / "out.trace"
     made = here.dyno("digest", log, "--trace", out, "--since", began, "--user", "app")
     assert made.returncode == 0, made.stderr
     options = "speed: max, writes: true, databases: log"
     done = replay(here, server, options, "--write-to", "shop")
-    assert server.content() == after
+    assert content(server) == after
     assert group_of(done)["errors"] == {}
 
 
@@ -237,7 +169,7 @@ SELECT 'it''s';
 
 
 @pytest.mark.parametrize("server", ["mariadb"], indirect=True)
-def test_a_session_whose_database_is_gone_costs_itself_alone(server: There, here: Place) -> None:
+def test_a_session_whose_database_is_gone_costs_itself_alone(server: Shop, here: Place) -> None:
     head = "mysqld, Version: 8.4.0 (MySQL). started with:\nTcp port: 1  Unix socket: /s\n"
     head += "Time                 Id Command    Argument\n"
     sessions = [
