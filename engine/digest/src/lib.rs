@@ -15,6 +15,7 @@
 //! position, and stands in the document.
 
 pub mod binlog;
+mod bytes;
 pub mod capture;
 pub mod censoring;
 pub mod classes;

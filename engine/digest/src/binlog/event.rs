@@ -1,6 +1,6 @@
 //! What a binary log tells: statements and transactions.
 
-use super::bytes::Bytes;
+use crate::bytes::Bytes;
 
 /// A statement, or one statement's changes to one table where its text is not in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,9 +91,9 @@ pub struct Query<'a> {
 impl<'a> Query<'a> {
     pub fn read(body: &'a [u8]) -> Option<Self> {
         let mut bytes = Bytes(body);
-        let (session, took_s) = (bytes.uint(4)?, bytes.uint(4)? as u32);
+        let (session, took_s) = (bytes.little(4)?, bytes.little(4)? as u32);
         let database = usize::from(bytes.byte()?);
-        let (error, variables) = (bytes.uint(2)? as u16, bytes.uint(2)? as usize);
+        let (error, variables) = (bytes.little(2)? as u16, bytes.little(2)? as usize);
         bytes.take(variables)?;
         let database = bytes.take(database)?;
         bytes.take(1)?;
@@ -110,13 +110,13 @@ pub fn mysql_gtid(body: &[u8]) -> Option<(Order, Option<i64>)> {
     if bytes.byte() != Some(LOGICAL_TIMESTAMPS) {
         return Some((Order::default(), None));
     }
-    let (last_committed, sequence) = (bytes.uint(8)? as i64, bytes.uint(8)? as i64);
+    let (last_committed, sequence) = (bytes.little(8)? as i64, bytes.little(8)? as i64);
     let order = Order {
         sequence: Some(sequence).filter(|&n| n > 0),
         last_committed: Some(last_committed).filter(|_| sequence > 0),
         ..Order::default()
     };
-    let committed = bytes.uint(7).map(|us| (us & !HAS_ORIGINAL) as i64).filter(|&us| us > 0);
+    let committed = bytes.little(7).map(|us| (us & !HAS_ORIGINAL) as i64).filter(|&us| us > 0);
     Some((order, committed))
 }
 
@@ -128,8 +128,8 @@ pub fn mariadb_gtid(body: &[u8]) -> Option<(Order, bool, bool)> {
     const DDL: u8 = 32;
     let mut bytes = Bytes(body);
     bytes.take(8)?;
-    let (domain, flags) = (bytes.uint(4)? as u32, bytes.byte()?);
-    let commit_id = if flags & GROUP_COMMIT_ID != 0 { Some(bytes.uint(8)?) } else { None };
+    let (domain, flags) = (bytes.little(4)? as u32, bytes.byte()?);
+    let commit_id = if flags & GROUP_COMMIT_ID != 0 { Some(bytes.little(8)?) } else { None };
     let order = Order { commit_id, domain: Some(domain), ..Order::default() };
     Some((order, flags & STANDALONE != 0, flags & DDL != 0))
 }

@@ -3,7 +3,7 @@
 //! Source: MySQL internals manual, "Binary Log Event Structures"; MariaDB knowledge base, "Replication
 //! Protocol".
 
-use super::bytes::Bytes;
+use crate::bytes::Bytes;
 
 /// What a binary log begins with.
 pub const MAGIC: &[u8; 4] = b"\xfebin";
@@ -56,10 +56,10 @@ impl Header {
     /// The header at the front of `bytes`; `None` if they are too few, or if it cannot be one.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(bytes.get(..HEADER)?);
-        let at_s = bytes.uint(4)? as u32;
+        let at_s = bytes.little(4)? as u32;
         let kind = bytes.byte()?;
         bytes.take(4)?;
-        let size = bytes.uint(4)? as usize;
+        let size = bytes.little(4)? as usize;
         let is_known = (1..=kind::MYSQL_LAST).contains(&kind) || kind::MARIADB.contains(&kind);
         (is_known && size >= HEADER).then_some(Self { at_s, kind, size })
     }
@@ -80,7 +80,7 @@ impl Description {
     /// From the body of a format description event.
     pub fn read(body: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(body);
-        let version = bytes.uint(2)?;
+        let version = bytes.little(2)?;
         let server = bytes.take(50)?;
         bytes.take(4)?;
         let header = bytes.byte()?;

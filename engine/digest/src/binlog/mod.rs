@@ -7,7 +7,6 @@
 //! Source: MySQL source documentation, "Binlog Event"; MySQL internals manual, "Binary Log"; MariaDB
 //! knowledge base, "Replication Protocol". Seen from MariaDB 10.11, 11.8 and MySQL 9.
 
-mod bytes;
 mod changes;
 mod event;
 mod header;

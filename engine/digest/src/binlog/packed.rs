@@ -3,7 +3,7 @@
 //! Sources: MariaDB knowledge base, "Compressing Events to Reduce Size of the Binary Log"; MySQL source
 //! documentation, "Transaction_payload_event".
 
-use super::bytes::Bytes;
+use crate::bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// The most that one event may unpack to: MariaDB's and MySQL's longest packet.

@@ -1,11 +1,11 @@
 //! A binary log's events, one after the other.
 
-use super::bytes::Bytes;
 use super::changes::{At, Changes, Keys, RowStatement, Verb};
 use super::event::{Query, Statement, Transaction, mariadb_gtid, mysql_gtid};
 use super::header::{Description, HEADER, Header, MAGIC, MAGIC_ENCRYPTED, kind};
 use super::packed;
 use super::table::{Rows, Table};
+use crate::bytes::Bytes;
 use crate::format::Part;
 use std::collections::HashMap;
 
@@ -187,7 +187,7 @@ impl Reader {
     fn table_number<'a>(&self, kind: u8, body: &'a [u8]) -> Option<(u64, &'a [u8])> {
         let length = self.description.as_ref().map_or(6, |d| d.table_id(kind));
         let mut bytes = Bytes(body);
-        Some((bytes.uint(length)?, bytes.0))
+        Some((bytes.little(length)?, bytes.0))
     }
 
     /// A transaction begins.
@@ -267,9 +267,9 @@ impl Reader {
     ) -> Option<()> {
         let (number, rest) = self.table_number(kind, body)?;
         let mut bytes = Bytes(rest);
-        let flags = bytes.uint(2)?;
+        let flags = bytes.little(2)?;
         if changes.has_extra {
-            let length = usize::try_from(bytes.uint(2)?).ok()?;
+            let length = usize::try_from(bytes.little(2)?).ok()?;
             bytes.take(length.checked_sub(2)?)?;
         }
         let ends_statement = flags & ENDS_STATEMENT == ENDS_STATEMENT;

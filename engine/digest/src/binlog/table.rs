@@ -3,7 +3,7 @@
 //! Source: MySQL source documentation, "Table_map_event", types and their metadata; MariaDB knowledge
 //! base, "TABLE_MAP_EVENT", compressed columns.
 
-use super::bytes::Bytes;
+use crate::bytes::Bytes;
 
 /// How many bytes a value takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ fn width(kind: u8, metadata: &mut Bytes<'_>) -> Option<Width> {
         8 | 12 => Fixed(8),
         6 => Fixed(0),
         4 | 5 => Fixed(metadata.byte()?),
-        15 | 253 | 141 => Prefixed(if metadata.uint(2)? > 255 { 2 } else { 1 }),
+        15 | 253 | 141 => Prefixed(if metadata.little(2)? > 255 { 2 } else { 1 }),
         16 => {
             let (bits, bytes) = (metadata.byte()?, metadata.byte()?);
             Fixed(bytes.checked_add(u8::from(bits > 0))?)
@@ -207,7 +207,7 @@ impl<'a> Rows<'a> {
             let value = match width {
                 Width::Fixed(length) => self.bytes.take(length.into())?,
                 Width::Prefixed(length) => {
-                    let length = self.bytes.uint(length.into())?;
+                    let length = self.bytes.little(length.into())?;
                     self.bytes.take(usize::try_from(length).ok()?)?
                 }
             };

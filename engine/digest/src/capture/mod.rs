@@ -18,7 +18,6 @@
 //! ("Client/Server Protocol"), MariaDB's knowledge base of the same name, PostgreSQL's manual,
 //! "Frontend/Backend Protocol".
 
-mod bytes;
 mod connection;
 mod file;
 mod framer;

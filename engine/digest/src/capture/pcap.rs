@@ -1,7 +1,7 @@
 //! The classic capture file: a header, then records, in either byte order, in micro- or nanoseconds.
 
-use super::bytes::Bytes;
 use super::file::{Found, Packet, Step};
+use crate::bytes::Bytes;
 
 /// Length of the file's header.
 pub const HEADER: usize = 24;

@@ -1,8 +1,8 @@
 //! The capture file of blocks: sections, each with its byte order and its interfaces, which have link
 //! types and clocks of their own.
 
-use super::bytes::Bytes;
 use super::file::{Found, Packet, Step};
+use crate::bytes::Bytes;
 
 /// Type of the block that begins a section; it reads the same in both byte orders.
 const SECTION: u64 = 0x0A0D_0D0A;

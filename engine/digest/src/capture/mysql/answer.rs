@@ -2,7 +2,7 @@
 //! "OK_Packet", "EOF_Packet", "ERR_Packet".
 
 use super::command::Reply;
-use crate::capture::bytes::Bytes;
+use crate::bytes::Bytes;
 
 /// What an answer has said so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What clients ask. Source: MySQL source documentation, "Command Phase"; names as in servers' logs.
 
 use super::values;
-use crate::capture::bytes::Bytes;
+use crate::bytes::Bytes;
 use crate::event::Kind;
 
 /// What follows a command.

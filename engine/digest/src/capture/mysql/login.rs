@@ -1,7 +1,7 @@
 //! Greetings of servers and what clients answer. Source: MySQL source documentation, "Connection
 //! Phase"; MariaDB knowledge base, "Connection".
 
-use crate::capture::bytes::Bytes;
+use crate::bytes::Bytes;
 
 /// A server's greeting.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Statements that a connection has prepared, and what their executions say.
 
 use super::values;
-use crate::capture::bytes::Bytes;
+use crate::bytes::Bytes;
 use crate::event::Language;
 use crate::token::{Kind, Lexer};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Values of the binary protocol as literals. Source: MySQL source documentation, "Binary Protocol
 //! Value".
 
-use crate::capture::bytes::Bytes;
+use crate::bytes::Bytes;
 use std::io::Write as _;
 
 /// The flag of types without a sign, beside the type.

@@ -1,6 +1,6 @@
 //! Messages by their types. Source: PostgreSQL's manual, "Message Formats".
 
-use crate::capture::bytes::Bytes;
+use crate::bytes::Bytes;
 
 /// What a client's first message is.
 #[derive(Debug, Clone, PartialEq, Eq)]

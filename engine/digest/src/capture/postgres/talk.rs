@@ -4,7 +4,7 @@ use super::message::{Startup, completed, is_answer, is_request, sqlstate};
 use super::prepared::{Portal, Prepared, Statement};
 use super::request::{Ask, Request, UNKNOWN, Who};
 use super::values;
-use crate::capture::bytes::Bytes;
+use crate::bytes::Bytes;
 use crate::capture::connection::Out;
 use crate::capture::framer::{LONGEST, Message, Style};
 use crate::capture::speech::Talk;

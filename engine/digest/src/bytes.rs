@@ -58,6 +58,15 @@ impl<'a> Bytes<'a> {
         self.take(usize::try_from(length).ok()?)
     }
 
+    /// Bytes behind a length of one byte; the zero byte after them is dropped.
+    #[inline]
+    pub fn named(&mut self) -> Option<&'a [u8]> {
+        let length = self.byte()?;
+        let name = self.take(length.into())?;
+        self.take(1)?;
+        Some(name)
+    }
+
     /// Bytes up to a zero byte, which is dropped.
     #[inline]
     pub fn text(&mut self) -> Option<&'a [u8]> {
