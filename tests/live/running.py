@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import warm
+
 DYNO = Path(sys.executable).with_name("dyno")
 
 
@@ -40,15 +42,8 @@ class Place:
 
     def dyno(self, *arguments: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
         """Runs `dyno` to its end."""
-        return subprocess.run(
-            [DYNO, *map(str, arguments)],
-            cwd=self.path,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        words = [str(DYNO), *map(str, arguments)]
+        return warm.run(words, self.path, self.environment, timeout)
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         """Starts `dyno` in a session of its own, as from another terminal."""
