@@ -1,9 +1,37 @@
-"""What holds for all tests: how those that make up their input are run."""
+"""What holds for all tests: how made-up input is run, and in which order tests are."""
 
 from __future__ import annotations
 
+from itertools import groupby
+
+import pytest
 from hypothesis import settings
 
 # No test asserts timing. Hypothesis does by default, 200 ms an example, and neighbours are busy.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Gives each of several processes files of live tests to begin with: these are slow, and what
+    is left over to steal from in the end is quick."""
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    if processes > 1:
+        items[:] = _dealt(items, processes)
+
+
+def _dealt(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """Stretches of one length, one a process, as `--dist worksteal` cuts them; files are kept
+    together."""
+    live = [item for item in items if item.get_closest_marker("live")]
+    files = [list(tests) for _, tests in groupby(live, key=lambda item: item.path)]
+    stretches: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for tests in sorted(files, key=len, reverse=True):
+        min(stretches, key=len).extend(tests)
+    others = [item for item in items if not item.get_closest_marker("live")]
+    for number, stretch in enumerate(stretches):
+        room = max(0, (len(items) + number) // processes - len(stretch))
+        stretch += others[:room]
+        del others[:room]
+    return [item for stretch in stretches for item in stretch] + others
