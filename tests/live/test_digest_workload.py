@@ -1,6 +1,6 @@
 """A log becomes a workload, the workload is run, and its log tells the same: classes, shares of
-calls, what goes with what, ratios between tables, hot keys. On MariaDB's slow log and PostgreSQL's
-log of lines."""
+calls, what goes with what, ratios between tables, hot keys, widths of ranges, lengths of lists. On
+MariaDB's slow log and PostgreSQL's log of lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ KEYS = 300
 SESSIONS, ROUNDS = 4, 2
 # Draws differ by so many standard deviations once in a million times.
 SURE = 5
+WIDTHS, LENGTHS = (10, 10, 10, 10, 50), range(1, 21)  # rows of ranges, keys of lists
 OURS = re.compile(r"(select|insert|update) .*\b(a|b|c|d|users)\b")  # not: EXPLAIN, asked by dyno
 
 
@@ -62,7 +63,7 @@ def here() -> Iterator[Place]:
 
 def drive(server: Shop) -> None:
     """For each insert into a, 100 into b, 95 into c and 5 into d, each b with one c or d that has
-    its number; beside them reads and updates of rows of which some are hot."""
+    its number; beside them reads and updates of rows of which some are hot, of ranges and lists."""
     weights = [1 / key for key in range(1, KEYS + 1)]
 
     def work(number: int) -> None:
@@ -81,7 +82,15 @@ def drive(server: Shop) -> None:
                 alike = drawn.randrange(1000)
                 insert("b", alike)
                 insert("d" if pair % 20 == 7 else "c", alike)
+                if pair % 2 == 0:
+                    wide = drawn.choice(WIDTHS)
+                    low = drawn.randint(1, KEYS - wide)
+                    run("SELECT id FROM users WHERE id >= $1 AND id < $2", low, low + wide)
                 run("SELECT visits FROM users WHERE id = $1", key())
+                if pair % 3 == 0:
+                    keys = drawn.choices(range(1, KEYS + 1), k=drawn.choice(LENGTHS))
+                    places = ", ".join(f"${n}" for n in range(1, len(keys) + 1))
+                    run(f"SELECT id, visits FROM users WHERE id IN ({places})", *keys)
                 if pair % 10 == 0:
                     run("BEGIN")
                     run("UPDATE users SET visits = visits + $1 WHERE id = $2", 1, key())
@@ -151,6 +160,46 @@ def hottest(found: dict[str, Any]) -> tuple[float, int]:
     return one["parameters"][0]["hot"][0], one["count"]
 
 
+def one_of(found: dict[str, Any], begins: str) -> dict[str, Any]:
+    [one] = [one for one in found["statements"] if one["template"].lower().startswith(begins)]
+    return dict(one)
+
+
+def widths(found: dict[str, Any]) -> dict[str, Any]:
+    [one] = one_of(found, "select id from users where id >=")["ranges"]
+    assert (one["low"], one["high"]) == (1, 2)
+    return dict(one["widths"])
+
+
+def lengths(found: dict[str, Any]) -> dict[str, Any]:
+    [one] = one_of(found, "select id, visits from users where id in")["lists"]
+    assert (one["place"], one["places"]) == (1, 1)
+    return dict(one["lengths"])
+
+
+def alike(first: dict[str, Any], second: dict[str, Any], drawn: Sequence[int]) -> None:
+    """Whether two spreads have the mean of what they were drawn from, which both stand for."""
+    mean = sum(drawn) / len(drawn)
+    deviation = math.sqrt(sum((one - mean) ** 2 for one in drawn) / len(drawn))
+    for found in (first, second):
+        again = sum(map(float.__mul__, found["values"], found["shares"]))
+        within = SURE * deviation * math.sqrt(1 / first["count"] + 1 / found["count"])
+        assert abs(again - mean) <= within, (mean, found)
+    assert {min(second["values"]), max(second["values"])} <= set(drawn)
+
+
+def rows_a_call(here: Place, log: Path, *options: object) -> dict[str, tuple[float, float, int]]:
+    """Mean, standard deviation and number of rows that ranges and lists return."""
+    done = here.dyno("digest", log, "--json", "--limit", "all", "--user", "app", *options)
+    found = {}
+    for one in json.loads(done.stdout)["classes"]:
+        for name, begins in (("range", "select id from users"), ("list", "select id,visits from")):
+            if one["fingerprint"].replace(", ", ",").startswith(begins):
+                rows = one["measures"]["rows_sent"]
+                found[name] = (rows["mean"], rows["stddev"], one["count"])
+    return found
+
+
 def test_a_workload_of_a_log_gives_its_digest_back(server: Shop, here: Place) -> None:
     began = int(time.time())
     drive(server)
@@ -190,7 +239,9 @@ def test_a_workload_of_a_log_gives_its_digest_back(server: Shop, here: Place) ->
     units_before, units_after = units(first), units(second)
     pairs = SESSIONS * ROUNDS * 100
     counts = sorted(units_before.values())
-    assert counts == [SESSIONS * ROUNDS, pairs // 20, pairs // 10, pairs * 19 // 20, pairs]
+    lists = SESSIONS * ROUNDS * 34
+    rare = [SESSIONS * ROUNDS, pairs // 20, pairs // 10, lists]
+    assert counts == [*rare, pairs // 2, pairs * 19 // 20, pairs]
     assert units_after.keys() == units_before.keys()
     total = sum(units_after.values())
     for unit, count in units_before.items():
@@ -205,6 +256,17 @@ def test_a_workload_of_a_log_gives_its_digest_back(server: Shop, here: Place) ->
     (share, many), (again, more) = hottest(first), hottest(second)
     within = SURE * math.sqrt(share * (1 - share) * (1 / many + 1 / more))
     assert abs(again - share) <= within, (share, again)
+    # Ranges are as wide as they were, and lists as long.
+    alike(widths(first), widths(second), WIDTHS)
+    alike(lengths(first), lengths(second), LENGTHS)
+    if server.kind == "mariadb":  # PostgreSQL does not log rows
+        rows_before = rows_a_call(here, server.log, "--since", began, "--until", then)
+        rows_after = rows_a_call(here, server.log, "--since", then)
+        assert rows_before.keys() == rows_after.keys() == {"range", "list"}
+        for name, (mean, deviation, many) in rows_before.items():
+            again, _, more = rows_after[name]
+            within = SURE * deviation * math.sqrt(1 / many + 1 / more)
+            assert abs(again - mean) <= within, (name, rows_before, rows_after)
     # And the log of the workload makes the same workload.
     twice = here.path / "twice.yaml"
     done = here.dyno("digest", server.log, "--workload", twice, "--since", then, "--user", "app")

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from dbdyno.digest import carried, document, generators, pace, places, shape, workload, yamltext
+from dbdyno.digest import (
+    carried,
+    document,
+    generators,
+    lengths,
+    pace,
+    places,
+    shape,
+    workload,
+    yamltext,
+)
 from dbdyno.digest.shape import Step, Summary
 from dbdyno.errors import DynoError
 from fixtures import shapes
@@ -211,6 +221,124 @@ def test_places_that_held_the_same_value_share_one_in_their_transaction() -> Non
     assert all(
         each["per"] == "statement" for each in written(made)["groups"]["app"]["params"].values()
     )
+
+
+def spread(values: list[float], shares: list[float] | None = None) -> dict[str, Any]:
+    return {
+        "count": 1000,
+        "values": values,
+        "shares": shares or [1 / len(values)] * len(values),
+    }
+
+
+def ranged(low: int, high: int, *values: float) -> dict[str, Any]:
+    return {"low": low, "high": high, "widths": spread([*values])}
+
+
+DATE = {"count": 9, "kind": "date", "least": 0, "greatest": 86400 * 30, "is_quoted": True}
+
+
+def test_both_ends_of_a_range_come_of_one_draw() -> None:
+    made = Made()
+    read = made.says(
+        "SELECT a FROM t WHERE id < :p1 AND id >= :p2", whole(100, 1099), whole(1, 1000)
+    )
+    made.statements[read]["ranges"] = [ranged(2, 1, 10, 99)]
+    days = made.says("SELECT a FROM t WHERE d BETWEEN :p1 AND :p2", DATE, DATE)
+    made.statements[days]["ranges"] = [ranged(1, 2, 6 * 86400)]
+    point = made.says("SELECT a FROM t WHERE id = :p1", whole(1, 5000))
+    made.units = [unit(100, read), unit(100, days), unit(100, point)]
+    group = written(made)["groups"]["app"]
+    assert [one["sql"] for one in group["statements"].values()] == [
+        "SELECT a FROM t WHERE id < :t_id_upto AND id >= :t_id",
+        "SELECT a FROM t WHERE d BETWEEN :t_d AND :t_d_upto",
+        "SELECT a FROM t WHERE id = :t_id_2",
+    ]
+    assert group["params"] == {
+        "t_id": {"uniform": [1, 1000], "per": "statement"},
+        "t_id_width": {"values": [10, 99], "per": "statement"},
+        "t_id_upto": {"sum": ["t_id", "t_id_width"]},
+        "t_d": {"dates": ["1970-01-01", "1970-01-31"], "per": "statement"},
+        "t_d_width": {"const": 6, "per": "statement"},
+        "t_d_upto": {"sum": ["t_d", "t_d_width"]},
+        "t_id_2": {"uniform": [1, 5000], "per": "statement"},
+    }
+
+
+def test_a_range_that_two_statements_of_a_transaction_share_stays_one() -> None:
+    made = Made()
+    sql = "SELECT a FROM {} WHERE id BETWEEN :p1 AND :p2"
+    both = [
+        made.says(sql.format(table), whole(1, 900), whole(1, 999), table=table) for table in "ab"
+    ]
+    for one in both:
+        made.statements[one]["ranges"] = [ranged(1, 2, 99)]
+    made.units = [unit(100, *both, transaction=True)]
+    made.ties = [{"statement": 1, "place": n, "earlier": 0, "earlier_place": n} for n in (1, 2)]
+    group = written(made)["groups"]["app"]
+    [steps] = [one["steps"] for one in group["transactions"].values()]
+    assert [step["sql"].partition("WHERE ")[2] for step in steps] == [
+        "id BETWEEN :a_id AND :a_id_upto"
+    ] * 2
+    assert {one.get("per") for one in group["params"].values()} == {"transaction", None}
+
+
+def test_ends_of_different_kinds_are_drawn_each_for_itself() -> None:
+    made = Made()
+    read = made.says(
+        "SELECT a FROM t WHERE d BETWEEN :p1 AND :p2", DATE, {**DATE, "kind": "moment"}
+    )
+    made.statements[read]["ranges"] = [ranged(1, 2, 5)]
+    made.units = [unit(100, read)]
+    assert not any("sum" in one for one in written(made)["groups"]["app"]["params"].values())
+
+
+def test_lists_have_the_lengths_of_the_log() -> None:
+    made = Made()
+    sql = "INSERT INTO t (a, b) VALUES (:p1, CAST(:p2 AS CHAR(:p3)))"
+    new = made.says(sql, whole(1, 9), whole(1, 9), whole(8, 8))
+    lists = [{"place": 1, "places": 3, "element": "(:p1, CAST(:p2 AS CHAR(:p3)))",
+              "lengths": spread([1, 50], [0.25, 0.75])}]  # fmt: skip
+    made.statements[new]["lists"] = lists
+    find = made.says("SELECT a FROM t WHERE id IN (:p1) AND b IN (:p2)", whole(1, 9), whole(1, 9))
+    made.statements[find]["lists"] = [
+        {"place": 1, "places": 1, "element": ":p1", "lengths": spread([1.0])},
+        {
+            "place": 2,
+            "places": 1,
+            "element": ":p2",
+            "lengths": spread([*map(float, range(1, 201))]),
+        },
+    ]
+    made.units = [unit(100, new), unit(100, find)]
+    insert, select = written(made)["groups"]["app"]["statements"].values()
+    element = "(:t_a, CAST(:value AS CHAR(8)))"
+    assert insert["sql"] == f"INSERT INTO t (a, b) VALUES {element}"
+    assert insert["lists"] == [{"of": element, "lengths": [1, 50], "weights": [0.25, 0.75]}]
+    [long] = select["lists"]
+    assert long["of"] == ":t_b"
+    assert len(long["lengths"]) <= lengths.FORMS_MAX ** (1 / 2)
+    mean = sum(map(float.__mul__, map(float, long["lengths"]), long["weights"]))
+    assert abs(mean / sum(long["weights"]) - 100.5) < 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 10**6), st.floats(0.001, 1)), min_size=1, max_size=40),
+    st.integers(1, 6),
+    st.integers(1, 50),
+)
+def test_few_lengths_stand_for_all(drawn: list[tuple[int, float]], lists: int, places: int) -> None:
+    drawn = sorted(dict(drawn).items())
+    total = sum(share for _, share in drawn)
+    shares = [share / total for _, share in drawn]
+    found = shape.Spread(count=9, values=tuple(float(n) for n, _ in drawn), shares=tuple(shares))
+    many, weights = lengths.lengths(found, lists, places, 5)
+    assert 1 <= len(many) == len(weights) <= lengths.LENGTHS_MAX
+    assert many == sorted(set(many)) and many[-1] * places <= max(lengths.VALUES_MAX, places)
+    longest = lengths.VALUES_MAX // places
+    mean = sum(min(n, longest) * share for (n, _), share in zip(drawn, shares, strict=True))
+    again = sum(map(float.__mul__, map(float, many), weights)) / sum(weights)
+    assert abs(again - mean) <= 0.5 + mean * 0.01
 
 
 def test_keys_that_are_asked_for_upwards_are_no_new_rows() -> None:

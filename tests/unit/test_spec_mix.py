@@ -37,7 +37,46 @@ def test_short_forms_are_spelt_out() -> None:
     assert buy == {"weight": 1.0, "steps": [{"sql": "SELECT 1"}, {"sql": "SELECT 2", "repeat": 3}]}
 
 
+SUM = "  params: {a: {uniform: [1, 9]}, w: {const: 5}, b: {sum: [a, w]}}\n"
+
+
+def test_sums_and_lists_are_taken_as_they_are() -> None:
+    sql = "SELECT 1 FROM t WHERE id BETWEEN :a AND :b AND n IN (:w)"
+    lists = '[{of: ":w", lengths: [1, 20], weights: [3, 1]}]'
+    options = group(SUM + f'  statements: {{find: {{sql: "{sql}", lists: {lists}}}}}\n').options
+    assert options["params"]["b"] == {"sum": ["a", "w"]}
+    [one] = options["statements"]["find"]["lists"]
+    assert one == {"of": ":w", "lengths": [1, 20], "weights": [3.0, 1.0]}
+    # A term need not be named by a statement, but by a sum that is.
+    assert group(SUM + '  statements: {find: "SELECT :b"}\n').options["params"].keys() == {*"abw"}
+
+
 WRONG = {
+    "sum of what is not there": (
+        "  params: {b: {sum: [b2, w]}, w: {const: 1}}\n  statements: {s: 'SELECT :b'}\n",
+        (5, "there is no parameter `b2`", "declare it beside `b`"),
+    ),
+    "sum of texts": (
+        "  params: {b: {sum: [w, w]}, w: {text: x}}\n  statements: {s: 'SELECT :b'}\n",
+        (5, "`w` does not make numbers, days or moments", "a sum is of a number"),
+    ),
+    "sum with a lifetime": (
+        "  params: {b: {sum: [w, w], per: statement}, w: {const: 1}}\n" + FIND,
+        (5, "no key `per`", ""),
+    ),
+    "list that is not there": (
+        PARAMS + '  statements: {s: {sql: "SELECT :uid, :n", lists: [{of: ":u", lengths: [1]}]}}\n',
+        (6, "`:u` does not stand exactly once", "as `sql` has it"),
+    ),
+    "list without values": (
+        PARAMS
+        + '  statements: {s: {sql: "SELECT :uid, :n", lists: [{of: "SELECT", lengths: [1]}]}}\n',
+        (6, "there is no parameter in it", ""),
+    ),
+    "list of nothing": (
+        PARAMS + '  statements: {s: {sql: "SELECT :uid, :n", lists: [{of: ":n", lengths: [0]}]}}\n',
+        (6, "must be at least 1", ""),
+    ),
     "unknown parameter": (
         PARAMS + '  statements: {find: "SELECT :uid, :n, :udi"}\n',
         (6, "parameter `:udi`, which is not declared", "did you mean `uid`?"),

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from dbdyno.digest import lengths
 from dbdyno.digest.document import Class, Document
 from dbdyno.digest.places import Places, look
 from dbdyno.digest.shape import Shape, Statement, Step, Tie, Unit
@@ -109,7 +110,7 @@ def _refused(statement: Statement, places: Places) -> str | None:
         return NO_WORK
     if places.refused is not None:
         return places.refused
-    if statement.count < RARE and len(places.places) > BULKY:
+    if statement.count < RARE and lengths.values_a_call(statement) > BULKY:
         return f"seen less than {RARE} times, with more than {BULKY} values: bulk loads"
     if len(places.sql) > SQL_MAX // 2:
         return "statements of more than 50,000 characters"

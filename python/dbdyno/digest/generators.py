@@ -47,6 +47,12 @@ def generator(
     return made | ({"as_text": True} if summary.is_quoted else {})
 
 
+def alone(summary: Summary) -> dict[str, Any]:
+    """The only number of a place, as a range."""
+    least = summary.least or 0.0
+    return _range(summary, least, least) | ({"as_text": True} if summary.is_quoted else {})
+
+
 def _first(greatest: float) -> int:
     first = int(greatest) + (1 if abs(greatest) < EXACT else ROUNDED)
     return max(-END_MAX, min(END_MAX, first))

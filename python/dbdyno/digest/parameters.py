@@ -1,5 +1,6 @@
 """The parameters of a workload made of a log: a generator for each place, one for all places of a
-column that are alike, and one value for places that hold the same within a transaction."""
+column that are alike, one value for places that hold the same within a transaction, and for the
+upper end of a range its lower end and a width."""
 
 from __future__ import annotations
 
@@ -9,15 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdyno.digest import generators
+from dbdyno.digest import generators, lengths
 from dbdyno.digest.carried import Chosen
 from dbdyno.digest.places import Place, renamed
-from dbdyno.digest.shape import Statement, Summary, Unit
+from dbdyno.digest.shape import List, Range, Statement, Summary, Unit
 from dbdyno.spec import sqltext
 
 NAME_MAX = 40
 APART = 10_000_000  # between sequences on one column
 WRITES_KEYS = ("insert", "replace")
+ADDABLE = frozenset({"uniform", "zipfian", "sequence", "dates", "times"})  # terms of sums
 
 Spot = tuple[int, int]  # a statement's position, and a place of it
 
@@ -51,8 +53,8 @@ class Parameters:
         self._known: dict[str, list[str]] = defaultdict(list)
         self.made: dict[str, tuple[dict[str, Any], str]] = {}
 
-    def of_unit(self, unit: Unit) -> dict[int, str]:
-        """The SQL of a unit's statements, by position, with the names of parameters in it."""
+    def of_unit(self, unit: Unit) -> dict[int, dict[str, Any]]:
+        """`sql` and `lists` of a unit's statements, by position, with names of parameters."""
         tied = self._tied(unit)
         shared: dict[Spot, str] = {}
         return {
@@ -77,29 +79,73 @@ class Parameters:
             first.setdefault((tie.statement, tie.place), root)
         return first
 
-    def _sql(self, number: int, tied: Mapping[Spot, Spot], shared: dict[Spot, str]) -> str:
+    def _sql(
+        self, number: int, tied: Mapping[Spot, Spot], shared: dict[Spot, str]
+    ) -> dict[str, Any]:
         statement, places = self._chosen.statements[number], self._chosen.places[number]
-        is_new = sqltext.keyword(statement.template) in WRITES_KEYS
+        uppers = _uppers(statement)
         names: dict[int, str] = {}
-        for place in places.places:
+        # The upper end of a range is made of the lower one, wherever it stands.
+        for place in sorted(places.places, key=lambda place: place.number in uppers):
             root = tied.get((number, place.number))
             name = shared.get(root) if root is not None else None
+            if name in names.values() and _is_in_list(statement, place):
+                root = name = None  # an element of a list stands in its statement once
             if name is None:
-                summary = _summary(statement, place)
-                assert summary is not None, "statements with more places are refused"
-                key = _column(self._chosen, statement, place)
-                made = generators.generator(
-                    summary, self._ranges.get(key) if key is not None else None, is_new=is_new
-                )
-                made["per"] = "statement" if root is None else "transaction"
-                table = key[0].rpartition(".")[2] if key is not None else ""
-                wanted = f"{table}_{key[1]}" if key is not None else place.column or "value"
-                note = generators.about(summary, made)
-                name = self._name(wanted, made, note, {*names.values(), *shared.values()})
+                one = uppers.get(place.number)
+                used = {*names.values(), *shared.values()}
+                if one is not None and self._adds_up(names.get(one.low)):
+                    name = self._upper(statement, place, names[one.low], one, used)
+                else:
+                    holds = root is not None or any(
+                        (number, upper) in tied
+                        for upper, one in uppers.items()
+                        if one.low == place.number
+                    )
+                    name = self._drawn(statement, place, used, holds=holds)
                 if root is not None:
                     shared[root] = name
             names[place.number] = name
-        return renamed(places.sql, names)
+        made: dict[str, Any] = {"sql": renamed(places.sql, names)}
+        lists = [
+            _list(statement, each, places.element(each.element, names)) for each in statement.lists
+        ]
+        if any(each["lengths"] != [1] for each in lists):
+            made["lists"] = [each for each in lists if each["lengths"] != [1]]
+        return made
+
+    def _drawn(self, statement: Statement, place: Place, used: set[str], *, holds: bool) -> str:
+        """A parameter for a place by itself. `holds`: for the whole transaction."""
+        summary = _summary(statement, place)
+        assert summary is not None, "statements with more places are refused"
+        is_new = sqltext.keyword(statement.template) in WRITES_KEYS
+        key = _column(self._chosen, statement, place)
+        ends = self._ranges.get(key) if key is not None else None
+        is_low = any(one.low == place.number for one in _uppers(statement).values())
+        if is_low and not summary.hot:
+            ends = None  # ranges do not begin where there is no room for them
+        made = generators.generator(summary, ends, is_new=is_new)
+        if is_low and "const" in made:
+            made = generators.alone(summary)  # something is added to it
+        made["per"] = "transaction" if holds else "statement"
+        return self._name(_wanted(key, place), made, generators.about(summary, made), used)
+
+    def _adds_up(self, name: str | None) -> bool:
+        return name is not None and not ADDABLE.isdisjoint(self.made[name][0])
+
+    def _upper(
+        self, statement: Statement, place: Place, low: str, one: Range, used: set[str]
+    ) -> str:
+        """The upper end of a range whose lower end has the name `low`."""
+        width = lengths.width(statement, one)
+        assert width is not None, "such ranges are none"
+        per = self.made[low][0]["per"]
+        note = f"{one.widths.values[0]:,g} to {one.widths.values[-1]:,g}"
+        note += " seconds" if statement.parameters[one.low - 1].kind in ("date", "moment") else ""
+        wide = self._name(f"{low}_width", {**width, "per": per}, note, {*used, low})
+        note = f"the upper end of a range from {low}"
+        wanted = _wanted(_column(self._chosen, statement, place), place)
+        return self._name(f"{wanted}_upto", {"sum": [low, wide]}, note, used)
 
     def _name(self, wanted: str, made: dict[str, Any], note: str, used: set[str]) -> str:
         """The parameter with this generator that is not used yet."""
@@ -129,9 +175,16 @@ def _ranges(chosen: Chosen, database: str) -> dict[tuple[str, str], tuple[float,
     for number, one in enumerate(chosen.statements):
         if one.database != database:
             continue
+        uppers = _uppers(one)
         for place in chosen.places[number].places:
             key, summary = _column(chosen, one, place), _summary(one, place)
-            if key is None or summary is None or summary.kind != "whole" or summary.is_sequence:
+            if (
+                place.number in uppers
+                or key is None
+                or summary is None
+                or summary.kind != "whole"
+                or summary.is_sequence
+            ):
                 continue
             ends = (summary.least or 0.0, summary.greatest or 0.0)
             low, high = found.get(key, ends)
@@ -150,3 +203,32 @@ def _column(chosen: Chosen, statement: Statement, place: Place) -> tuple[str, st
     if place.column in (None, "limit", "offset") or one is None or len(one.tables) != 1:
         return None
     return one.tables[0], str(place.column)
+
+
+def _wanted(key: tuple[str, str] | None, place: Place) -> str:
+    """What to call a place's parameter."""
+    table = key[0].rpartition(".")[2] if key is not None else ""
+    return f"{table}_{key[1]}" if key is not None else place.column or "value"
+
+
+def _uppers(statement: Statement) -> dict[int, Range]:
+    """Ranges that are made of a lower end and a width, by the place of their upper end."""
+    lows: set[int] = set()
+    found: dict[int, Range] = {}
+    for one in statement.ranges:
+        is_apart = not {one.low, one.high} & (found.keys() | lows) and one.high != one.low
+        if is_apart and lengths.width(statement, one) is not None:
+            found[one.high] = one
+            lows.add(one.low)
+    return found
+
+
+def _is_in_list(statement: Statement, place: Place) -> bool:
+    return any(one.place <= place.number < one.place + one.places for one in statement.lists)
+
+
+def _list(statement: Statement, one: List, element: str) -> dict[str, Any]:
+    """How long a list is, in `mix`."""
+    many, shares = lengths.lengths(one.lengths, len(statement.lists), one.places, len(element))
+    made: dict[str, Any] = {"of": element, "lengths": many}
+    return made | ({"weights": shares} if len(set(shares)) > 1 else {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbdyno.digest.shape import Summary
 
@@ -62,6 +62,11 @@ class Places:
     sql: str
     places: tuple[Place, ...]
     refused: str | None = None
+    fixed: Mapping[int, str] = field(default_factory=dict)  # numbers of the syntax, by place
+
+    def element(self, text: str, names: Mapping[int, str]) -> str:
+        """A part of the template, as `sql` has it with other names for its places."""
+        return renamed(_put(text, self.fixed), names)
 
 
 @dataclass(frozen=True)
@@ -105,11 +110,15 @@ def look(template: str, parameters: Sequence[Summary]) -> Places:
         elif refused is None:
             refused = _refused(tokens, at, parameters[token.number - 1])
 
+    return Places(_put(template, fixed), tuple(places), refused, fixed)
+
+
+def _put(template: str, fixed: Mapping[int, str]) -> str:
     def put(match: re.Match[str]) -> str:
         number = match["number"]
         return fixed.get(int(number), match.group()) if number else match.group()
 
-    return Places(_TOKEN.sub(put, template), tuple(places), refused)
+    return _TOKEN.sub(put, template)
 
 
 def renamed(sql: str, names: Mapping[int, str]) -> str:

@@ -48,8 +48,38 @@ class Summary:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Numbers with the share of each, ascending: all of them, or some that stand for all."""
+
+    count: int
+    values: tuple[float, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class List:
+    """A list of which the template has one element: its first place (from 1), the places of an
+    element, the element's text, and how many there were."""
+
+    place: int
+    places: int
+    element: str
+    lengths: Spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """Two places (from 1) that are ends of a range, and how far apart, of dates and moments in
+    seconds."""
+
+    low: int
+    high: int
+    widths: Spread
+
+
+@dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A class in its most frequent form, with `:p1`, `:p2` for values."""
+    """A class in its most frequent form, with `:p1`, `:p2` for values and one element of lists."""
 
     id: str
     template: str
@@ -57,6 +87,8 @@ class Statement:
     database: str
     count: int
     parameters: tuple[Summary, ...]
+    lists: tuple[List, ...] = ()
+    ranges: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

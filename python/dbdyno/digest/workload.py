@@ -152,8 +152,7 @@ def _head(
     yield "#"
     for line in (
         "Values of different places are drawn independently of each other, but for those that were"
-        " the same within a transaction (`per: transaction`): that a range is so many rows wide is"
-        " not carried over.",
+        " the same within a transaction (`per: transaction`), and ends of ranges (`sum`).",
         "Texts are made up, so that a search for one finds nothing: where it matters put"
         " `column: TABLE.COLUMN` for its generator. Patterns of LIKE lose their wildcards.",
     ):
@@ -338,16 +337,16 @@ def _about(chosen: Chosen, number: int, indent: int) -> Iterator[str]:
         said += f", {1000 * one.time_s / one.count:.3g} ms in the mean"
     if statement.template_share < 0.9995:
         said += (
-            f"; this form is {statement.template_share:.1%} of them, others differ in lists, NULLs"
-            " or the like"
+            f"; this form is {statement.template_share:.1%} of them, others differ in NULLs or the"
+            " like"
         )
     yield from comment(said, indent)
 
 
-def _statement(chosen: Chosen, number: int, sql: str) -> dict[str, Any]:
+def _statement(chosen: Chosen, number: int, made: Mapping[str, Any]) -> dict[str, Any]:
     template = chosen.statements[number].template
     reads = _reads(template)
-    return {"sql": sql} | ({} if reads == sqltext.reads(template) else {"reads": reads})
+    return {**made} | ({} if reads == sqltext.reads(template) else {"reads": reads})
 
 
 def _per_s(rate: float) -> str:

@@ -187,6 +187,13 @@ class Times(Generator):
         return self
 
 
+class Sum(Strict):
+    """The sum of other parameters' values in the same statement: a number, day or moment, and what
+    is added to it (numbers, days, seconds). Both ends of a range of drawn width are made so."""
+
+    sum: list[str] = Field(min_length=2, max_length=8, description="names of parameters")
+
+
 class Const(Generator):
     """Always the same."""
 
@@ -206,7 +213,9 @@ GENERATORS: Mapping[str, type[Strict]] = {
     "dates": Dates,
     "times": Times,
     "const": Const,
+    "sum": Sum,
 }
+OF_OTHERS = ("sum",)  # draw nothing themselves
 
 
 def generator(name: str, leave_out: tuple[str, ...] = (), **more: Any) -> Any:
@@ -220,7 +229,12 @@ def generator(name: str, leave_out: tuple[str, ...] = (), **more: Any) -> Any:
     branches = [
         (
             key,
-            create_model(f"{model.__name__}{name}", __base__=model, __doc__=model.__doc__, **more),
+            create_model(
+                f"{model.__name__}{name}",
+                __base__=model,
+                __doc__=model.__doc__,
+                **({} if key in OF_OTHERS else more),
+            ),
         )
         for key, model in models.items()
     ]

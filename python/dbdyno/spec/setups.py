@@ -39,7 +39,7 @@ Statement = Annotated[str, Field(min_length=1)]
 
 ColumnModel: Any = generator(
     "Column",
-    leave_out=("column",),
+    leave_out=("column", "sum"),
     type=(str, Field(min_length=1, description="its SQL type, as the system writes it")),
     key=(Literal["primary"] | None, Field(None, description="primary: of the primary key")),
     null=(

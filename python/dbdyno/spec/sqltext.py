@@ -39,6 +39,14 @@ def parameters(sql: str) -> list[str]:
     return list(dict.fromkeys(name for name in found if name is not None))
 
 
+def occurrences(sql: str, part: str) -> int:
+    """How often a part of a statement stands in it, not counting the beginnings and ends of longer
+    names."""
+    before = r"(?<![\w:])" if part[:1] == ":" or re.match(r"\w", part) else ""
+    after = r"(?!\w)" if re.search(r"\w\Z", part) else ""
+    return len(re.findall(before + re.escape(part) + after, sql))
+
+
 def keyword(sql: str) -> str:
     """The first word of a statement, small; empty if there is none."""
     start = _COMMENT.match(sql)

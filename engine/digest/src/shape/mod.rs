@@ -1,12 +1,15 @@
 //! What a workload is made of, so that one like it can be run: statements with places for their
 //! values, how the values are spread, and which statements a session sends together.
 //!
-//! No literal is kept: of numbers, dates and times the least and the greatest; of texts their lengths
+//! No literal is kept: of numbers, dates and times the least and the greatest; of ranges their widths
+//! and of lists their lengths; of texts their lengths
 //! and what kinds of characters stand where; of hot values how often they come, not which they are.
 //!
 //! Events must come in the log's order.
 
+mod layout;
 mod sessions;
+mod spread;
 mod template;
 mod ties;
 mod values;
@@ -16,7 +19,9 @@ use crate::fingerprint::Fingerprinter;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sessions::{Sessions, Word};
+pub use spread::Spread;
 use std::collections::HashMap;
+pub use template::{List, Range};
 use template::{Template, Templates};
 pub use ties::Tie;
 use ties::Ties;
@@ -56,7 +61,8 @@ pub struct Shape {
 pub struct Statement {
     /// ID of its class.
     pub id: String,
-    /// Its text with `:p1`, `:p2` for values: the most frequent form of its class.
+    /// Its text with `:p1`, `:p2` for values, and of lists one element: the most frequent form of its
+    /// class.
     pub template: String,
     /// Share of the class's events that have exactly this form.
     pub template_share: f64,
@@ -66,6 +72,10 @@ pub struct Statement {
     pub count: u64,
     /// Values of its places, in order.
     pub parameters: Vec<Summary>,
+    /// Its lists: of those the template has one element.
+    pub lists: Vec<List>,
+    /// Places that are ends of ranges.
+    pub ranges: Vec<Range>,
 }
 
 /// Statements that a session sends one after the other.
@@ -207,14 +217,16 @@ impl Shaper {
     pub fn finish(mut self) -> Shape {
         let (units, units_dropped, sessions) = self.sessions.finish();
         let statements = self.statements.into_iter().map(|gathered| {
-            let (template, share, parameters) = gathered.templates.best();
+            let best = gathered.templates.best();
             Statement {
                 id: crate::id::id(gathered.key),
-                template,
-                template_share: share,
+                template: best.text,
+                template_share: best.share,
                 database: gathered.database,
                 count: gathered.count,
-                parameters,
+                parameters: best.parameters,
+                lists: best.lists,
+                ranges: best.ranges,
             }
         });
         let statements: Vec<Statement> = statements.collect();

@@ -1,14 +1,20 @@
-//! Statements with names in the place of their values.
+//! Statements with names in the place of their values, of lists one element.
 
-use super::values::{Summary, Values, inner};
+use super::layout::{Layout, Mark};
+use super::spread::{Numbers, Spread};
+use super::values::{Summary, Values, inner, width};
 use crate::event::Language;
 use crate::token::{Kind, Lexer};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::hash::{DefaultHasher, Hasher};
 
 /// Forms of one class whose values are looked at.
 const FORMS_MAX: usize = 8;
-/// Places for values in one statement; of more, values are not looked at.
+/// Places for values in one statement, elements of lists counted each; of more, values are not looked at.
 const PLACES_MAX: usize = 1000;
+/// Ranges whose widths are known less often than this share of times are none.
+const WIDTHS_MIN: f64 = 0.95;
 
 /// Makes templates; keeps its buffers.
 pub struct Template {
@@ -22,11 +28,74 @@ pub struct Template {
     sign: Option<u8>,
     /// Where the last place ends in `text`.
     place_end: usize,
+    /// The tokens of `text`.
+    marks: Vec<Mark>,
+    /// What `text` becomes with one element for each list.
+    short: Vec<u8>,
+    /// Which places each place of `short` stands for.
+    slots: Vec<Slot>,
+    lists: Vec<Found>,
+}
+
+/// A place of a short template: so many places of the whole one, from `first` on.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    first: usize,
+    stride: usize,
+    count: usize,
+}
+
+/// A list in a short template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    /// Its first place, from 0.
+    first: usize,
+    /// Places of an element.
+    places: usize,
+    /// Where the element stands in the text.
+    begin: usize,
+    end: usize,
+    length: usize,
+}
+
+/// A list whose length may change: `IN (...)`, `VALUES (...), (...)`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct List {
+    /// Its first place, from 1.
+    pub place: u16,
+    /// Places of an element.
+    pub places: u16,
+    /// The element as it stands in the template.
+    pub element: String,
+    /// How many elements it had.
+    pub lengths: Spread,
+}
+
+/// Two places that are the ends of a range.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Range {
+    /// The lower end's place, from 1.
+    pub low: u16,
+    /// The upper end's.
+    pub high: u16,
+    /// The upper end less the lower one; of dates and moments seconds.
+    pub widths: Spread,
 }
 
 impl Template {
     pub fn new(language: Language) -> Self {
-        Self { language, text: vec![], places: vec![], count: 0, sign: None, place_end: 0 }
+        Self {
+            language,
+            text: vec![],
+            places: vec![],
+            count: 0,
+            sign: None,
+            place_end: 0,
+            marks: vec![],
+            short: vec![],
+            slots: vec![],
+            lists: vec![],
+        }
     }
 
     /// Takes a statement apart. `parameters`: values of `$1` and so on, as PostgreSQL logs them.
@@ -35,6 +104,7 @@ impl Template {
         self.count = 0;
         self.sign = None;
         self.place_end = 0;
+        self.marks.clear();
         let mut lexer = Lexer::new(statement, self.language);
         let mut end_before = 0;
         let mut is_operand = false;
@@ -56,6 +126,7 @@ impl Template {
                 self.text.push(b' ');
             }
             end_before = token.end;
+            let begin = self.text.len();
             match token.kind {
                 _ if is_place && text.first() == Some(&b'$') && token.kind == Kind::Parameter => {
                     self.place(parameter(parameters, text).unwrap_or(b""));
@@ -69,12 +140,77 @@ impl Template {
                 }
                 _ => self.text.extend_from_slice(text),
             }
+            let mark = Mark { kind: token.kind, is_place, begin, end: self.text.len() };
+            self.marks.push(mark);
             is_operand = match token.kind {
                 Kind::Close | Kind::CloseBracket | Kind::Name | Kind::CutName => true,
                 Kind::Word => !is_keyword(text),
                 _ => is_place,
             };
         }
+        self.shorten();
+    }
+
+    fn layout(&self) -> Layout<'_> {
+        Layout { marks: &self.marks, text: &self.text }
+    }
+
+    /// Leaves one element of each list.
+    fn shorten(&mut self) {
+        let lists = self.layout().lists();
+        self.short.clear();
+        self.slots.clear();
+        self.lists.clear();
+        let (mut done, mut place, mut at) = (0, 0, 0);
+        let mut next = lists.iter().peekable();
+        while at < self.marks.len() {
+            match next.next_if(|list| list[0].start == at) {
+                Some(list) => {
+                    let elements = list.len();
+                    let marks = &self.marks[list[0].clone()];
+                    let places = marks.iter().filter(|mark| mark.is_place).count();
+                    self.short.extend_from_slice(&self.text[done..marks[0].begin]);
+                    let (first, begin) = (self.slots.len(), self.short.len());
+                    done = marks[0].begin;
+                    for mark in marks.iter().filter(|mark| mark.is_place) {
+                        self.short.extend_from_slice(&self.text[done..mark.begin]);
+                        self.slots.push(Slot { first: place, stride: places, count: elements });
+                        put_name(self.slots.len(), &mut self.short);
+                        done = mark.end;
+                        place += 1;
+                    }
+                    self.short.extend_from_slice(&self.text[done..marks[marks.len() - 1].end]);
+                    let end = self.short.len();
+                    self.lists.push(Found { first, places, begin, end, length: elements });
+                    place += places * (elements - 1);
+                    at = list[elements - 1].end;
+                    done = self.marks[at - 1].end;
+                }
+                None => {
+                    let mark = self.marks[at];
+                    if mark.is_place {
+                        self.short.extend_from_slice(&self.text[done..mark.begin]);
+                        self.slots.push(Slot { first: place, stride: 0, count: 1 });
+                        put_name(self.slots.len(), &mut self.short);
+                        done = mark.end;
+                        place += 1;
+                    }
+                    at += 1;
+                }
+            }
+        }
+        self.short.extend_from_slice(&self.text[done..]);
+    }
+
+    /// Ranges of the short template: the places of their ends, from 0.
+    fn ranges(&self) -> Vec<(usize, usize)> {
+        let number = |at: usize| self.marks[..at].iter().filter(|mark| mark.is_place).count();
+        let slot = |at: usize| {
+            let place = number(at);
+            self.slots.iter().position(|slot| slot.count == 1 && slot.first == place)
+        };
+        let ranges = self.layout().ranges().into_iter();
+        ranges.filter_map(|(low, high)| slot(low).zip(slot(high))).collect()
     }
 
     /// Whether a place and what stands directly before or behind it would run together.
@@ -89,8 +225,7 @@ impl Template {
     fn place(&mut self, value: &[u8]) {
         let sign = self.sign.take();
         self.count += 1;
-        self.text.extend_from_slice(b":p");
-        self.text.extend_from_slice(self.count.to_string().as_bytes());
+        put_name(self.count, &mut self.text);
         self.place_end = self.text.len();
         if self.count > PLACES_MAX {
             return;
@@ -104,18 +239,31 @@ impl Template {
         place.extend_from_slice(value);
     }
 
-    /// The values as hashes, with and without quotes alike; None: the log does not have it.
+    /// The values as hashes, with and without quotes alike; None: the log does not have it, or it
+    /// differs between elements of a list.
     pub fn hashes(&self) -> impl Iterator<Item = Option<u64>> {
-        self.values().map(|value| {
-            let mut hash = DefaultHasher::new();
-            hash.write(inner(value));
-            (!value.is_empty() && value != b"?").then(|| hash.finish())
+        (0..self.slots.len()).map(|slot| {
+            let mut hashes = self.values(slot).map(|value| {
+                let mut hash = DefaultHasher::new();
+                hash.write(inner(value));
+                (!value.is_empty() && value != b"?").then(|| hash.finish())
+            });
+            let first = hashes.next()??;
+            hashes.all(|other| other == Some(first)).then_some(first)
         })
     }
 
-    fn values(&self) -> impl Iterator<Item = &[u8]> {
-        self.places[..self.count.min(PLACES_MAX)].iter().map(Vec::as_slice)
+    /// The values of a place of the short template.
+    fn values(&self, slot: usize) -> impl Iterator<Item = &[u8]> {
+        let Slot { first, stride, count } = self.slots[slot];
+        let kept = &self.places[..self.count.min(PLACES_MAX)];
+        (0..count).map_while(move |nth| kept.get(first + nth * stride)).map(Vec::as_slice)
     }
+}
+
+fn put_name(number: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(b":p");
+    out.extend_from_slice(number.to_string().as_bytes());
 }
 
 /// Whether a number without quotes comes next.
@@ -193,12 +341,82 @@ struct Form {
     text: Vec<u8>,
     count: u64,
     values: Vec<Values>,
+    lists: Vec<(Found, Numbers)>,
+    /// Places, from 0, of the ends of ranges, and their widths.
+    ranges: Vec<((usize, usize), Numbers)>,
+}
+
+impl Form {
+    fn new(hash: u64, template: &Template) -> Self {
+        let lists = template.lists.iter().map(|list| (list.clone(), Numbers::default()));
+        let ranges = template.ranges().into_iter().map(|ends| (ends, Numbers::default()));
+        Self {
+            hash,
+            text: template.short.clone(),
+            count: 0,
+            values: template.slots.iter().map(|_| Values::default()).collect(),
+            lists: lists.collect(),
+            ranges: ranges.collect(),
+        }
+    }
+
+    fn add(&mut self, template: &Template) {
+        self.count += 1;
+        for (slot, values) in self.values.iter_mut().enumerate() {
+            template.values(slot).for_each(|value| values.add(value));
+        }
+        for ((_, lengths), list) in self.lists.iter_mut().zip(&template.lists) {
+            lengths.add(list.length as f64);
+        }
+        for (ends, widths) in &mut self.ranges {
+            let value = |slot| template.values(slot).next();
+            let (low, high) = (value(ends.0), value(ends.1));
+            if let Some(wide) = low.zip(high).and_then(|(low, high)| width(low, high)) {
+                widths.add(wide);
+            }
+        }
+    }
+
+    fn finish(self, share: f64) -> Best {
+        let element = |list: &Found| self.text[list.begin..list.end].to_vec();
+        let lists = self.lists.iter().map(|(list, _)| element(list)).collect::<Vec<_>>();
+        let lists = self.lists.into_iter().zip(lists).map(|((list, lengths), element)| List {
+            place: (list.first + 1) as u16,
+            places: list.places as u16,
+            element: String::from_utf8_lossy(&element).into_owned(),
+            lengths: lengths.finish(),
+        });
+        let ranges = self.ranges.into_iter().map(|((low, high), widths)| Range {
+            low: (low + 1) as u16,
+            high: (high + 1) as u16,
+            widths: widths.finish(),
+        });
+        let enough = self.count as f64 * WIDTHS_MIN;
+        Best {
+            text: String::from_utf8_lossy(&self.text).into_owned(),
+            share,
+            parameters: self.values.into_iter().map(Values::finish).collect(),
+            lists: lists.collect(),
+            ranges: ranges.filter(|range| range.widths.count as f64 >= enough).collect(),
+        }
+    }
+}
+
+/// The most frequent form of a class.
+#[derive(Default)]
+pub struct Best {
+    pub text: String,
+    /// Of all events of the class.
+    pub share: f64,
+    pub parameters: Vec<Summary>,
+    pub lists: Vec<List>,
+    pub ranges: Vec<Range>,
 }
 
 impl Templates {
     pub fn add(&mut self, template: &Template) {
         let mut hash = DefaultHasher::new();
-        hash.write(&template.text);
+        hash.write(&template.short);
         let hash = hash.finish();
         let place = self.forms.iter().position(|form| form.hash == hash);
         let place = match place {
@@ -208,79 +426,23 @@ impl Templates {
                 return;
             }
             None => {
-                let values = template.values().map(|_| Values::default()).collect();
-                self.forms.push(Form { hash, text: template.text.clone(), count: 0, values });
+                self.forms.push(Form::new(hash, template));
                 self.forms.len() - 1
             }
         };
-        let form = &mut self.forms[place];
-        form.count += 1;
-        for (values, value) in form.values.iter_mut().zip(template.values()) {
-            values.add(value);
-        }
+        self.forms[place].add(template);
     }
 
-    /// The most frequent form: its text, its share of all, its values.
-    pub fn best(self) -> (String, f64, Vec<Summary>) {
+    /// The most frequent form.
+    pub fn best(self) -> Best {
         let total = self.others + self.forms.iter().map(|form| form.count).sum::<u64>();
         let Some(best) = self.forms.into_iter().max_by_key(|form| form.count) else {
-            return (String::new(), 0.0, vec![]);
+            return Best::default();
         };
         let share = best.count as f64 / total.max(1) as f64;
-        let parameters = best.values.into_iter().map(Values::finish).collect();
-        (String::from_utf8_lossy(&best.text).into_owned(), share, parameters)
+        best.finish(share)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn taken(language: Language, statement: &str, parameters: &str) -> (String, Vec<String>) {
-        let mut template = Template::new(language);
-        template.take(statement.as_bytes(), parameters.as_bytes());
-        let values = template.values().map(|v| String::from_utf8_lossy(v).into_owned()).collect();
-        (String::from_utf8(template.text.clone()).unwrap(), values)
-    }
-
-    #[test]
-    fn literals_become_names_and_the_rest_stays() {
-        let (text, values) = taken(
-            Language::Mysql,
-            "SELECT `c`, 'x''y'\n FROM t1 /* why */ WHERE id IN (1,-2) AND `n` LIKE \"a%\"",
-            "",
-        );
-        assert_eq!(text, "SELECT `c`, :p1 FROM t1 WHERE id IN (:p2,:p3) AND `n` LIKE :p4");
-        assert_eq!(values, ["'x''y'", "1", "-2", "\"a%\""]);
-    }
-
-    #[test]
-    fn a_sign_belongs_to_its_number_unless_something_stands_before_it() {
-        let taken = |statement: &str| taken(Language::Mysql, statement, "");
-        let (text, values) =
-            taken("SELECT a-1, 5 - 2, (b) -3, -x FROM t WHERE c = - 4 AND d BETWEEN -5 AND +6");
-        let expected =
-            "SELECT a-:p1, :p2 - :p3, (b) -:p4, -x FROM t WHERE c = :p5 AND d BETWEEN :p6 AND :p7";
-        assert_eq!(text, expected);
-        assert_eq!(values, ["1", "5", "2", "3", "-4", "-5", "6"]);
-    }
-
-    #[test]
-    fn names_of_places_stand_apart_from_what_is_around_them() {
-        let (text, values) = taken(Language::Mysql, "SELECT'a'FROM t WHERE b='y'and c='x'", "");
-        assert_eq!(text, "SELECT :p1 FROM t WHERE b=:p2 and c=:p3");
-        assert_eq!(values.len(), 3);
-    }
-
-    #[test]
-    fn numbered_parameters_take_the_values_that_the_log_has() {
-        let (text, values) = taken(
-            Language::Postgres,
-            "update t set a = $2::int where b = $1",
-            "$1 = 'it''s', $2 = '42'",
-        );
-        assert_eq!(text, "update t set a = :p1::int where b = :p2");
-        assert_eq!(values, ["'42'", "'it''s'"]);
-        assert_eq!(taken(Language::Postgres, "select $1", "").1, [""]);
-    }
-}
+mod tests;

@@ -337,6 +337,31 @@ fn classify(literal: &[u8]) -> (Found, Option<f64>, bool) {
     }
 }
 
+/// The greater end of a range less the lower one, of dates and moments in seconds; None if the log
+/// does not have both, or they cannot be subtracted.
+pub fn width(low: &[u8], high: &[u8]) -> Option<f64> {
+    // Whole numbers may have more digits than a float holds.
+    let whole = |literal: &[u8]| match literal {
+        [b'x' | b'X' | b'b' | b'B', ..] => None,
+        _ => std::str::from_utf8(inner(literal)).ok()?.parse::<i128>().ok(),
+    };
+    if let (Some(low), Some(high)) = (whole(low), whole(high)) {
+        return Some(high.checked_sub(low)? as f64);
+    }
+    let (Found::Whole | Found::Decimal | Found::Date | Found::Moment, Some(from), _) =
+        classify(low)
+    else {
+        return None;
+    };
+    let (found, Some(to), _) = classify(high) else { return None };
+    let is_moment = |found| matches!(found, Found::Date | Found::Moment);
+    if is_moment(classify(low).0) != is_moment(found) {
+        return None;
+    }
+    // What decimals are apart has no more digits than they have.
+    Some(((to - from) * 1e9).round() / 1e9)
+}
+
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     digits.starts_with(|c: char| c.is_ascii_digit())

@@ -21,7 +21,7 @@
 //! are the hottest. `decimals` is what the ends of the range are written with, unless more are
 //! asked for; numbers with decimals are exact, never binary fractions.
 
-mod calendar;
+pub mod calendar;
 pub mod pattern;
 pub mod scatter;
 mod values;
@@ -43,7 +43,7 @@ pub const SOURCES: [&str; 11] = [
 ];
 
 /// Furthest end of a range, so that its size fits 64 bits.
-const END_MAX: i64 = 9_000_000_000_000_000_000;
+pub const END_MAX: i64 = 9_000_000_000_000_000_000;
 const VALUES_MAX: usize = 100_000;
 const PATTERN_CHARS_MAX: usize = 10_000;
 
@@ -57,6 +57,19 @@ pub struct Generator {
     as_text: bool,
     /// What the values look like.
     pub form: Form,
+    /// What can be added to them; None: nothing.
+    pub unit: Option<Unit>,
+}
+
+/// What values are counted in, if something can be added to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Numbers, also as texts.
+    Number,
+    /// Days of the calendar.
+    Day,
+    /// Seconds.
+    Second,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -118,8 +131,13 @@ impl Generator {
         let nulls = fields.get("nulls").map_or(Ok(0.0), |node| node.share())?;
         let is_number = matches!(source, Source::Numbers { .. } | Source::Sequence { .. });
         let as_text = is_number && fields.get("as_text").map_or(Ok(false), |node| node.flag())?;
+        let unit = match source {
+            Source::Days { .. } => Some(Unit::Day),
+            Source::Seconds { .. } => Some(Unit::Second),
+            _ => matches!(form, Form::Int | Form::Decimal).then_some(Unit::Number),
+        };
         let form = if as_text { Form::Text } else { form };
-        Ok(Self { source, nulls, as_text, form })
+        Ok(Self { source, nulls, as_text, form, unit })
     }
 
     /// Whether NULL may come.

@@ -1,11 +1,13 @@
 //! A statement of the user's: its SQL cut at the parameters, and what goes with it.
 
+use super::lists::Lists;
 use super::params::Param;
 use super::scanner::{Token, cut, frame, reads, scan};
+use crate::choice::Choice;
 use crate::node::{Fields, Node, check_name};
 use dyno_core::error::Result;
 use dyno_core::workload::{Dialect, Expect, Kind, Sql, Statement};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Longest statement, bytes: servers refuse much longer ones anyway.
 const SQL_BYTES_MAX: usize = 1 << 20;
@@ -14,18 +16,34 @@ const REPEAT_MAX: i64 = 10_000;
 /// A statement, and how it is sent.
 #[derive(Debug)]
 pub struct Line {
-    /// As drivers take it.
-    pub statement: Statement,
-    /// Its parameters: indexes into the list of them.
-    pub params: Vec<u16>,
+    /// With lists of different lengths; most statements have one form. They differ in text and
+    /// parameters only.
+    pub forms: Vec<Form>,
+    /// Which of them is sent.
+    pub choice: Choice,
     /// How many times in a row.
     pub repeat: u32,
 }
 
+/// A statement as drivers take it.
+#[derive(Debug)]
+pub struct Form {
+    /// Its text and types.
+    pub statement: Statement,
+    /// Its parameters in order: each an index into the list of them, and the number of the list's
+    /// element that it stands in, 0 for none.
+    pub params: Vec<(u16, u32)>,
+}
+
 impl Line {
+    /// A statement without parameters.
+    pub fn plain(statement: Statement) -> Self {
+        Self { forms: vec![Form { statement, params: vec![] }], choice: Choice::even(1), repeat: 1 }
+    }
+
     /// Whether it may change data.
     pub fn writes(&self) -> bool {
-        self.statement.kind == Kind::Write
+        self.forms[0].statement.kind == Kind::Write
     }
 }
 
@@ -41,7 +59,7 @@ pub struct Context<'a> {
 pub fn statement(name: &str, node: &Node, context: &Context) -> Result<(f64, Line)> {
     check_class(node, name)?;
     if node.value.is_string() {
-        return Ok((1.0, line(name, node, None, context)?));
+        return Ok((1.0, line(name, node, None, &Lists::default(), context)?));
     }
     let mut fields = node.fields()?;
     let weight = fields.get("weight").map_or(Ok(1.0), |node| node.weight())?;
@@ -53,7 +71,7 @@ pub fn statement(name: &str, node: &Node, context: &Context) -> Result<(f64, Lin
 /// Reads a step of a transaction: text, or a mapping. Its class is `class` unless it has a name.
 pub fn step(class: &str, node: &Node, context: &Context) -> Result<Line> {
     if node.value.is_string() {
-        return line(class, node, None, context);
+        return line(class, node, None, &Lists::default(), context);
     }
     let mut fields = node.fields()?;
     let repeat = fields.get("repeat").map_or(Ok(1), |node| node.whole(1..=REPEAT_MAX))?;
@@ -74,33 +92,56 @@ pub fn step(class: &str, node: &Node, context: &Context) -> Result<Line> {
 fn mapped(class: &str, fields: &mut Fields, context: &Context) -> Result<Line> {
     let reads = fields.get("reads").map(|node| node.flag()).transpose()?;
     let expect = fields.get("expect").map(|node| expect(&node)).transpose()?;
-    let mut line = line(class, &fields.need("sql")?, reads, context)?;
-    line.statement.expect = expect;
+    let sql = fields.need("sql")?;
+    let lists = Lists::read(fields, sql.text()?, context.dialect)?;
+    let mut line = line(class, &sql, reads, &lists, context)?;
+    for form in &mut line.forms {
+        form.statement.expect.clone_from(&expect);
+    }
     Ok(line)
 }
 
-fn line(class: &str, node: &Node, is_read: Option<bool>, context: &Context) -> Result<Line> {
+fn line(
+    class: &str,
+    node: &Node,
+    is_read: Option<bool>,
+    lists: &Lists,
+    context: &Context,
+) -> Result<Line> {
     let sql = node.text()?;
-    if sql.len() > SQL_BYTES_MAX {
-        return Err(node.wrong(format_args!("it is longer than {SQL_BYTES_MAX} bytes")));
-    }
-    let tokens = scan(sql, context.dialect).map_err(|fault| node.wrong(fault))?;
-    if let Some(word) = frame(&tokens) {
+    let scanned = tokens(node, sql, context)?;
+    if let Some(word) = frame(&scanned) {
         return Err(node
             .wrong(format_args!("{word} is not for a statement to say"))
             .hint("begin and commit are sent around the steps of a transaction"));
     }
-    if tokens.iter().all(|(token, _)| matches!(token, Token::Blank | Token::End)) {
+    if scanned.iter().all(|(token, _)| matches!(token, Token::Blank | Token::End)) {
         return Err(node.wrong("it is empty"));
     }
-    let cut = cut(&tokens, sql);
-    let params = cut.names.iter().map(|name| find(name, node, context.params));
-    let params = params.collect::<Result<Vec<u16>>>()?;
-    let types = params.iter().map(|&at| context.params[usize::from(at)].param_type()).collect();
-    let kind = if is_read.unwrap_or_else(|| reads(&tokens)) { Kind::Read } else { Kind::Write };
-    let mut statement = Statement::new(class, kind, Sql::new(cut.pieces), types);
-    statement.names = cut.names;
-    Ok(Line { statement, params, repeat: 1 })
+    let kind = if is_read.unwrap_or_else(|| reads(&scanned)) { Kind::Read } else { Kind::Write };
+    let (texts, choice) = lists.forms(sql);
+    let mut forms = Vec::with_capacity(texts.len());
+    for text in &texts {
+        let cut = cut(&tokens(node, &text.sql, context)?, &text.sql);
+        let params = cut.names.iter().map(|name| find(name, node, context.params));
+        let params = params.collect::<Result<Vec<u16>>>()?;
+        let types = params.iter().map(|&at| context.params[usize::from(at)].param_type()).collect();
+        let mut statement = Statement::new(class, kind, Sql::new(cut.pieces), types);
+        statement.names = cut.names;
+        // Statements without lists need no numbers of elements.
+        let elements = text.elements.iter().copied().chain(std::iter::repeat(0));
+        forms.push(Form { statement, params: params.into_iter().zip(elements).collect() });
+    }
+    Ok(Line { forms, choice, repeat: 1 })
+}
+
+type Tokens<'a> = Vec<(Token<'a>, Range<usize>)>;
+
+fn tokens<'a>(node: &Node, sql: &'a str, context: &Context) -> Result<Tokens<'a>> {
+    if sql.len() > SQL_BYTES_MAX {
+        return Err(node.wrong(format_args!("it is longer than {SQL_BYTES_MAX} bytes")));
+    }
+    scan(sql, context.dialect).map_err(|fault| node.wrong(fault))
 }
 
 fn find(name: &str, node: &Node, params: &[Param]) -> Result<u16> {

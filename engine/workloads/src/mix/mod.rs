@@ -3,13 +3,15 @@
 //! | file | noun |
 //! |---|---|
 //! | `params.rs` | named value generators |
+//! | `sum.rs` | parameters that are sums of others |
+//! | `lists.rs` | lists of changing length |
 //! | `scanner.rs` | SQL taken apart: where its parameters are, whether it reads |
 //! | `line.rs` | one statement with what goes with it |
 //! | `program.rs` | a transaction worked out: which values go where |
 //!
-//! Options: `params` (name: generator, and `per: transaction | statement`), `statements` (name: SQL
-//! or `{sql, weight, expect, reads}`; each a transaction without begin and commit) and
-//! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, expect, reads}`;
+//! Options: `params` (name: generator, and `per: transaction | statement`; or `sum: [name, name]`), `statements`
+//! (name: SQL or `{sql, weight, lists, expect, reads}`; each a transaction without begin and commit) and
+//! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, lists, expect, reads}`;
 //! between begin and commit, unless `atomic: false`). One of `statements` and `transactions` is chosen by weight each time.
 //!
 //! The class of a statement is its name, that of a step its name or `TRANSACTION_NUMBER`, counted
@@ -17,9 +19,11 @@
 //! where numbers interleave the sessions and k is the most that a transaction draws.
 
 mod line;
+mod lists;
 mod params;
 mod program;
 pub mod scanner;
+mod sum;
 #[cfg(test)]
 mod tests;
 
@@ -153,20 +157,25 @@ impl Parts {
         node: &Node,
         params: &[Param],
     ) -> Result<()> {
+        let forms: usize = lines.iter().map(|line| line.forms.len()).sum();
+        if forms > usize::from(u16::MAX) {
+            let why =
+                format_args!("{forms} statements with all lengths of their lists, 65535 allowed");
+            return Err(node.wrong(why));
+        }
         let mut catalogue = std::mem::take(&mut self.catalogue);
         let before = catalogue.0.len();
         let writes = lines.iter().any(Line::writes);
-        let frame = |class: &str, kind| Line {
-            statement: Statement::new(class, kind, "", vec![]),
-            params: vec![],
-            repeat: 1,
-        };
+        let frame = |class: &str, kind| Line::plain(Statement::new(class, kind, "", vec![]));
         let begin = frame("begin", if writes { Kind::BeginWrite } else { Kind::BeginRead });
         let commit = frame("commit", Kind::Commit);
         let all = (framed.then_some(&begin).into_iter())
             .chain(lines)
             .chain(framed.then_some(&commit))
-            .map(|line| (catalogue.number(&line.statement), line))
+            .map(|line| {
+                let number = |form: &line::Form| catalogue.number(&form.statement);
+                (line.forms.iter().map(number).collect(), line)
+            })
             .collect::<Vec<_>>();
         let program = Program::new(&all, params);
         if weight == 0.0 {

@@ -1,7 +1,8 @@
-//! The parameters of `mix`: generators by name, and when they draw.
+//! The parameters of `mix`: generators by name, and when they draw; sums of others.
 
+use super::sum::Sum;
 use crate::generator::Generator;
-use crate::node::{Node, check_name};
+use crate::node::{Fields, Node, check_name};
 use dyno_core::error::Result;
 use dyno_core::workload::ParamType;
 
@@ -17,42 +18,88 @@ pub enum Per {
     Statement,
 }
 
-/// A named generator.
+/// Where a parameter's values come from.
+#[derive(Debug)]
+pub enum Source {
+    /// Drawn.
+    Drawn(Generator, Per),
+    /// Made of other parameters' values, wherever it is named.
+    Sum(Sum),
+}
+
+/// A named parameter.
 #[derive(Debug)]
 pub struct Param {
     /// As statements call it.
     pub name: String,
     /// Makes its values.
-    pub generator: Generator,
-    /// How long a value holds.
-    pub per: Per,
+    pub source: Source,
 }
 
 impl Param {
+    /// What draws its values, if they are drawn.
+    pub fn generator(&self) -> Option<&Generator> {
+        match &self.source {
+            Source::Drawn(generator, _) => Some(generator),
+            Source::Sum(_) => None,
+        }
+    }
+
+    /// What it is made of, if it is a sum.
+    pub fn sum(&self) -> Option<&Sum> {
+        match &self.source {
+            Source::Drawn(..) => None,
+            Source::Sum(sum) => Some(sum),
+        }
+    }
+
+    /// Whether a drawn value holds for the transaction.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.source, Source::Drawn(_, Per::Transaction))
+    }
+
     /// Its type on the wire: nobody here knows the column.
     pub fn param_type(&self) -> ParamType {
-        ParamType::Inferred(self.generator.form)
+        ParamType::Inferred(match &self.source {
+            Source::Drawn(generator, _) => generator.form,
+            Source::Sum(sum) => sum.form,
+        })
     }
 }
 
 /// Reads `params`, sorted by name.
 pub fn read(node: &Node) -> Result<Vec<Param>> {
-    let members = node.members()?;
+    let mut members = node.members()?;
     if members.len() > PARAMS_MAX {
         let count = members.len();
         return Err(node.wrong(format_args!("{count} parameters: {PARAMS_MAX} are the most")));
     }
-    let mut params = members.into_iter().map(param).collect::<Result<Vec<_>>>()?;
-    params.sort_by(|a, b| a.name.cmp(&b.name));
+    members.sort_by_key(|(name, _)| *name);
+    let mut params = Vec::with_capacity(members.len());
+    let mut sums: Vec<(usize, Node)> = Vec::new();
+    for (at, (name, node)) in members.iter().enumerate() {
+        check_name(node, name, "parameter")?;
+        let mut fields = node.fields()?;
+        let source = match fields.get("sum") {
+            Some(terms) => {
+                sums.push((at, terms));
+                // Its terms are looked for once all names are known.
+                Source::Sum(Sum::unread())
+            }
+            None => drawn(&mut fields)?,
+        };
+        fields.finish()?;
+        params.push(Param { name: (*name).to_owned(), source });
+    }
+    for (at, terms) in sums {
+        params[at].source = Source::Sum(Sum::read(&terms, &params)?);
+    }
     Ok(params)
 }
 
-fn param((name, node): (&str, Node)) -> Result<Param> {
-    check_name(&node, name, "parameter")?;
-    let mut fields = node.fields()?;
-    let generator = Generator::read(&mut fields)?;
+fn drawn(fields: &mut Fields) -> Result<Source> {
+    let generator = Generator::read(fields)?;
     let word = fields.get("per").map(|per| per.word(&["transaction", "statement"])).transpose()?;
     let per = if word == Some("statement") { Per::Statement } else { Per::Transaction };
-    fields.finish()?;
-    Ok(Param { name: name.to_owned(), generator, per })
+    Ok(Source::Drawn(generator, per))
 }

@@ -1,10 +1,11 @@
 //! What a transaction sends, worked out once: which values are drawn, and where each goes.
 
 use super::line::Line;
-use super::params::{Param, Per};
+use super::params::Param;
+use crate::choice::Choice;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{Op, Statement, Transaction, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A transaction's statements, ready to be filled with values.
 #[derive(Debug)]
@@ -16,67 +17,71 @@ pub struct Program {
 
 #[derive(Debug)]
 struct Step {
+    forms: Vec<Form>,
+    choice: Choice,
+    repeat: u32,
+}
+
+/// A step with lists of certain lengths.
+#[derive(Debug)]
+struct Form {
     /// Index into the workload's statements.
     statement: u16,
-    repeat: u32,
+    /// Where its values come from.
     args: Vec<Arg>,
+    /// The first so many are not of the statement, but terms of its sums.
+    hidden: usize,
+    has_sums: bool,
 }
 
 /// Where a parameter's value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Arg {
     /// A place among the shared values.
     Shared(u32),
-    /// Drawn here: draw number `first` of parameter `param` in this transaction, and one further
+    /// Drawn here: draw number `first` of parameter `param` in this transaction, and `stride` further
     /// with each repetition.
-    Drawn { param: u16, first: u32 },
-    /// The same as another argument of this statement.
+    Drawn { param: u16, first: u32, stride: u32 },
+    /// The same as an earlier argument of this statement.
     Again(u32),
+    /// A sum of other arguments.
+    Sum { param: u16, terms: Vec<Term> },
+}
+
+/// Where a term of a sum is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Term {
+    /// A place among the shared values.
+    Shared(u32),
+    /// An argument of the same statement.
+    Here(u32),
 }
 
 impl Program {
-    /// A program of `lines`, each with its number among the workload's statements. A line without
-    /// parameters may stand for `begin` or `commit`.
-    pub fn new(lines: &[(u16, &Line)], params: &[Param]) -> Self {
-        let mut uses: BTreeMap<u16, u64> = BTreeMap::new();
-        for (_, line) in lines {
-            for (place, param) in line.params.iter().enumerate() {
-                if !line.params[..place].contains(param) {
-                    *uses.entry(*param).or_default() += u64::from(line.repeat);
-                }
-            }
-        }
-        let is_shared =
-            |param: &u16| params[usize::from(*param)].per == Per::Transaction && uses[param] > 1;
-        let mut program = Self { shared: Vec::new(), steps: Vec::new() };
+    /// A program of `lines`, each with the numbers of its forms among the workload's statements.
+    pub fn new(lines: &[(Vec<u16>, &Line)], params: &[Param]) -> Self {
+        let mut program = Self { shared: shared(lines, params), steps: Vec::new() };
         let mut drawn: BTreeMap<u16, u32> = BTreeMap::new();
-        for (statement, line) in lines {
-            let mut args = Vec::with_capacity(line.params.len());
-            for (place, &param) in line.params.iter().enumerate() {
-                let earlier = line.params[..place].iter().position(|other| *other == param);
-                args.push(if is_shared(&param) {
-                    Arg::Shared(program.share(param))
-                } else if let Some(earlier) = earlier {
-                    Arg::Again(earlier as u32)
-                } else {
-                    let next = drawn.entry(param).or_default();
-                    let first = *next;
-                    *next += line.repeat;
-                    Arg::Drawn { param, first }
-                });
+        for (statements, line) in lines {
+            let most = most_draws(line, params);
+            let forms = statements.iter().zip(&line.forms);
+            let forms = forms.map(|(&statement, form)| {
+                let mut composing = Composing::new(&program.shared, params, &drawn, &most);
+                composing.all(&form.params);
+                Form {
+                    statement,
+                    hidden: composing.args.len() - form.params.len(),
+                    has_sums: composing.args.iter().any(|arg| matches!(arg, Arg::Sum { .. })),
+                    args: composing.args,
+                }
+            });
+            let forms = forms.collect();
+            for (&param, &most) in &most {
+                *drawn.entry(param).or_default() += most * line.repeat;
             }
-            program.steps.push(Step { statement: *statement, repeat: line.repeat, args });
+            program.steps.push(Step { forms, choice: line.choice.clone(), repeat: line.repeat });
         }
         program
-    }
-
-    /// The place of a shared value.
-    fn share(&mut self, param: u16) -> u32 {
-        let place = self.shared.iter().position(|other| *other == param);
-        place.unwrap_or_else(|| {
-            self.shared.push(param);
-            self.shared.len() - 1
-        }) as u32
     }
 
     /// Statements that it sends.
@@ -84,9 +89,10 @@ impl Program {
         self.steps.iter().map(|step| u64::from(step.repeat)).sum()
     }
 
-    /// Values that go with them.
+    /// Values that go with them, at most.
     pub fn values(&self) -> u64 {
-        let of = |step: &Step| u64::from(step.repeat) * step.args.len() as u64;
+        let most = |step: &Step| step.forms.iter().map(|form| form.args.len()).max().unwrap_or(0);
+        let of = |step: &Step| u64::from(step.repeat) * most(step) as u64;
         self.shared.len() as u64 + self.steps.iter().map(of).sum::<u64>()
     }
 
@@ -94,9 +100,10 @@ impl Program {
     pub fn draws(&self) -> BTreeMap<u16, u64> {
         let mut draws: BTreeMap<u16, u64> = self.shared.iter().map(|&param| (param, 1)).collect();
         for step in &self.steps {
-            for arg in &step.args {
-                if let Arg::Drawn { param, first } = *arg {
-                    let upto = u64::from(first) + u64::from(step.repeat);
+            for arg in step.forms.iter().flat_map(|form| &form.args) {
+                if let Arg::Drawn { param, first, stride } = *arg {
+                    let upto =
+                        u64::from(first) + u64::from(step.repeat - 1) * u64::from(stride) + 1;
                     let most = draws.entry(param).or_default();
                     *most = upto.max(*most);
                 }
@@ -119,7 +126,8 @@ impl Program {
         let draw = |param: u16, nth: u64, rng: &mut Rng, text: &mut Vec<u8>| -> Value {
             let param = usize::from(param);
             let number = number.wrapping_mul(strides[param]).wrapping_add(nth);
-            params[param].generator.draw(number, rng, text)
+            let generator = params[param].generator().expect("only what is drawn is drawn");
+            generator.draw(number, rng, text)
         };
         for &param in &self.shared {
             let value = draw(param, 0, rng, &mut tx.text);
@@ -127,21 +135,165 @@ impl Program {
         }
         for step in &self.steps {
             for repetition in 0..step.repeat {
+                let form = &step.forms[step.choice.draw(rng)];
                 let start = tx.values.len();
-                for arg in &step.args {
-                    let value = match *arg {
-                        Arg::Shared(place) => tx.values[place as usize].clone(),
-                        Arg::Again(place) => tx.values[start + place as usize].clone(),
-                        Arg::Drawn { param, first } => {
-                            draw(param, u64::from(first + repetition), rng, &mut tx.text)
+                for arg in &form.args {
+                    let value = match arg {
+                        Arg::Shared(place) => tx.values[*place as usize].clone(),
+                        Arg::Again(place) => tx.values[start + *place as usize].clone(),
+                        Arg::Drawn { param, first, stride } => {
+                            let nth =
+                                u64::from(*first) + u64::from(repetition) * u64::from(*stride);
+                            draw(*param, nth, rng, &mut tx.text)
                         }
+                        Arg::Sum { .. } => Value::Null, // Once all that it is made of is there.
                     };
                     tx.values.push(value);
                 }
-                let values = start as u32..tx.values.len() as u32;
-                tx.ops.push(Op { statement: step.statement, values });
+                if form.has_sums {
+                    form.add(params, start, tx);
+                }
+                let values = (start + form.hidden) as u32..tx.values.len() as u32;
+                tx.ops.push(Op { statement: form.statement, values });
             }
         }
+    }
+}
+
+impl Form {
+    /// Puts sums in the places of their arguments, whose values begin at `start`.
+    fn add(&self, params: &[Param], start: usize, tx: &mut Transaction) {
+        for (at, arg) in self.args.iter().enumerate() {
+            let Arg::Sum { param, terms } = arg else { continue };
+            let sum = params[usize::from(*param)].sum().expect("only sums are added up");
+            let place = |term: &Term| match *term {
+                Term::Shared(place) => place as usize,
+                Term::Here(place) => start + place as usize,
+            };
+            tx.values[start + at] = sum.of(terms.iter().map(place), tx);
+        }
+    }
+}
+
+/// A parameter as it is drawn within a statement: once for each element of a list.
+type Key = (u16, u32);
+
+/// What a form draws: parameters that it names, and terms of those that are sums.
+fn keys(form: &[Key], params: &[Param]) -> BTreeSet<Key> {
+    let of = |&(param, element): &Key| match params[usize::from(param)].sum() {
+        Some(sum) => sum.terms.iter().map(|&term| (term, element)).collect(),
+        None => vec![(param, element)],
+    };
+    form.iter().flat_map(of).collect()
+}
+
+/// How often a line draws each parameter, in its longest form.
+fn most_draws(line: &Line, params: &[Param]) -> BTreeMap<u16, u32> {
+    let mut most: BTreeMap<u16, u32> = BTreeMap::new();
+    for form in &line.forms {
+        let mut count: BTreeMap<u16, u32> = BTreeMap::new();
+        for (param, _) in keys(&form.params, params) {
+            *count.entry(param).or_default() += 1;
+        }
+        for (param, count) in count {
+            let most = most.entry(param).or_default();
+            *most = count.max(*most);
+        }
+    }
+    most
+}
+
+/// The parameters whose values hold for the transaction and are named more than once in it, in the
+/// order in which they are met.
+fn shared(lines: &[(Vec<u16>, &Line)], params: &[Param]) -> Vec<u16> {
+    let mut uses: BTreeMap<u16, u64> = BTreeMap::new();
+    let mut met = Vec::new();
+    for (_, line) in lines {
+        for (param, most) in most_draws(line, params) {
+            *uses.entry(param).or_default() += u64::from(most) * u64::from(line.repeat);
+        }
+        for form in &line.forms {
+            for &(param, _) in &form.params {
+                match params[usize::from(param)].sum() {
+                    Some(sum) => met.extend(&sum.terms),
+                    None => met.push(param),
+                }
+            }
+        }
+    }
+    let mut seen = BTreeSet::new();
+    met.retain(|param| {
+        params[usize::from(*param)].is_kept() && uses[param] > 1 && seen.insert(*param)
+    });
+    met
+}
+
+/// Puts the arguments of a form together.
+struct Composing<'a> {
+    shared: &'a [u16],
+    params: &'a [Param],
+    /// Draws of each parameter by the lines before this one.
+    drawn: &'a BTreeMap<u16, u32>,
+    /// And by each repetition of this one.
+    most: &'a BTreeMap<u16, u32>,
+    here: BTreeMap<Key, u32>,
+    nth: BTreeMap<u16, u32>,
+    args: Vec<Arg>,
+}
+
+impl<'a> Composing<'a> {
+    fn new(
+        shared: &'a [u16],
+        params: &'a [Param],
+        drawn: &'a BTreeMap<u16, u32>,
+        most: &'a BTreeMap<u16, u32>,
+    ) -> Self {
+        let (here, nth, args) = (BTreeMap::new(), BTreeMap::new(), vec![]);
+        Self { shared, params, drawn, most, here, nth, args }
+    }
+
+    fn all(&mut self, form: &[Key]) {
+        let named: BTreeSet<Key> = form.iter().copied().collect();
+        for key in keys(form, self.params) {
+            if !named.contains(&key) && self.place(key.0).is_none() {
+                self.draw(key);
+            }
+        }
+        let mut sums = Vec::new();
+        for &key in form {
+            if self.params[usize::from(key.0)].sum().is_some() {
+                sums.push((self.args.len(), key));
+                self.args.push(Arg::Sum { param: key.0, terms: vec![] });
+            } else if let Some(place) = self.place(key.0) {
+                self.args.push(Arg::Shared(place));
+            } else if let Some(&earlier) = self.here.get(&key) {
+                self.args.push(Arg::Again(earlier));
+            } else {
+                self.draw(key);
+            }
+        }
+        for (at, (param, element)) in sums {
+            let terms = self.params[usize::from(param)].sum().map_or(&[][..], |sum| &sum.terms);
+            let of = |&term: &u16| match self.place(term) {
+                Some(place) => Term::Shared(place),
+                None => Term::Here(self.here[&(term, element)]),
+            };
+            self.args[at] = Arg::Sum { param, terms: terms.iter().map(of).collect() };
+        }
+    }
+
+    /// The place of a shared value.
+    fn place(&self, param: u16) -> Option<u32> {
+        self.shared.iter().position(|other| *other == param).map(|place| place as u32)
+    }
+
+    fn draw(&mut self, key: Key) {
+        let (param, _) = key;
+        let nth = self.nth.entry(param).or_default();
+        let first = self.drawn.get(&param).copied().unwrap_or(0) + *nth;
+        *nth += 1;
+        self.here.insert(key, self.args.len() as u32);
+        self.args.push(Arg::Drawn { param, first, stride: self.most[&param] });
     }
 }
 

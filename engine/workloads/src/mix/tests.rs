@@ -296,6 +296,133 @@ fn what_is_wrong_is_said_with_its_place() {
     }
 }
 
+/// A range, a day and a list: what goes together within a statement.
+fn ranges() -> serde_json::Value {
+    json!({
+        "params": {
+            "id": {"uniform": [1, 1000], "per": "statement"},
+            "wide": {"values": [0, 99], "per": "statement"},
+            "upto": {"sum": ["id", "wide"]},
+            "day": {"dates": ["2024-01-01", "2024-12-31"]},
+            "days": {"const": 7},
+            "until": {"sum": ["day", "days"]},
+            "new": {"sequence": 1, "per": "statement"},
+        },
+        "statements": {
+            "between": {"sql": "SELECT 1 FROM t WHERE id < :upto AND id >= :id AND :upto > 0"},
+            "alone": {"sql": "SELECT 2 FROM t WHERE id < :upto"},
+        },
+        "transactions": {
+            "t": {"steps": [
+                "SELECT 3 FROM t WHERE d BETWEEN :day AND :until",
+                {"sql": "INSERT INTO t VALUES (:new, :day, now()), (0, :until, :upto)", "repeat": 2,
+                 "lists": [{"of": "(:new, :day, now())", "lengths": [1, 3], "weights": [1, 3]}]},
+            ]},
+        },
+    })
+}
+
+#[test]
+fn a_sum_is_of_the_values_of_its_own_statement() {
+    let workload = mix(ranges());
+    let mut widths = BTreeMap::new();
+    for index in 0..3000 {
+        for (class, values) in sent(&*workload, 0, index) {
+            let number = |at: usize| values[at].parse::<i64>().expect("a number");
+            match class.as_str() {
+                "between" => {
+                    assert_eq!(values[0], values[2]);
+                    *widths.entry(number(0) - number(1)).or_insert(0) += 1;
+                }
+                "alone" => assert!((1..=1099).contains(&number(0))),
+                "t_1" => {
+                    assert!(values[0].starts_with("2024") && values[1] > values[0], "{values:?}");
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(widths[&0] > 400 && widths[&99] > 400 && widths.len() == 2, "{widths:?}");
+}
+
+#[test]
+fn lists_have_their_lengths_and_each_element_its_own_values() {
+    let workload = mix(ranges());
+    let texts: Vec<String> = workload.statements().iter().map(|s| s.sql.to_string()).collect();
+    let row = "(?, ?, now())";
+    let expected = [format!("{row}, (0,"), format!("{row}, {row}, {row}, (0,")];
+    for begins in expected {
+        let begins = format!("INSERT INTO t VALUES {begins}");
+        assert_eq!(texts.iter().filter(|text| text.starts_with(&begins)).count(), 1, "{texts:?}");
+    }
+    let (mut lengths, mut keys) = (BTreeMap::new(), BTreeSet::new());
+    for index in 0..4000 {
+        let ops = sent(&*workload, 1, index);
+        let [_, one, inserts @ .., _] = &ops[..] else { continue };
+        for (_, values) in inserts {
+            let rows = &values[..values.len() - 2];
+            *lengths.entry(rows.len() / 2).or_insert(0u32) += 1;
+            for row in rows.chunks(2) {
+                assert_eq!(row[1], one.1[0], "a day holds for the transaction");
+                assert!(keys.insert(row[0].clone()), "a new number for each row");
+            }
+            assert_eq!(values[values.len() - 2], one.1[1], "the same day and width");
+        }
+    }
+    let (one, three) = (f64::from(lengths[&1]), f64::from(lengths[&3]));
+    assert!(lengths.len() == 2 && (2.5..3.6).contains(&(three / one)), "{lengths:?}");
+}
+
+#[test]
+fn sums_and_lists_that_cannot_be_are_refused_with_their_place() {
+    let sum = |terms: serde_json::Value| {
+        json!({"statements": {"s": "SELECT :x"}, "params": {
+            "x": {"sum": terms}, "n": {"const": 1}, "f": {"const": 1.5}, "t": {"const": "a"},
+            "y": {"sum": ["n", "n"]}, "d": {"dates": ["2024-01-01", "2024-01-02"]},
+        }})
+    };
+    let lists = |lists: serde_json::Value| {
+        let sql = "SELECT 1 FROM t WHERE a IN (:n) AND b IN (:m, :n_2) AND c = now()";
+        let params = json!({"n": {"const": 1}, "m": {"const": 1}, "n_2": {"const": 1}});
+        json!({"params": params, "statements": {"s": {"sql": sql, "lists": lists}}})
+    };
+    for (options, expected) in [
+        (sum(json!(["n"])), "params.x.sum of workload mix: 1 terms: 2 to 8 are allowed"),
+        (sum(json!(["n", "z"])), "params.x.sum.1 of workload mix: there is no parameter z"),
+        (sum(json!(["y", "n"])), "params.x.sum.0 of workload mix: y is a sum itself"),
+        (sum(json!(["t", "n"])), "params.x.sum.0 of workload mix: t does not make numbers, days"),
+        (sum(json!(["n", "d"])), "params.x.sum.1 of workload mix: d does not make numbers"),
+        (sum(json!(["n", "f"])), "params.x.sum of workload mix: a term has decimals"),
+        (sum(json!(["d", "f"])), "params.x.sum of workload mix: a term has decimals"),
+        (
+            json!({"params": {"x": {"sum": [], "per": "statement"}}}),
+            "params.x of workload mix: it has no field per: its fields are sum",
+        ),
+        (lists(json!([{"lengths": [1]}])), "lists.0 of workload mix: it has no of"),
+        (lists(json!([{"of": ":n", "lengths": []}])), "lists.0.lengths of workload mix: 0 lengths"),
+        (lists(json!([{"of": ":n", "lengths": [0]}])), "0 is not a whole number from 1 to 65535"),
+        (lists(json!([{"of": ":x", "lengths": [1]}])), "it does not stand exactly once"),
+        (lists(json!([{"of": "now()", "lengths": [1]}])), "there is no parameter in it"),
+        (
+            lists(json!([{"of": ":n", "lengths": [1, 2], "weights": [1]}])),
+            "lists.0.weights of workload mix: 1 weights for 2 lengths",
+        ),
+        (
+            lists(json!([{"of": ":m, :n_2", "lengths": [1]}, {"of": ":m", "lengths": [1]}])),
+            "statements.s.lists of workload mix: one of them stands within another",
+        ),
+        (
+            lists(json!([
+                {"of": ":n", "lengths": vec![1; 40]}, {"of": ":m", "lengths": vec![1; 40]},
+            ])),
+            "1600 combinations of lengths, 1000 allowed",
+        ),
+    ] {
+        let message = error(options.clone());
+        assert!(message.contains(expected), "{options}: {message}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_program_gives_each_place_its_value(

@@ -102,6 +102,10 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
         return texts.path(text)
     if last in _SQL and not (last == "after" and "setup" not in above):
         return texts.sql(text)
+    if last == "of" and "lists" in above:
+        return texts.sql(text)
+    if last == "sum" and "params" in above:
+        return texts.name("parameter", text)
     if "steps" in above or (parents and parents[-1] == "statements"):
         return texts.sql(text) if last in ("sql", *_words_of(parents)) else _word(texts, text)
     if last in _COMMANDS or (parents and parents[-1] in _COMMANDS and last != "on"):

@@ -20,6 +20,7 @@ from dbdyno.spec.workloads.base import Check, Contradiction, Keys, NoFiles, Opti
 
 CLASSES_MAX = 64  # the engine's histograms
 STEPS_MAX = 1000
+LENGTH_MAX = 65_535  # what servers take as parameters of a statement
 SQL_MAX = 100_000  # characters
 REPEAT_MAX = 10_000
 SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
@@ -60,10 +61,37 @@ class Expect(Strict):
         return self
 
 
+class ListOf(Strict):
+    """A list of a statement: how many elements it is sent with."""
+
+    of: str = Field(min_length=1, description="its element as it stands in `sql`, once")
+    lengths: list[Annotated[Whole, Field(ge=1, le=LENGTH_MAX)]] = Field(
+        min_length=1, max_length=100, description="one of them each time"
+    )
+    weights: list[Weight] | None = Field(
+        None, description="how often each, in proportion; default: all alike"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> ListOf:
+        if self.weights is not None:
+            if len(self.weights) != len(self.lengths):
+                raise ValueError(
+                    f"must have as many `weights` ({len(self.weights)}) "
+                    f"as `lengths` ({len(self.lengths)})"
+                )
+            if not sum(self.weights) > 0:
+                raise ValueError("must have a weight above 0")
+        return self
+
+
 class Sql(Strict):
     """One statement, with parameters as `:name`."""
 
     sql: str = Field(min_length=1, max_length=SQL_MAX, description="its text")
+    lists: list[ListOf] | None = Field(
+        None, description="lists of changing length in it: `IN (:id)`, `VALUES (:a, :b)`"
+    )
     expect: Expect | None = Field(None, description="what its answer must be")
     reads: bool | None = Field(
         None, description="whether it leaves data as it is; default: by its first word"
@@ -131,6 +159,7 @@ class Mix(NoFiles):
         for part in ("statements", "transactions"):
             full[part] = {k: v for k, v in full[part].items() if v.get("weight", 1.0) > 0}
         used = {name for _, each in _sqls(full) for name in sqltext.parameters(each["sql"])}
+        used |= {term for name in used for term in _terms(full["params"].get(name, {}))}
         full["params"] = {k: v for k, v in full["params"].items() if k in used}
         return full
 
@@ -150,6 +179,8 @@ class Mix(NoFiles):
         full = self.effective(options)
         yield from _nothing_sent(full)
         yield from _parameters(full)
+        yield from _sums(full["params"])
+        yield from _lists(full)
         yield from _frames(full)
         classes = _classes(full)
         if len(classes) > CLASSES_MAX:
@@ -257,6 +288,7 @@ def _parameters(full: Options) -> Iterator[Contradiction]:
                     f"the statement names a parameter `:{name}`, which is not declared",
                     f"declare it under `params:`; {known}",
                 )
+    used |= {term for name in used for term in _terms(declared.get(name, {}))}
     for name in declared:
         if name not in used:
             yield Contradiction(
@@ -264,3 +296,54 @@ def _parameters(full: Options) -> Iterator[Contradiction]:
                 f"parameter `{name}` is declared, but no statement names `:{name}`",
                 "remove it, or use it",
             )
+
+
+def _terms(param: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parameters that a sum is made of."""
+    return tuple(param.get("sum", ()))
+
+
+def _sums(declared: Mapping[str, Any]) -> Iterator[Contradiction]:
+    for name, each in declared.items():
+        for number, term in enumerate(_terms(each)):
+            keys = ("params", name, "sum", str(number))
+            if term not in declared:
+                known = did_you_mean(term, declared)
+                yield Contradiction(
+                    keys, f"there is no parameter `{term}`", f"declare it beside `{name}`; {known}"
+                )
+            elif not _adds_up(declared[term], is_first=number == 0):
+                what = "numbers, days or moments" if number == 0 else "numbers"
+                yield Contradiction(
+                    keys,
+                    f"`{term}` does not make {what}",
+                    "a sum is of a number, day or moment, and of numbers: units, days, seconds",
+                )
+
+
+def _adds_up(param: Mapping[str, Any], *, is_first: bool) -> bool:
+    if "sum" in param or "text" in param:
+        return False
+    if "dates" in param or "times" in param or param.get("as_text"):
+        return is_first
+    listed = param.get("values", [param["const"]] if "const" in param else [])
+    return all(
+        value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+        for value in listed
+    )
+
+
+def _lists(full: Options) -> Iterator[Contradiction]:
+    for keys, each in _sqls(full):
+        for number, one in enumerate(each.get("lists") or ()):
+            at = (*keys, "lists", str(number), "of")
+            if sqltext.occurrences(each["sql"], one["of"]) != 1:
+                yield Contradiction(
+                    at,
+                    f"`{one['of']}` does not stand exactly once in the statement",
+                    "give the list's element as `sql` has it: `:id`, `(:a, :b)`",
+                )
+            elif not sqltext.parameters(one["of"]):
+                yield Contradiction(
+                    at, "there is no parameter in it", "name its values: `:id`, `(:a, :b)`"
+                )

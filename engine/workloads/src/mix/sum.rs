@@ -1,0 +1,182 @@
+//! Parameters that are sums of others: the upper end of a range is its lower end and a width.
+//!
+//! The first term may be a number, a number as text, a day or a second; the others are numbers that
+//! are added to it: units, days, seconds. The sum looks as its first term does. Beyond what a number
+//! or the calendar holds it stays at the furthest end.
+
+use super::params::Param;
+use crate::generator::calendar::{DAY_S, day, put_day, put_second, second};
+use crate::generator::{END_MAX, Unit};
+use crate::node::Node;
+use dyno_core::error::Result;
+use dyno_core::workload::{Form, SCALE_MAX, Transaction, Value, put_decimal};
+
+/// Terms of a sum.
+const TERMS_MAX: usize = 8;
+/// The first and the last day of the calendar: years 1 to 9999.
+const DAYS: [i64; 2] = [-719_162, 2_932_896];
+
+/// A sum of other parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sum {
+    /// Indexes of its terms.
+    pub terms: Vec<u16>,
+    unit: Unit,
+    /// What its values look like.
+    pub form: Form,
+}
+
+impl Sum {
+    /// One whose terms are not known yet.
+    pub fn unread() -> Self {
+        Self { terms: vec![], unit: Unit::Number, form: Form::Int }
+    }
+
+    /// Resolves the names of `node` among `params`, sorted by name.
+    pub fn read(node: &Node, params: &[Param]) -> Result<Self> {
+        let items = node.items()?;
+        if !(2..=TERMS_MAX).contains(&items.len()) {
+            let count = items.len();
+            return Err(node.wrong(format_args!("{count} terms: 2 to {TERMS_MAX} are allowed")));
+        }
+        let mut terms = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let name = item.text()?;
+            let found = params.binary_search_by(|param| param.name.as_str().cmp(name));
+            let Ok(index) = found else {
+                return Err(item.wrong(format_args!("there is no parameter {name} in params")));
+            };
+            let Some(generator) = params[index].generator() else {
+                return Err(item
+                    .wrong(format_args!("{name} is a sum itself"))
+                    .hint("name the terms of that one here too"));
+            };
+            if generator.unit.is_none() || (at > 0 && generator.form == Form::Text) {
+                let what = if at == 0 { "numbers, days or seconds" } else { "numbers" };
+                return Err(item.wrong(format_args!("{name} does not make {what}")));
+            }
+            terms.push(index as u16);
+        }
+        let first = params[usize::from(terms[0])].generator();
+        let (unit, form) = first.map_or((Unit::Number, Form::Int), |generator| {
+            (generator.unit.unwrap_or(Unit::Number), generator.form)
+        });
+        let has_decimals = |&term: &u16| {
+            let generator = params[usize::from(term)].generator();
+            generator.is_some_and(|generator| generator.form == Form::Decimal)
+        };
+        let is_whole = form == Form::Int || unit != Unit::Number;
+        if is_whole && terms[1..].iter().any(has_decimals) {
+            return Err(node
+                .wrong("a term has decimals, and the first has none")
+                .hint("give the first term `decimals`, too"));
+        }
+        Ok(Self { terms, unit, form })
+    }
+
+    /// The sum of the values of `tx` at these places; NULL if any of them is. Text is appended.
+    pub fn of(&self, places: impl Iterator<Item = usize>, tx: &mut Transaction) -> Value {
+        let mut total: Option<(i64, u8)> = None;
+        for place in places {
+            let value = &tx.values[place];
+            let Some(term) = self.number(value, total.is_none(), tx) else { return Value::Null };
+            total = Some(match total {
+                None => term,
+                Some(total) => add(total, term),
+            });
+        }
+        let (unscaled, scale) = total.unwrap_or((0, 0));
+        let start = tx.text.len() as u32;
+        match (self.form, self.unit) {
+            (Form::Text, Unit::Day) => put_day(unscaled.clamp(DAYS[0], DAYS[1]), &mut tx.text),
+            (Form::Text, Unit::Second) => {
+                let last = DAYS[1] * DAY_S + DAY_S - 1;
+                put_second(unscaled.clamp(DAYS[0] * DAY_S, last), &mut tx.text);
+            }
+            (Form::Text, Unit::Number) => put_decimal(unscaled, scale, &mut tx.text),
+            (Form::Decimal, _) => return Value::Decimal { unscaled, scale },
+            _ => return Value::Int(unscaled),
+        }
+        Value::Text(start..tx.text.len() as u32)
+    }
+
+    /// A term as a number, in units of 10^-scale.
+    fn number(&self, value: &Value, is_first: bool, tx: &Transaction) -> Option<(i64, u8)> {
+        match value {
+            Value::Int(number) => Some((*number, 0)),
+            Value::Decimal { unscaled, scale } => Some((*unscaled, *scale)),
+            Value::Text(range) if is_first => {
+                let text = std::str::from_utf8(tx.text_of(range)).ok()?;
+                match self.unit {
+                    Unit::Day => day(text).map(|day| (day, 0)),
+                    Unit::Second => second(text).map(|second| (second, 0)),
+                    Unit::Number => digits(text),
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A number as [`put_decimal`] writes it.
+fn digits(text: &str) -> Option<(i64, u8)> {
+    let scale = text.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let scale = u8::try_from(scale).ok().filter(|&scale| scale <= SCALE_MAX)?;
+    Some((text.replacen('.', "", 1).parse().ok()?, scale))
+}
+
+/// The sum of two numbers in units of 10^-scale, with as many decimals as the first.
+fn add((a, scale): (i64, u8), (b, other): (i64, u8)) -> (i64, u8) {
+    let up = 10i128.pow(u32::from(scale.saturating_sub(other)));
+    let down = 10i128.pow(u32::from(other.saturating_sub(scale)));
+    let sum = i128::from(a) + i128::from(b) * up / down;
+    let end = i128::from(END_MAX);
+    (sum.clamp(-end, end) as i64, scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn added(unit: Unit, form: Form, values: Vec<Value>, text: &str) -> String {
+        let sum = Sum { terms: vec![], unit, form };
+        let places = 0..values.len();
+        let mut tx = Transaction { values, text: text.into(), ..Transaction::default() };
+        match sum.of(places, &mut tx) {
+            Value::Text(range) => String::from_utf8_lossy(tx.text_of(&range)).into_owned(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_sum_looks_as_its_first_term_does() {
+        for (unit, first, more, expected) in [
+            (Unit::Day, "2024-02-28", 2, "2024-03-01"),
+            (Unit::Day, "9999-12-30", 500, "9999-12-31"),
+            (Unit::Second, "2024-02-29 23:59:59", 1, "2024-03-01 00:00:00"),
+            (Unit::Second, "0001-01-01 00:00:01", -60, "0001-01-01 00:00:00"),
+            (Unit::Number, "41", 1, "42"),
+            (Unit::Number, "-0.05", 1, "0.95"),
+        ] {
+            let values = vec![Value::Text(0..first.len() as u32), Value::Int(more)];
+            assert_eq!(added(unit, Form::Text, values, first), expected);
+        }
+        let decimal = |unscaled, scale| Value::Decimal { unscaled, scale };
+        let values = vec![decimal(105, 2), decimal(5, 1), Value::Int(2)];
+        let expected = format!("{:?}", decimal(355, 2));
+        assert_eq!(added(Unit::Number, Form::Decimal, values, ""), expected);
+        let values = vec![Value::Int(1), Value::Null];
+        assert_eq!(added(Unit::Number, Form::Int, values, ""), "Null");
+    }
+
+    proptest! {
+        #[test]
+        fn whole_numbers_add_up_and_stay_in_what_a_number_holds(a in -END_MAX..=END_MAX, b: i64) {
+            let made = added(Unit::Number, Form::Int, vec![Value::Int(a), Value::Int(b)], "");
+            let end = i128::from(END_MAX);
+            let exact = (i128::from(a) + i128::from(b)).clamp(-end, end) as i64;
+            prop_assert_eq!(made, format!("{:?}", Value::Int(exact)));
+        }
+    }
+}
