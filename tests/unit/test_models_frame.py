@@ -236,6 +236,32 @@ def test_yaml_files_are_read_by_paths_of_all_documents(tmp_path: Path) -> None:
     assert origins.read_file(MODEL, file)["part"] == ("3M", f"{file}, spec.parts.0.size")
 
 
+@pytest.mark.parametrize("version", ["pxc.percona.com/v1", "psmdb.percona.com/v2", "v1"])
+def test_a_manifest_of_something_else_is_refused(tmp_path: Path, version: str) -> None:
+    model = models.load("wiredtiger-cache")
+    replica_set = "replsets: [{resources: {limits: {memory: 3G}}}]"
+    ratio = "mongod: {storage: {wiredTiger: {engineConfig: {cacheSizeRatio: 0.8}}}}"
+    spec = f"spec: {{{replica_set}, {ratio}}}"
+    file = tmp_path / "cr.yaml"
+    file.write_text(f"apiVersion: {version}\nkind: Some\n{spec}\n")
+    with pytest.raises(DynoError, match=f"does not read `{version}` .Some."):
+        origins.read_file(model, file)
+    file.write_text(f"apiVersion: v1\n---\napiVersion: psmdb.percona.com/v1-10-0\n{spec}\n")
+    read = origins.read_file(model, file)
+    assert (read["limit"][0], read["ratio"][0]) == ("3G", "0.8")
+
+
+def test_words_and_periods_of_other_programs_are_put_into_ours(tmp_path: Path) -> None:
+    redis, galera = tmp_path / "redis.conf", tmp_path / "my.cnf"
+    redis.write_text("appendonly yes\nappendfsync always\n")
+    galera.write_text("[mysqld]\nwsrep_provider_options='evs.suspect_timeout = PT1M2.5S; pc.x=1'\n")
+    model = models.load("redis-restart")
+    found = given.take(model, {"memory": "1Gi"}, origins.read_file(model, redis)).values
+    assert (found["method"], found["sync"]) == ("aof", "always")
+    model = models.load("cluster-timeline")
+    assert given.take(model, {}, origins.read_file(model, galera)).values["suspect"] == 62.5
+
+
 def test_a_key_within_a_variable_is_found() -> None:
     variables = {"rope_options": "gap = 1; part = 64; end = x"}
     assert origins.from_variables(MODEL, variables.get, "db1")["part"][0] == "64"

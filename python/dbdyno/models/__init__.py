@@ -44,4 +44,5 @@ def load(name: str) -> Model:
         functions=dict(getattr(file, "FUNCTIONS", {})),
         measured=tuple(getattr(file, "MEASURED", ())),
         measured_on=getattr(file, "MEASURED_ON", ""),
+        manifest=getattr(file, "MANIFEST", ""),
     )

@@ -1,5 +1,6 @@
 """What a model is made of. A file in `catalog/` has a docstring (`document`), `INPUTS`, `OUTPUTS`,
-`SAYS` and `GOLDEN`, and may have `NOTES`, `REFUSALS`, `FUNCTIONS`, `MEASURED` and `MEASURED_ON`."""
+`SAYS` and `GOLDEN`, and may have `NOTES`, `REFUSALS`, `FUNCTIONS`, `MEASURED`, `MEASURED_ON` and
+`MANIFEST`."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ class Input:
     # file a path (`a.b.0.c`).
     variables: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    meanings: tuple[tuple[str, str], ...] = ()  # of what is read there: (as it stands, our word)
     example: str | None = None  # if the kind's is none for it
 
     @property
@@ -88,6 +90,7 @@ class Model:
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     measured: tuple[Measured, ...] = ()
     measured_on: str = ""  # what was measured, where and when
+    manifest: str = ""  # `apiVersion` of Kubernetes' manifests that `paths` are of
 
     def input(self, name: str) -> Input | None:
         """The input of that name."""

@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dbdyno.errors import DynoError
+from dbdyno.models.cluster.options import length_s
 from dbdyno.models.model import Input, Model
 
 BYTES_MAX = 16 << 20
@@ -65,24 +66,43 @@ def from_variables(model: Model, value: Callable[[str], str | None], place: str)
                 text = provider_option(text, key)
             if text is None:
                 continue
-            text = _with_unit(text, unit)
-            found[one.name] = (_word(one, text), f"{place}, {name}")
+            found[one.name] = (_ours(one, _with_unit(text, unit)), f"{place}, {name}")
             break
     return found
 
 
 def from_paths(model: Model, documents: Iterable[Any], place: str) -> Read:
-    """From the documents of a YAML file."""
+    """From the documents of a YAML file. DynoError if they are manifests of something else."""
     found: Read = {}
+    others = []
     for document in documents:
+        if other := _other_manifest(model, document):
+            others.append(other)
+            continue
         for one in model.inputs:
             for spelt in one.paths:
                 path, _, unit = spelt.partition(":")
                 value = _at(document, path.split("."))
                 if value is not None and one.name not in found:
-                    text = _with_unit(str(value), unit)
-                    found[one.name] = (_word(one, text), f"{place}, {path}")
+                    text = _ours(one, _with_unit(str(value), unit))
+                    found[one.name] = (text, f"{place}, {path}")
+    if others and not found:
+        raise DynoError(
+            f"--from {place}: {model.name} does not read {', '.join(others)}",
+            cause="the manifest is of another operator, or of a version that came later",
+            fix=f"name one with `apiVersion: {model.manifest}`",
+        )
     return found
+
+
+def _other_manifest(model: Model, document: Any) -> str:
+    """What a manifest is, if it is one and not the model's."""
+    if not (model.manifest and isinstance(document, Mapping) and "apiVersion" in document):
+        return ""
+    version = str(document["apiVersion"])
+    if version == model.manifest or version.startswith(f"{model.manifest}-"):
+        return ""
+    return f"`{version}` ({document.get('kind', 'of no kind')})"
 
 
 def _settings(text: str, path: Path) -> Mapping[str, str] | None:
@@ -159,8 +179,16 @@ def _with_unit(text: str, unit: str) -> str:
     return f"{text}{unit}" if unit and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) else text
 
 
-def _word(one: Input, text: str) -> str:
-    """ON, 1, true as the word that an input has for it; other numbers are no."""
+def _ours(one: Input, text: str) -> str:
+    """What stands elsewhere as an input takes it: ON, 1, true as the word that it has for it (other
+    numbers are no), periods of Galera's as durations."""
+    if text in dict(one.meanings):
+        return dict(one.meanings)[text]
+    if one.kind_name == "duration" and text.startswith("P"):
+        try:
+            return f"{round(length_s(text) * 1000)}ms"
+        except ValueError:
+            return text
     if set(one.words) != {"yes", "no"}:
         return text
     if text.isdecimal():  # sync_binlog=100 is not each commit, nor is flush at commit=2

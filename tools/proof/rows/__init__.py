@@ -18,6 +18,7 @@ NAMES: tuple[str, ...] = (
     "causes",
     "meter",
     "cluster",
+    "redis",
 )
 
 

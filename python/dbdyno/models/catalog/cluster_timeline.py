@@ -1,10 +1,10 @@
 """How long do writes stand still when a Galera node crashes, pauses or leaves?
 
 A write is delivered once every member of the view has it, so that all writes stand still from the
-moment that one member falls silent until the others have agreed to go on without it. Give the
-options of your servers: `SELECT @@wsrep_provider_options` prints them. With a file the model runs a
-whole script of events on a topology, draws each node's state over time, and says who is primary,
-how long writes stand still, and why: `dyno model cluster-timeline cluster.yaml`.
+moment that one member falls silent until the others have agreed to go on without it. `--from` a
+server's URL takes the options that it runs with. With a file the model runs a whole script of
+events on a topology, draws each node's state over time, and says who is primary, how long writes
+stand still, and why: `dyno model cluster-timeline cluster.yaml`.
 
 Formula:
     agreed_from [duration] = suspect + retransmission - (keepalive if idle == 'yes' else 0)
@@ -76,11 +76,16 @@ INPUTS = (
     Input("event", "word", "what befalls one member", "crash",
           words=("crash", "pause", "leave", "link")),
     Input("pause", "duration", "how long it stands still, of `pause`", "0s", "0s", "1d"),
-    Input("suspect", "duration", "`evs.suspect_timeout`", "5s", "100ms", "10m"),
-    Input("check", "duration", "`evs.inactive_check_period`", "500ms", "1ms", "1m"),
-    Input("retransmission", "duration", "`evs.join_retrans_period`", "1s", "1ms", "1m"),
-    Input("keepalive", "duration", "`evs.keepalive_period`", "1s", "1ms", "1m"),
-    Input("peer", "duration", "`gmcast.peer_timeout`", "3s", "0s", "10m"),
+    Input("suspect", "duration", "`evs.suspect_timeout`", "5s", "100ms", "10m",
+          variables=("wsrep_provider_options/evs.suspect_timeout",)),
+    Input("check", "duration", "`evs.inactive_check_period`", "500ms", "1ms", "1m",
+          variables=("wsrep_provider_options/evs.inactive_check_period",)),
+    Input("retransmission", "duration", "`evs.join_retrans_period`", "1s", "1ms", "1m",
+          variables=("wsrep_provider_options/evs.join_retrans_period",)),
+    Input("keepalive", "duration", "`evs.keepalive_period`", "1s", "1ms", "1m",
+          variables=("wsrep_provider_options/evs.keepalive_period",)),
+    Input("peer", "duration", "`gmcast.peer_timeout`", "3s", "0s", "10m",
+          variables=("wsrep_provider_options/gmcast.peer_timeout",)),
     Input("idle", "word", "whether nothing is written before", "no", words=("no", "yes")),
 )  # fmt: skip
 OUTPUTS = ("stall_to", "stall_from", "believes")

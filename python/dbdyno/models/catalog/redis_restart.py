@@ -59,7 +59,8 @@ INPUTS = (
     Input("memory", "size", "`used_memory`", None, "1Mi", "100Ti", example="10Gi"),
     Input("file", "size", "size of the dump or the rewritten log; 0: as much as in memory", "0",
           "0"),
-    Input("method", "word", "how it is kept", "rdb", words=("rdb", "aof")),
+    Input("method", "word", "how it is kept", "rdb", words=("rdb", "aof"),
+          variables=("appendonly",), meanings=(("yes", "aof"), ("no", "rdb"))),
     Input("sync", "word", "`appendfsync`", "everysec", words=("always", "everysec", "no"),
           variables=("appendfsync",)),
     Input("per_gb", "duration", "time to load a GB of memory from a dump", "15s", "100ms", "10m"),
@@ -82,6 +83,11 @@ NOTES = (
         "method == 'aof' and rewrite_every < 10 * minute",
         "the log is rewritten every {rewrite_every}: a larger percentage makes it rarer",
     ),
+    Note(
+        "per_gb >= 10 * second",
+        "10 to 20 s a GB is the rule of 2012; measured in 2026 were 3 to 9 s from a dump, and 2 to"
+        " 20 s from a log of commands, the less the larger the values: measure yours",
+    ),
     Note("load > hour", "more than an hour without an answer: a replica takes over sooner"),
 )
 GOLDEN = (
@@ -94,16 +100,18 @@ GOLDEN = (
     Golden({"memory": "1Gi"}, {"loss_window": "330s", "loss": "330MB"}, "by hand"),
 )  # fmt: skip
 MEASURED_ON = (
-    "Redis 7.0.15, 2026-11: processor time of one start by the server's own count, with 90 to 110"
-    " MB of memory, scaled to 1 GiB; the model with its defaults, the rule of 2012. That rule is"
+    "Redis 7.0.15, 2026-11: processor time of one start by the server's own count, with 133 to 163"
+    " MiB of memory, scaled to 1 GiB; the model with its defaults, the rule of 2012. That rule is"
     " one for small values. With large ones a log of commands loads as fast as a dump, which has to"
-    " be decompressed."
+    " be decompressed. `make proof ROWS=redis` measures it again (`docs/proof.md`);"
+    " `tests/live/test_redis_restart.py` counts keys and bytes, and the size at which the log is"
+    " rewritten."
 )
 MEASURED = tuple(
     Measured({"memory": "1Gi", "method": method}, {"load": load}, within, f"values of {size} bytes")
     for size, method, load, within in (
-        (10, "rdb", "9.90s", 0.6), (10, "aof", "19.7s", 0.6),
-        (100, "rdb", "6.16s", 1.5), (100, "aof", "9.73s", 2.5),
-        (1000, "rdb", "3.53s", 4.0), (1000, "aof", "3.06s", 9.0),
+        (10, "rdb", "9.2s", 0.7), (10, "aof", "20.4s", 0.6),
+        (100, "rdb", "6.0s", 1.6), (100, "aof", "11.0s", 2.5),
+        (1000, "rdb", "3.3s", 4.0), (1000, "aof", "2.4s", 12.0),
     )
 )  # fmt: skip

@@ -27,16 +27,20 @@ Assumptions:
     mongod sees the container's limit as its memory (it does so since 3.6.13, 4.0.9 and 4.2; before,
     it saw the host's).
 
-    `old-operator` is a cluster with crVersion 1.10 or less and no CPU limit: the option is not
-    passed at all, and the ratio has no effect.
+    `old-operator` is the operator up to 1.10 where the replica set has no CPU limit: the option is
+    not passed at all, and the ratio has no effect. It looked for a CPU limit by mistake; since 1.11
+    it looks for one of memory. The version of the operator itself counts, not the manifest's
+    `crVersion`, and a manifest does not tell it: say `set_by`. Without any memory limit no operator
+    passes the option.
 
 Versions:
-    MongoDB 3.4 and later; Percona Operator for MongoDB 1.5 to 1.21. MongoDB 3.2 took 60 % of
-    memory above 1 GB, and at least 1 GB.
+    MongoDB 3.4 and later; Percona Operator for MongoDB 1.4 to 1.22, whose rule is the same in each.
+    MongoDB 3.2 took 60 % of memory above 1 GB, and at least 1 GB.
 
 Source:
     MongoDB manual, `storage.wiredTiger.engineConfig.cacheSizeGB`; the operator's documentation of
-    `cacheSizeRatio` and its public source (`getWiredTigerCacheSizeGB`). Read 2026-11.
+    `cacheSizeRatio` and its public source (`getWiredTigerCacheSizeGB`; the CPU limit:
+    K8SPSMDB-603, merged in 2021-12 for 1.11). Read 2026-11.
 
 Trap:
     The article prints 1467 MB for a limit of 3G and a ratio of 0.8. It is 1474: the ratio applies
@@ -46,19 +50,23 @@ Trap:
     3G is not 3Gi: the same ratio gives 1638 MB for 3Gi.
 
     The ratio is one of what lies above 1 GB, not of the limit: of 3Gi, 0.8 gives 53 %.
+
+    A limit of memory was not enough up to operator 1.10: without one of CPU, a ratio of 0.8 on 3Gi
+    gave mongod's own 1 GB.
 """
 
 from __future__ import annotations
 
 from dbdyno.models.model import Golden, Input, Note
 
+MANIFEST = "psmdb.percona.com/v1"
 _RESOURCES = "resources.limits.memory"
 _RATIO = "storage.wiredTiger.engineConfig.cacheSizeRatio"
 INPUTS = (
     Input("limit", "size", "memory limit of the container, or memory of the machine", None, "256Mi",
           "16Ti", example="3Gi", paths=(f"spec.replsets.0.{_RESOURCES}",)),
     Input("ratio", "number", "`cacheSizeRatio` of the operator", "0.5", "0", "1",
-          paths=(f"spec.replsets.0.{_RATIO}",)),
+          paths=(f"spec.replsets.0.{_RATIO}", f"spec.mongod.{_RATIO}")),
     Input("set_by", "word", "who sizes the cache", "operator",
           words=("operator", "old-operator", "mongod")),
 )  # fmt: skip
@@ -72,7 +80,7 @@ NOTES = (
     Note("set_by == 'operator' and operator_gb <= 0.25",
          "the ratio has no effect: the cache has its smallest size, 0.25 GB"),
     Note("set_by == 'old-operator'",
-         "the ratio has no effect: up to crVersion 1.10 it needs a CPU limit"),
+         "the ratio has no effect: up to 1.10 the operator asks for a CPU limit"),
     Note("cache > 0.8 * limit",
          "more than 80 % of memory: mongod warns, and the kernel may kill it"),
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""A private Redis: filled, stopped, started again, and asked what loading took."""
