@@ -112,7 +112,8 @@ def _page(model: Model) -> str:
 
 def _functions(model: Model) -> str:
     lines = [
-        f"- {code(name + str(inspect.signature(of)).partition(' -> ')[0])}: {inspect.getdoc(of)}"
+        f"- {code(name + '(' + ', '.join(inspect.signature(of).parameters) + ')')}:"
+        f" {inspect.getdoc(of)}"
         for name, of in model.functions.items()
     ]
     return "\n".join(["where", "", *(" ".join(line.split()) for line in lines)]) if lines else ""

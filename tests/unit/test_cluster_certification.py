@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbdyno.models.catalog import certification as formula
 from dbdyno.models.cluster import certification as cert
 from dbdyno.models.cluster.certification import Costs, Outcome, Transaction
 from dbdyno.models.cluster.keys import (
@@ -126,6 +128,30 @@ def test_rare_conflicts_are_as_frequent_as_the_formula_says(rate: float) -> None
     assert found.aborts_at_apply > found.certification_failures  # it runs longer than it is sent
     alone = cert.of_log(cert.single_writer(log), costs)
     assert alone.victims == 0 and alone.mean_s < found.mean_s
+
+
+@pytest.mark.parametrize("skew", [0.0, 1.0])
+def test_rows_that_are_not_equally_hot_conflict_as_often_as_the_formula_says(skew: float) -> None:
+    rate, rows, execute_s, order_s = 100.0, 100, 0.005, 0.002
+    weights = [(i + 1) ** -skew for i in range(rows)]
+
+    def draw(rng: random.Random) -> dict[str, str]:
+        return {f"k{rng.choices(range(rows), weights)[0]}": UPDATE}
+
+    log = cert.poisson_log({"a": rate, "b": rate}, draw, execute_s, 200.0, seed=5)
+    found = cert.of_log(log, Costs(order_s=order_s, apply_s=0.0005))
+    expected = formula.hit(rate, float(rows), skew, execute_s + order_s)
+    assert found.victim_share == pytest.approx(expected, rel=0.15)
+
+
+@pytest.mark.parametrize("rows", [1, 64, 65, 1000])
+@pytest.mark.parametrize("skew", [0.0, 0.5, 1.0, 3.0])
+def test_groups_of_rows_are_as_good_as_each_row_by_itself(rows: int, skew: float) -> None:
+    weights = [(i + 1) ** -skew for i in range(rows)]
+    chances = [weight / sum(weights) for weight in weights]
+    exact = sum(p * -math.expm1(-500 * 0.05 * p) for p in chances)
+    assert formula.hit(500, float(rows), skew, 0.05) == pytest.approx(exact, rel=1e-3)
+    assert formula.hottest(float(rows), skew) == pytest.approx(chances[0], rel=1e-3)
 
 
 def test_two_writers_of_a_hot_row_are_no_faster_than_one() -> None:

@@ -74,7 +74,9 @@ def test_a_log_of_transactions_is_held_against_a_single_writer(tmp_path: Path) -
     [("", "columns"), ("node,start\n", "columns"), ("node,start,commit,keys\n", "no transactions"),
      ("node,start,commit,keys\nn1,1,0,t\n", ":2:1"), ("node,start,commit,keys\nn1,x,0,t\n", ":2:1"),
      ("node,start,commit,keys\nn1,nan,nan,t\n", ":2:1"), ("node,start,commit,keys\nn1,1\n", ":2:1"),
-     ("node,start,commit,keys\n,1,2,t\n", ":2:1")],
+     ("node,start,commit,keys\n,1,2,t\n", ":2:1"),
+     ("node,start,commit,keys\nn1,0ms,1ms,t\n", "seconds without a unit"),
+     ("node,start,commit,keys\nn1,0,1,t:exklusive\n", "is it exclusive?")],
 )  # fmt: skip
 def test_what_is_no_log_is_refused_with_its_line(tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "log.csv"

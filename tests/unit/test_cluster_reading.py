@@ -81,6 +81,9 @@ def test_a_file_without_a_script_is_a_minute_of_peace() -> None:
         ("arbitrator: true", "arbitrator: maybe", "maybe", "true or false"),
         ("nodes:", "knots:", "knots", "did you mean `nodes`"),
         ("site: c", "site: n1", "{site: a", "a node and a site"),
+        ("latency: 20ms", "latency: 60s", "- {between", "suspect each other before"),
+        ("between: [a, b]", "between: [n1, n1]", "[n1", "itself"),
+        ("PT2S", "PT20S", "{evs", "is shorter than evs.suspect_timeout"),
     ],
 )
 def test_an_error_has_its_place_and_the_right_word(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 from dbdyno.spec import units
 
@@ -67,23 +67,27 @@ NAMES: Mapping[str, str] = {
 KNOWN = tuple(NAMES.values())
 
 
-def from_provider(given: Mapping[str, str], base: Options | None = None) -> Options:
+def from_provider(given: Mapping[str, str]) -> Options:
     """Options as a provider prints them (`evs.suspect_timeout` -> `PT5S`); others are passed over.
     ValueError names the option that cannot be read."""
-    base = base or Options()
-    kinds = {field.name: type(getattr(base, field.name)) for field in fields(Options)}
-    read = {bool: _flag, int: lambda text: int(text, 10), float: _number}
+    return Options(**read(given))  # type: ignore[arg-type]
+
+
+def read(given: Mapping[str, str]) -> dict[str, object]:
+    """Fields of `Options` that are among those of a provider, each by itself. ValueError."""
+    kinds = {field.name: type(field.default) for field in fields(Options)}
+    parsers = {bool: _flag, int: lambda text: int(text, 10), float: _number}
     found: dict[str, object] = {}
     for field, name in NAMES.items():
         if name not in given:
             continue
         text = given[name].strip()
-        parse = length_s if field.endswith("_s") else read[kinds[field]]
+        parse = length_s if field.endswith("_s") else parsers[kinds[field]]
         try:
             found[field] = parse(text)
         except ValueError as error:
             raise ValueError(f"{name} cannot be {text!r}: {error}") from None
-    return replace(base, **found)  # type: ignore[arg-type]
+    return found
 
 
 def split(text: str) -> dict[str, str]:

@@ -99,6 +99,7 @@ def parse(text: str, file: Path | str = "cluster") -> Case:
             idle=_value(entries.get("idle"), _flag, False),
             writes_per_s=_value(entries.get("writes"), units.rate_or_zero_per_s, 0.0),
         ),
+        fix=f"such as `{EXAMPLE}`",
     )
     topology = _linked(topology, entries.get("links"))
     name = _word(entries.get("cluster"), Path(str(file)).stem)
@@ -122,11 +123,12 @@ def _members(node: Node) -> dict[str, Member]:
 def _options(node: Node | None) -> Options:
     if node is None:
         return Options()
-    found = Options()
-    for name, entry in _mapping(node, "`options`", provider.KNOWN).items():
-        text = entry.text
-        found = _checked(entry, lambda n=name, t=text, f=found: provider.from_provider({n: t}, f))  # type: ignore[misc]
-    return found
+    entries = _mapping(node, "`options`", provider.KNOWN)
+    for name, entry in entries.items():  # each by itself, for its place
+        _checked(entry, lambda n=name, e=entry: provider.read({n: e.text}))  # type: ignore[misc]
+    texts = {name: entry.text for name, entry in entries.items()}
+    fix = "give both, such as `options: {evs.suspect_timeout: PT5S, evs.inactive_timeout: PT15S}`"
+    return _checked(node, lambda: provider.from_provider(texts), fix=fix)
 
 
 def _linked(topology: Topology, node: Node | None) -> Topology:
@@ -145,10 +147,13 @@ def _linked(topology: Topology, node: Node | None) -> Topology:
             if one.text not in places:
                 _unknown(one, "node or site", places)
         names = frozenset(one.text for one in pair)
+        if len(names) == 1 and pair[0].text in topology.members:
+            _wrong(keys["between"], "a node has no link to itself", "name two nodes")
         if names in found:
             _wrong(entry, "this link stands twice", "keep one of them")
         found[names] = _value(keys["latency"], units.duration_s, 0.0)
-    return replace(topology, latency_s=found)
+    fix = "give a latency as of a network, such as `latency: 20ms`"
+    return _checked(node, lambda: replace(topology, latency_s=found), fix=fix) if node else topology
 
 
 def _script(topology: Topology, entries: Mapping[str, Node]) -> script.Script:
@@ -248,7 +253,7 @@ def _list(node: Node | None, what: str) -> tuple[Node, ...]:
 def _value(node: Node | None, parse: Callable[[object], _T], default: _T) -> _T:
     if node is None:
         return default
-    return _checked(node, lambda: parse(node.value), f", not {shown(node)}")
+    return _checked(node, lambda: parse(node.value), tail=f", not {shown(node)}")
 
 
 def _word(node: Node | None, default: str) -> str:
@@ -259,12 +264,12 @@ def _word(node: Node | None, default: str) -> str:
     return node.text
 
 
-def _checked(node: Node, make: Callable[[], _T], tail: str = "") -> _T:
+def _checked(node: Node, make: Callable[[], _T], *, tail: str = "", fix: str = "") -> _T:
     """What `make` gives; its ValueError becomes an error at this place."""
     try:
         return make()
     except ValueError as error:
-        raise DynoError(f"{error}{tail}", where=node.where) from None
+        raise DynoError(f"{error}{tail}", where=node.where, fix=fix) from None
 
 
 def _weight(value: object) -> int:

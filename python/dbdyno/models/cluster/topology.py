@@ -46,6 +46,12 @@ class Topology:
             raise ValueError("every node is an arbitrator: none holds data")
         if not any(one.weight for one in self.members.values()):
             raise ValueError("every weight is 0: no component can ever have a majority")
+        farthest = max(self.latency_s.values(), default=0.0)
+        if 2 * farthest >= self.options.suspect_s:
+            raise ValueError(
+                f"members that are {farthest:g} s apart suspect each other before they can agree"
+                f" (evs.suspect_timeout is {self.options.suspect_s:g} s)"
+            )
 
     def between(self, one: str, other: str) -> float:
         """Seconds that a message takes from one member to another."""

@@ -10,6 +10,7 @@ Keys are separated by blanks; a type of certification key may end one (default: 
 from __future__ import annotations
 
 import csv
+import difflib
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,28 @@ def _transaction(row: list[str]) -> Transaction:
     node, start, commit, keys = (cell.strip() for cell in row)
     if not node:
         raise ValueError("no node is named")
-    named = {}
-    for key in keys.split():
-        name, _, kind = key.rpartition(":")
-        named.update({name: kind} if kind in TYPES and name else {key: UPDATE})
-    begin, end = float(start), float(commit)
+    named = dict(_key(key) for key in keys.split())
+    begin, end = _seconds(start), _seconds(commit)
     if not (begin >= 0 and end < 1e9):
         raise ValueError("times are seconds from 0 on")
     return Transaction(node, begin, end, named)
+
+
+def _key(text: str) -> tuple[str, str]:
+    """`accounts:1` is a key, `accounts:1:shared` one with its type."""
+    name, _, kind = text.rpartition(":")
+    if not name or kind in TYPES:
+        return (name, kind) if name else (text, UPDATE)
+    if close := difflib.get_close_matches(kind.lower(), TYPES, 1, 0.75):
+        raise ValueError(
+            f"`{kind}` of `{text}` is no type of key: is it {close[0]}? (there are"
+            f" {', '.join(TYPES)}; if it is part of the key, write `{text}:{UPDATE}`)"
+        )
+    return text, UPDATE
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"`{text}` is no time: seconds without a unit, such as 0.004") from None

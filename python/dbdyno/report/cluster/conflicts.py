@@ -6,6 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from dbdyno.models.cluster.certification import Outcome
+from dbdyno.models.kinds import KINDS
+from dbdyno.report.models import words
 
 _ROWS = (
     ("committed", "committed"),
@@ -21,7 +23,7 @@ def text(found: Outcome, alone: Outcome) -> str:
     lines = [
         f"{found.victims:,} of {found.attempts:,} attempts fail ({found.victim_share:.1%}):"
         f" {found.aborts_at_apply:,} at apply, {found.certification_failures:,} in certification.",
-        f"A transaction takes {_ms(found.mean_s)} in the mean, {_ms(abs(more))}"
+        f"A transaction takes {_length(found.mean_s)} in the mean, {_length(abs(more))}"
         f" {'more' if more >= 0 else 'less'} than with a single writer.",
         "",
         f"{'':<24}{'several writers':>16}{'a single one':>16}",
@@ -29,7 +31,9 @@ def text(found: Outcome, alone: Outcome) -> str:
     for name, field in _ROWS:
         lines.append(f"{name:<24}{getattr(found, field):>16,}{getattr(alone, field):>16,}")
     for name, field in (("mean", "mean_s"), ("p99", "p99_s")):
-        lines.append(f"{name:<24}{_ms(getattr(found, field)):>16}{_ms(getattr(alone, field)):>16}")
+        lines.append(
+            f"{name:<24}{_length(getattr(found, field)):>16}{_length(getattr(alone, field)):>16}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -43,5 +47,5 @@ def document(found: Outcome, alone: Outcome) -> dict[str, Any]:
     }
 
 
-def _ms(value: float) -> str:
-    return f"{value * 1e3:.3g} ms"
+def _length(value: float) -> str:
+    return words.shown(KINDS["duration"], value)
