@@ -54,7 +54,15 @@ def test_a_sweep_in_the_terminal_as_json_and_as_a_page(tmp_path: Path) -> None:
     assert "<svg" in page.read_text()
 
 
+def test_whoever_asks_for_more_than_the_model_is_told_what_is_missing(tmp_path: Path) -> None:
+    for more in (["--json"], ["--explain"], ["--format", "html", "--out", str(tmp_path / "x")]):
+        assert "needs `price`" in str(model("cost", *more).exception)
+    assert isinstance(model("cost", "--about", "--json").exception, click.UsageError)
+    assert "is a list" in str(model("cost", "--sweep", "rate=1/s..5/s").exception)
+
+
 def test_a_swept_input_need_not_be_given() -> None:
+    assert "rows (by factors)" in model("innodb-growth", "--sweep", "rows=100..1M").output
     assert model("cost", "rate=5/s", "--sweep", "price=1/month..9/month").exit_code == 0
 
 

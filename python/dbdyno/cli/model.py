@@ -59,7 +59,10 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
             raise click.UsageError(f"--{used[0].replace('_', '-')} is not for a file")
         output.put(model_files.answer(name, file, form, output.width(out)), out, "model")
         return 0
-    if typed["about"] or (not inputs and not typed["sources"] and _asks(chosen)):
+    if typed["about"] and form != "text":
+        raise click.UsageError("--about is text")
+    alone = form == "text" and not inputs and not any(typed.values())
+    if typed["about"] or (alone and _asks(chosen)):
         output.put(text.about(chosen, output.width(out)), out, "model")
         return 0
     output.put(_answer(chosen, inputs, form, out, **typed), out, "model")

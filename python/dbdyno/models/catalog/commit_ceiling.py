@@ -41,8 +41,8 @@ Trap:
     28 are 36 ms: with one thread rate and latency are the same measurement twice, so they must
     agree, and where they do not, one of them is of something else.
 
-    sync_binlog=1 is the default of MySQL since 5.7.7; MariaDB's is still 0. The same workload has
-    half the ceiling on the one.
+    sync_binlog=1 is the default of MySQL since 5.7.7; MariaDB's is still 0. With a binary log the
+    same workload has half the ceiling on MySQL.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ Trap:
     better than values. Measured, they saved a quarter of that bound with snappy, a fifth with zlib.
 
     Short names still pay where documents are not compressed: in WiredTiger's cache, in the oplog's
-    memory, on the wire.
+    memory, on the wire to drivers that do not ask for compression.
 """
 
 from __future__ import annotations

@@ -44,10 +44,8 @@ Source:
 
 Trap:
     "A table with 1 MB of data takes about 1 MB" is wrong from the 33rd page of leaves on: its file
-    is 9 MiB. 100 thousand tables of 1 MB are 900 thousand MiB, 944 GB, and not 100.
-
-    "It reserves 1 % from the start": up to 100 extents the 1 % is nothing, then one extent for each
-    100. What makes small tables large are the seven extents.
+    is 9 MiB. 100 thousand tables of 1 MB are 900 thousand MiB (944 GB of 10^9 bytes), and not
+    100 GB.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ OUTPUTS = ("data", "layout", "judges", "looked_at")
 SAYS = (
     ("crashes + sites <= 0", "Nothing is asked to be survived: say crashes=1 or sites=1."),
     ("data <= 0", "No layout does, of {looked_at}. {why}"),
-    ("judges > 0", "{layout}: {data} with data, {judges} without."),
-    ("", "{layout}: {data} nodes."),
+    ("judges > 0", "It takes {data} with data and {judges} without: {layout}."),
+    ("", "It takes {data} nodes: {layout}."),
 )  # fmt: skip
 REFUSALS = (
     Note("together == 'yes' and (crashes < 1 or sites < 1)",

@@ -41,7 +41,7 @@ Trap:
     more than 3: the last node stops.
 
     "One node can never be a majority of three" forgets weights: with 2, 1, 0 the first node goes on
-    alone when both others crash, and the two others never without it.
+    alone when both others crash, and the two others stop when it crashes.
 """
 
 from __future__ import annotations
