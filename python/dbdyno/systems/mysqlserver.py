@@ -82,6 +82,8 @@ class MysqlServer(MysqlControl):
             user=USER,
             password=self._password,
             unix_socket=str(self.socket_path),
+            # Nobody listens in; and PyMySQL reads all authorities of the machine for each context.
+            ssl_disabled=True,
             database=database,
             connect_timeout=CONTROL_TIMEOUT_S,
             read_timeout=timeout_s,

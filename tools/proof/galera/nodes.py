@@ -139,6 +139,7 @@ class Node:
         """A session as root, through the socket."""
         return pymysql.connect(
             unix_socket=str(self.data / "sock"),
+            ssl_disabled=True,
             user="root",
             autocommit=True,
             connect_timeout=timeout_s,
