@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[2]
 EXPERIMENT = """
 experiment: causes
 targets: {db: {kind: mariadb, durability: none, isolation: repeatable_read, memory: 64Mi}}
-workload: {kind: oltp, preset: update_non_index, tables: 1, rows: 1000, sessions: 4}
+workload: {kind: oltp, preset: update_non_index, tables: 1, rows: 1000, sessions: 4, think: 2ms}
 blocks: 1
 warmup: 500ms
-duration: 12s
+duration: 9s
 interval: 500ms
 """
 

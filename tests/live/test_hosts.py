@@ -149,7 +149,7 @@ targets:
     data: {{existing: shop}}
     host: "{on_path.address}"
 hooks: {{before_trial: env}}
-workload: {{kind: oltp, preset: point_select, tables: 2, rows: {servers_there.ROWS}}}
+workload: {{kind: oltp, preset: point_select, tables: 2, rows: {servers_there.ROWS}, think: 5ms}}
 factors: {{workload.sessions: [1, 2]}}
 require: [host.cpu.busy >= 0, host.server.cpu_cores > 0]
 blocks: 1

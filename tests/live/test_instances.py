@@ -15,7 +15,7 @@ targets:
   a: {kind: mariadb, memory: 64Mi, durability: none, transport: socket}
   b: {kind: postgres, memory: 64Mi, durability: none, isolation: read_committed}
 groups:
-  first: {kind: oltp, target: a, sessions: 2, rows: 1000}
+  first: {kind: oltp, target: a, sessions: 2, rows: 1000, think: 1ms}
   second: {kind: oltp, preset: update_index, target: b, sessions: 1, rows: 1000, rate: 20/s}
 factors:
   protocol:
