@@ -3,7 +3,7 @@
 
 use super::content;
 use super::moment::Clock;
-use super::prefix::{Prefix, number, session};
+use super::prefix::{Prefix, has_word, number, session};
 use super::words;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
@@ -53,30 +53,50 @@ pub(super) fn infer(head: &[u8]) -> Option<Prefix> {
         .filter(|line| !line.is_empty() && line[0] != b'\t')
         .take(LINES)
         .collect();
+    // By no prefix more can be read.
+    let readable: Vec<&[u8]> = lines.iter().copied().filter(|line| has_word(line)).collect();
+    if readable.is_empty() || readable.len() * 2 < lines.len() {
+        return None;
+    }
     let mut candidates: Vec<String> = KNOWN.iter().map(|text| (*text).to_owned()).collect();
-    for made in made(&lines) {
+    for made in made(&readable) {
         if !candidates.contains(&made) {
             candidates.push(made);
         }
     }
-    let mut best: Option<((usize, usize, usize), Prefix)> = None;
+    let mut best: Option<(Score, Prefix)> = None;
     for text in &candidates {
         let Ok(prefix) = Prefix::parse(text) else { continue };
-        let mut clock = Clock::default();
-        let read: Vec<usize> = lines
-            .iter()
-            .filter_map(|line| Some(prefix.read(line, &mut clock)?.said.weight()))
-            .collect();
-        // What stands behind %q counts once lines have it.
-        let is_seen = !text.contains("%q") || read.iter().max() > read.iter().min();
-        let fields = if is_seen { prefix.fields() } else { 0 };
-        let score = (read.len(), read.iter().sum(), fields);
+        let least = best.as_ref().map_or(0, |(score, _)| score.0).max(lines.len().div_ceil(2));
+        let Some(score) = score(&prefix, &readable, least) else { continue };
         if best.as_ref().is_none_or(|(other, _)| score > *other) {
             best = Some((score, prefix));
         }
     }
-    let ((read, ..), prefix) = best?;
-    (read > 0 && read * 2 >= lines.len()).then_some(prefix)
+    Some(best?.1)
+}
+
+/// Lines that are read, what they say, escapes.
+type Score = (usize, usize, usize);
+
+/// None: fewer than `least` of the lines can be read.
+fn score(prefix: &Prefix, lines: &[&[u8]], least: usize) -> Option<Score> {
+    let mut clock = Clock::default();
+    let (mut read, mut sum, mut weights) = (0, 0, (usize::MAX, 0));
+    for (index, line) in lines.iter().enumerate() {
+        if read + (lines.len() - index) < least {
+            return None;
+        }
+        if let Some(line) = prefix.read(line, &mut clock) {
+            let weight = line.said.weight();
+            (read, sum) = (read + 1, sum + weight);
+            weights = (weights.0.min(weight), weights.1.max(weight));
+        }
+    }
+    // What stands behind %q counts once lines have it.
+    let is_seen = !prefix.text.contains("%q") || weights.1 > weights.0;
+    let fields = if is_seen { prefix.fields() } else { 0 };
+    (read >= least).then_some((read, sum, fields))
 }
 
 /// The same for a log that is said to be one of lines.
@@ -294,8 +314,8 @@ fn key(bytes: &[u8]) -> Option<usize> {
         "s",
     ];
     let length = bytes.iter().take_while(|b| b.is_ascii_alphabetic() || **b == b'_').count();
-    let name = std::str::from_utf8(&bytes[..length]).ok()?.to_ascii_lowercase();
-    (bytes.get(length) == Some(&b'=') && KEYS.contains(&name.as_str())).then_some(length + 1)
+    let is_key = |key: &&str| key.as_bytes().eq_ignore_ascii_case(&bytes[..length]);
+    (bytes.get(length) == Some(&b'=') && KEYS.iter().any(is_key)).then_some(length + 1)
 }
 
 fn is_address(text: &[u8]) -> bool {

@@ -45,10 +45,10 @@ pub(super) struct Line<'a> {
     pub(super) text: &'a [u8],
 }
 
-/// Prefixes may be this long; what stands behind is looked at no more.
+/// Names end within so much of a line, and so does the word behind them.
 const PREFIX_BYTES_MAX: usize = 1024;
 /// Ends of names that are tried before a line is given up.
-const TRIES_MAX: u32 = 1000;
+const TRIES_MAX: u32 = 200;
 
 impl Prefix {
     /// # Errors
@@ -104,7 +104,7 @@ impl Prefix {
     /// follows.
     #[inline]
     pub(super) fn read<'a>(&self, line: &'a [u8], clock: &mut Clock) -> Option<Line<'a>> {
-        let mut reading = Reading { line, clock, tries: TRIES_MAX };
+        let mut reading = Reading { line, clock, tries: TRIES_MAX, word: None };
         reading.pieces(&self.pieces, 0, Said::default())
     }
 }
@@ -113,6 +113,13 @@ struct Reading<'a, 'c> {
     line: &'a [u8],
     clock: &'c mut Clock,
     tries: u32,
+    /// A place, and where the first word at or behind it begins.
+    word: Option<(usize, usize)>,
+}
+
+/// Whether a word that begins a message, or a part of one, stands where prefixes end.
+pub(super) fn has_word(line: &[u8]) -> bool {
+    words::first(&line[..line.len().min(PREFIX_BYTES_MAX)], 0).is_some()
 }
 
 impl<'a> Reading<'a, '_> {
@@ -186,9 +193,10 @@ impl<'a> Reading<'a, '_> {
             }
             b'e' => {
                 let is_state = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
-                let state = text.get(..5).filter(|state| state.iter().all(is_state))?;
-                said.sqlstate = state;
-                Some(5)
+                text.get(..5).filter(|state| state.iter().all(is_state)).map(|state| {
+                    said.sqlstate = state;
+                    5
+                })
             }
             b'c' => session(text).map(|(length, session, pid)| {
                 said.session = Some(session);
@@ -203,17 +211,32 @@ impl<'a> Reading<'a, '_> {
         })
     }
 
+    /// Where the first word at or behind `from` begins.
+    fn word_from(&mut self, from: usize) -> Option<usize> {
+        if let Some((since, word)) = self.word
+            && since <= from
+            && from <= word
+        {
+            return Some(word);
+        }
+        let head = &self.line[..self.line.len().min(PREFIX_BYTES_MAX)];
+        let word = words::first(head, from)?;
+        self.word = Some((from, word));
+        Some(word)
+    }
+
     /// Reads a field that may hold anything: it ends where what follows can be read.
     fn name(&mut self, letter: u8, rest: &[Piece], at: usize, said: Said<'a>) -> Option<Line<'a>> {
-        let text = self.line.get(at..)?;
-        let text = &text[..text.len().min(PREFIX_BYTES_MAX)];
+        let text = self.line[..self.line.len().min(PREFIX_BYTES_MAX)].get(at..)?;
         let mut end = 0;
         while self.tries > 0 {
-            if let Some(Piece::Literal(literal)) = rest.first() {
-                end += memchr::memmem::find(text.get(end..)?, literal)?;
-            }
-            if end > text.len() {
-                return None;
+            let word = self.word_from(at + end)?;
+            match rest.first() {
+                Some(Piece::Literal(literal)) => {
+                    end += memchr::memmem::find(text.get(end..)?, literal)?;
+                }
+                Some(_) => {}
+                None => end = word - at,
             }
             // Hosts have no spaces.
             if b"hrL".contains(&letter) && text[..end].trim_ascii().contains(&b' ') {
@@ -224,6 +247,10 @@ impl<'a> Reading<'a, '_> {
             with.set(letter, trim(&text[..end]));
             if let Some(line) = self.pieces(rest, at + end, with) {
                 return Some(line);
+            }
+            // What does not fit behind an empty name fits behind none: the next one takes its place.
+            if let Some(Piece::Field(b'a' | b'u' | b'd' | b'b' | b'i', _)) = rest.first() {
+                return None;
             }
             end += 1;
         }
@@ -333,6 +360,17 @@ mod tests {
         assert_eq!(line.text, b"x");
         let line = read("%a%u LOG ", "xy LOG LOG:  x").expect("reads");
         assert_eq!(line.text, b"x");
+    }
+
+    #[test]
+    fn names_end_where_a_word_begins() {
+        let line = read("%m [%p] %a", "1970-01-01 00:00:01.500 UTC [7] a: B: appLOG:  x");
+        assert_eq!(line.expect("reads").text, b"x");
+        let long = format!("{} LOG:  x", "a b c d ".repeat(20));
+        let line = read("%a%u %d ", &long).expect("reads");
+        assert_eq!((line.said.user, line.text), (&b"a"[..], &b"x"[..]));
+        assert!(read("%u ", &format!("{} LOG:  x", "a".repeat(PREFIX_BYTES_MAX))).is_none());
+        assert!(read("%p %e ", "7 none LOG:  x").is_none());
     }
 
     #[test]

@@ -45,6 +45,10 @@ pub(super) fn word(text: &[u8]) -> Option<(Word, usize)> {
     if text.starts_with(b"LOG:  ") {
         return Some((Word::Log, 6));
     }
+    // Capitals, or a script beyond ASCII.
+    if !matches!(text.first()?, b'A'..=b'Z' | 0xC3..) {
+        return None;
+    }
     let head = &text[..text.len().min(WORD_BYTES_MAX)];
     let colon = memchr::memchr(b':', head)?;
     let (word, is_exact) = find(&head[..colon])?;
@@ -52,6 +56,22 @@ pub(super) fn word(text: &[u8]) -> Option<(Word, usize)> {
     // A message may be empty, and editors cut spaces at ends of lines.
     let is_end = matches!(text.get(colon + 1 + spaces), None | Some(b'\n' | b'\r'));
     (spaces == 2 || is_end || is_exact == Exact::No).then_some((word, colon + 1 + spaces))
+}
+
+/// Where the first word at or behind `from` begins.
+pub(super) fn first(text: &[u8], from: usize) -> Option<usize> {
+    let mut begin = from;
+    loop {
+        let colon = begin + memchr::memchr(b':', text.get(begin..)?)?;
+        if let Some(b'A'..=b'Z' | b'0'..=b'9' | b' ' | 0x80..) = text[begin..colon].last() {
+            let nearest = begin.max(colon.saturating_sub(WORD_BYTES_MAX));
+            let found = (nearest..colon).find(|&at| word(&text[at..]).is_some());
+            if found.is_some() {
+                return found;
+            }
+        }
+        begin = colon + 1;
+    }
 }
 
 /// Whether exactly two spaces follow the colon.
@@ -298,5 +318,15 @@ mod tests {
         assert_eq!(word(b"mail: x"), None);
         assert_eq!(Word::severity(b"WARNING"), Some(Word::Notice));
         assert_eq!(Word::severity(b"DETAIL"), None);
+    }
+
+    #[test]
+    fn words_are_found_in_a_line() {
+        let line = "06:40 LOG: x DIALOG:  INSTRUCTION :  y".as_bytes();
+        assert_eq!(first(line, 0), Some(16));
+        assert_eq!(first(line, 16), Some(16));
+        assert_eq!(first(line, 17), Some(22));
+        assert_eq!(first(line, 23), None);
+        assert_eq!(first(line, 99), None);
     }
 }

@@ -144,3 +144,15 @@ fn what_ended_in_the_same_second_is_spread_over_it() {
     let (_, all) = traced(Language::Mysql, &[at(1), event(1, 10 * S + 5, 0, "select 1")]);
     assert_eq!((all[0].1, all[1].1), (10 * S, 10 * S + 5));
 }
+
+#[test]
+fn times_at_the_end_of_what_64_bits_reach_stay_there() {
+    let last_ns = i64::MAX - i64::MAX % S;
+    let sent: Vec<_> = (0..3).map(|number| event(number, last_ns, 0, "select 1")).collect();
+    let (meta, all) = traced(Language::Mysql, &sent);
+    assert_eq!((all[2].1, meta.sessions), (last_ns + S / 3 * 2, 3));
+    let (meta, _) = traced(Language::Mysql, &[event(1, i64::MAX, 0, "select 1")]);
+    assert_eq!((meta.begin_ns, meta.sessions_at_once), (i64::MAX, 1));
+    let (meta, _) = traced(Language::Mysql, &[event(1, i64::MIN, u64::MAX, "select 1")]);
+    assert_eq!((meta.begin_ns, meta.length_ns), (i64::MIN, 0));
+}
