@@ -168,13 +168,20 @@ def test_what_is_left_out_says_why() -> None:
 def test_transactions_that_differ_in_repetitions_are_averaged_where_there_is_no_room() -> None:
     made = Made()
     one, two = made.says("SELECT 1", calls=1), made.says("INSERT INTO t VALUES (1)", calls=1)
-    made.units = [unit(10, one, (two, n), transaction=True) for n in range(1, 40)]
+    made.units = [unit(10, one, (two, n), transaction=True) for n in range(1, 130)]
     chosen = carried.choose(*parsed(made))
     [kept] = chosen.units["shop"]
-    assert kept.count == 390 and [step.repeat for step in kept.steps] == [1, 20]
+    assert kept.count == 1290 and [step.repeat for step in kept.steps] == [1, 65]
     assert kept.steps in chosen.merged
     made.units = made.units[:3]
     assert len(carried.choose(*parsed(made)).units["shop"]) == 3
+
+
+def test_of_more_statements_than_a_group_may_have_the_least_are_left_out() -> None:
+    made = Made()
+    made.units = [unit(300 - n, made.says(f"SELECT {n}", calls=300 - n)) for n in range(300)]
+    found = left(made)[carried.TOO_MANY]
+    assert len(found) == 50 and max(found.values()) == 50 and "beyond the 250" in carried.TOO_MANY
 
 
 def test_the_pace_is_the_logs() -> None:

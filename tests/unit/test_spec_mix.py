@@ -188,10 +188,21 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         spec.load(HEAD.replace("kind: mix", "sessions: 2"))
 
 
-def test_more_classes_than_histograms_are_refused() -> None:
-    steps = ", ".join('"SELECT 1"' for _ in range(65))
-    with pytest.raises(DynoError, match="65 different statements, and 64 is the most"):
+def test_more_statements_than_are_prepared_are_refused() -> None:
+    steps = ", ".join('"SELECT 1"' for _ in range(251))
+    with pytest.raises(DynoError, match="251 different statements, and 250 is the most"):
         loaded(f"  transactions: {{a: {{steps: [{steps}]}}}}\n")
+
+
+def test_classes_without_a_histogram_are_remarked() -> None:
+    def remarks(count: int) -> tuple[str, ...]:
+        listed = ", ".join(f's{n}: "SELECT {n}"' for n in range(count))
+        options = group(f"  statements: {{{listed}}}\n").options
+        return workloads.of("mix").remarks(options)
+
+    assert remarks(64) == ()
+    [said] = remarks(65)
+    assert "65 classes" in said and "the latencies of 64" in said and "`other`" in said
 
 
 def test_factors_reach_into_a_mix() -> None:

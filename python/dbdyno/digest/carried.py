@@ -15,7 +15,7 @@ from dbdyno.digest.document import Class, Document
 from dbdyno.digest.places import Places, look
 from dbdyno.digest.shape import Shape, Statement, Step, Tie, Unit
 from dbdyno.spec import sqltext
-from dbdyno.spec.workloads.mix import CLASSES_MAX, REPEAT_MAX, SQL_MAX
+from dbdyno.spec.workloads.mix import REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
 
 WORK = ("select", "insert", "update", "delete", "replace", "with", "call", "values", "merge")
 FRAME = ("begin", "start", "commit", "end", "rollback", "abort")
@@ -26,7 +26,7 @@ OPERATIONS_MAX = 5000  # of a transaction; the engine allows twice as many
 
 EDGES = "sent in transactions that were cut off by the log's ends, too rare or too long to be kept"
 ROLLED_BACK = "in transactions that were rolled back"
-TOO_MANY = f"beyond the {CLASSES_MAX} statements that a group may have"
+TOO_MANY = f"beyond the {STATEMENTS_MAX} statements that a group may have"
 TOO_LONG = "in transactions that are too long"
 MIXED = "in transactions over several databases"
 NO_WORK = "statements that define, lock, copy or control: they are not a load that can be repeated"
@@ -165,12 +165,12 @@ def _kept(unit: Unit, refused: Sequence[str | None], chosen: Chosen) -> Unit | N
 
 
 def _limited(units: Sequence[Unit], chosen: Chosen) -> tuple[Sequence[Unit], set[tuple[Step, ...]]]:
-    """Units with at most `CLASSES_MAX` statements; and those whose repetitions are means."""
+    """Units with at most `STATEMENTS_MAX` statements; and those whose repetitions are means."""
     units = _alike(units)
     merged: set[tuple[Step, ...]] = set()
-    if _classes(units) > CLASSES_MAX:
+    if _classes(units) > STATEMENTS_MAX:
         units, merged = _averaged(units)
-    if _classes(units) <= CLASSES_MAX:
+    if _classes(units) <= STATEMENTS_MAX:
         return sorted(units, key=lambda unit: -unit.count), merged
     calls = sum(one.count for one in chosen.classes.values()) or 1
     time_s = sum(one.time_s for one in chosen.classes.values()) or 1.0
@@ -183,7 +183,7 @@ def _limited(units: Sequence[Unit], chosen: Chosen) -> tuple[Sequence[Unit], set
         )
 
     kept: list[Unit] = []
-    room = CLASSES_MAX
+    room = STATEMENTS_MAX
     for unit in sorted(units, key=weight, reverse=True):
         needs = _classes([unit])
         if needs <= room:

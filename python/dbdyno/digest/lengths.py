@@ -8,7 +8,7 @@ from typing import Any
 from dbdyno.digest.shape import Range, Spread, Statement, Summary
 
 LENGTHS_MAX = 12  # of one list: each is a statement that drivers prepare
-FORMS_MAX = 36  # of a statement with several lists
+FORMS_MAX = 16  # of a statement with several lists; the engine takes 4,096 in all
 VALUES_MAX = 20_000  # in a list: servers take 65,535 parameters
 TEXT_MAX = 500_000  # characters of a list
 DAY_S = 86_400
