@@ -90,6 +90,11 @@ pub struct Parallelism {
     pub transactions: u64,
     /// Share of them whose rows all have known keys.
     pub keyed_share: f64,
+    /// Rows whose last change is remembered at a time, by which transactions are found to have none in
+    /// common.
+    pub history_rows: u64,
+    /// How often that history was full and began anew, so that all wait for what was before.
+    pub histories_cleared: u64,
     /// Share of the binary logs' statements that were logged as text: their bytes tell little of what
     /// they cost.
     pub text_share: f64,
@@ -127,6 +132,8 @@ pub fn parallelism(
         schemas: by_time.or_else(|| Schemas::of(Cost::Bytes, &found.by_schema)),
         transactions: found.simulation.len() as u64,
         keyed_share: found.simulation.keyed_share(),
+        history_rows: binlog::KEYS_MAX as u64,
+        histories_cleared: found.simulation.histories_cleared(),
         text_share: found.as_text as f64 / (found.statements as f64).max(1.0),
         cost: Cost::Bytes,
         curves: found.simulation.curves(),

@@ -82,8 +82,9 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Parallelism:
-    """The whole. `keyed_share`: of the transactions, whose rows all have known keys; `text_share`:
-    of the binary logs' statements, logged as text."""
+    """The whole. `keyed_share`: of the transactions, whose rows all have known keys;
+    `history_rows`: rows whose last change is remembered at a time; `text_share`: of the binary
+    logs' statements, logged as text."""
 
     schema_version: int
     engine_version: str = ""
@@ -92,6 +93,8 @@ class Parallelism:
     schemas: Schemas | None = None
     transactions: int = 0
     keyed_share: float = 0.0
+    history_rows: int = 0
+    histories_cleared: int = 0
     text_share: float = 0.0
     cost: Cost = "bytes"
     curves: tuple[Curve, ...] = ()

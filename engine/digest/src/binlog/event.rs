@@ -46,14 +46,21 @@ pub struct Transaction {
     pub statements: u64,
     /// What they took, whole seconds, as far as the log says it.
     pub took_s: u64,
-    /// Hashes of the keys of its rows, each once; complete only if `has_all_keys`.
+    /// Hashes of the keys of its rows, each once; complete only if `has_all_keys`, and empty if
+    /// `is_large`.
     pub keys: Vec<u64>,
+    /// Whether it changed more rows than [`KEYS_MAX`].
+    pub is_large: bool,
     /// Whether each of its rows is in `keys`: all tables have their keys described in the log
     /// (`binlog_row_metadata = FULL`), and nothing was logged as text.
     pub has_all_keys: bool,
     /// Whether it changes a table's definition, and so waits for all before it.
     pub is_ddl: bool,
 }
+
+/// Keys of rows that are kept: of one transaction, and of the last ones when a replica's workers are
+/// simulated. What MySQL keeps by default (`binlog_transaction_dependency_history_size`).
+pub const KEYS_MAX: usize = 25_000;
 
 /// What the log says of a transaction's place among others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,6 +76,21 @@ pub struct Order {
 }
 
 impl Transaction {
+    /// Adds keys of rows, and lets go of all if there are too many.
+    pub(super) fn add_keys(&mut self, keys: &mut Vec<u64>) {
+        if self.is_large {
+            return;
+        }
+        self.keys.append(keys);
+        if self.keys.len() > KEYS_MAX {
+            self.keys.sort_unstable();
+            self.keys.dedup();
+        }
+        if self.keys.len() > KEYS_MAX {
+            (self.is_large, self.keys) = (true, vec![]);
+        }
+    }
+
     /// Adds a schema, once.
     pub fn add_schema(&mut self, schema: &[u8]) {
         if let Err(place) = self.schemas.binary_search_by(|known| known.as_slice().cmp(schema)) {

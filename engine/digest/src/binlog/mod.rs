@@ -16,6 +16,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use event::{Order, Statement, Transaction};
+pub use event::{KEYS_MAX, Order, Statement, Transaction};
 pub use header::{HEADER, Header, MAGIC, MAGIC_ENCRYPTED};
 pub use reader::{Items, Reader};

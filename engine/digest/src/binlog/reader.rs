@@ -298,7 +298,7 @@ impl Reader {
             transaction.rows += count;
             transaction.add_schema(&table.schema);
             transaction.has_all_keys &= has_key;
-            transaction.keys.append(&mut keys.hashes);
+            transaction.add_keys(&mut keys.hashes);
         }
         self.rows.begin(at);
         self.rows.bytes += at.bytes;

@@ -5,10 +5,15 @@
 //! With commit order kept, a worker whose transaction is done waits until all before it are
 //! committed. What a transaction costs is given: times, rows or bytes; only ratios come out.
 //!
-//! Sources: MySQL manual, `replica_parallel_type`, `replica_preserve_commit_order`,
+//! By rows a transaction waits as `binlog_transaction_dependency_tracking = WRITESET` has it: for all up
+//! to the last one that changed one of its rows. The history of rows holds as many as MySQL's by
+//! default, and begins anew where there is no room, so memory has a bound: after that, all wait for
+//! all up to there. A transaction with more rows than the history holds waits for all before it.
+//!
+//! Sources: MySQL manual, `binlog_transaction_dependency_history_size`, `replica_parallel_type`, `replica_preserve_commit_order`,
 //! `binlog_transaction_dependency_tracking`; MariaDB knowledge base, "Parallel Replication".
 
-use crate::binlog::{Order, Transaction};
+use crate::binlog::{KEYS_MAX, Order, Transaction};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -22,7 +27,7 @@ pub enum Rule {
     Schema,
     /// What the source has found independent: MySQL's `LOGICAL_CLOCK`, MariaDB's group commits.
     Log,
-    /// What touches no row in common: keys as the log has them.
+    /// What touches no row in common, as MySQL's `WRITESET` finds it: keys as the log has them.
     Rows,
 }
 
@@ -33,9 +38,46 @@ pub struct Apply {
     pub cost: u64,
     order: Order,
     schemas: Vec<u32>,
-    keys: Vec<u64>,
-    /// It waits for all before it, and all after it wait for it.
-    is_barrier: bool,
+    /// By rows: how many transactions, from the first one on, must be committed before it.
+    after: usize,
+}
+
+/// Who changed which row last.
+#[derive(Debug, Default)]
+struct History {
+    /// The number of the last transaction, from 1, by row.
+    last: HashMap<u64, usize>,
+    /// All transactions up to this one must be committed before any after it.
+    begin: usize,
+    /// How often it began anew for want of room.
+    cleared: u64,
+}
+
+impl History {
+    /// Adds transaction `number`; what must be committed before it.
+    fn add(&mut self, number: usize, transaction: &Transaction) -> usize {
+        let is_known = transaction.has_all_keys && !transaction.is_ddl;
+        if !is_known || transaction.is_large {
+            // Nobody knows what it touches, or it would be too much to remember.
+            self.cleared += u64::from(is_known);
+            self.begin_anew(number);
+            return number - 1;
+        }
+        let before = transaction.keys.iter().filter_map(|key| self.last.get(key)).max();
+        let after = before.map_or(self.begin, |&number| number.max(self.begin));
+        if self.last.len() + transaction.keys.len() > KEYS_MAX {
+            self.cleared += 1;
+            self.begin_anew(number);
+        } else {
+            self.last.extend(transaction.keys.iter().map(|&key| (key, number)));
+        }
+        after
+    }
+
+    fn begin_anew(&mut self, number: usize) {
+        self.last.clear();
+        self.begin = number;
+    }
 }
 
 /// The transactions of one or more logs, in their order.
@@ -43,6 +85,7 @@ pub struct Apply {
 pub struct Simulation {
     transactions: Vec<Apply>,
     schemas: HashMap<Vec<u8>, u32>,
+    history: History,
     /// Transactions whose rows all have known keys.
     keyed: usize,
     ordered: usize,
@@ -89,14 +132,8 @@ impl Simulation {
         let order = transaction.order;
         self.keyed += usize::from(transaction.has_all_keys);
         self.ordered += usize::from(order.last_committed.is_some() || order.domain.is_some());
-        self.transactions.push(Apply {
-            cost: cost.max(1),
-            order,
-            schemas,
-            keys: transaction.keys.clone(),
-            // Without its keys nobody knows what a transaction touches.
-            is_barrier: transaction.is_ddl || !transaction.has_all_keys,
-        });
+        let after = self.history.add(self.len() + 1, transaction);
+        self.transactions.push(Apply { cost: cost.max(1), order, schemas, after });
     }
 
     /// How many transactions.
@@ -112,6 +149,11 @@ impl Simulation {
     /// Share of the transactions whose rows all have known keys.
     pub fn keyed_share(&self) -> f64 {
         self.keyed as f64 / self.len().max(1) as f64
+    }
+
+    /// How often the history of rows began anew for want of room.
+    pub fn histories_cleared(&self) -> u64 {
+        self.history.cleared
     }
 
     /// Curves for each rule that the log has the facts for, with and without commit order.
@@ -162,11 +204,10 @@ impl Simulation {
 struct Waits {
     /// When all handed out so far are committed.
     all: u64,
-    /// When the last barrier was.
-    barrier: u64,
-    /// By schema or key: when its last writer is.
-    last: HashMap<u64, u64>,
-    /// MySQL: by sequence number, when it and all before it are.
+    /// By schema: when its last writer is.
+    last: HashMap<u32, u64>,
+    /// By number (by rows: of the transaction, by the log: MySQL's of the file), when it and all before
+    /// it are.
     prefix: Vec<u64>,
     /// When the file before ended, whose numbers began anew.
     before: u64,
@@ -177,9 +218,11 @@ struct Waits {
 impl Waits {
     fn ready(&mut self, rule: Rule, apply: &Apply) -> u64 {
         match rule {
-            Rule::Schema => latest(&self.last, apply.schemas.iter().map(|&n| n.into())),
-            Rule::Rows if apply.is_barrier => self.all,
-            Rule::Rows => self.barrier.max(latest(&self.last, apply.keys.iter().copied())),
+            Rule::Schema => {
+                let ends = apply.schemas.iter().filter_map(|schema| self.last.get(schema));
+                ends.copied().max().unwrap_or(0)
+            }
+            Rule::Rows => self.committed(apply.after),
             Rule::Log => self.by_log(&apply.order),
         }
     }
@@ -192,7 +235,7 @@ impl Waits {
                 self.prefix.clear();
             }
             let place = usize::try_from(last).unwrap_or(0).min(self.prefix.len());
-            return self.before.max(place.checked_sub(1).map_or(0, |place| self.prefix[place]));
+            return self.before.max(self.committed(place));
         }
         let Some(domain) = order.domain else { return self.all };
         let group = self.groups.entry(domain).or_default();
@@ -203,18 +246,18 @@ impl Waits {
         group.1
     }
 
+    /// When the first so many transactions are committed.
+    fn committed(&self, count: usize) -> u64 {
+        count.checked_sub(1).map_or(0, |place| self.prefix[place])
+    }
+
     fn ends(&mut self, rule: Rule, apply: &Apply, end: u64) {
         self.all = self.all.max(end);
         match rule {
             Rule::Schema => {
-                self.last.extend(apply.schemas.iter().map(|&schema| (schema.into(), end)));
+                self.last.extend(apply.schemas.iter().map(|&schema| (schema, end)));
             }
-            Rule::Rows => {
-                if apply.is_barrier {
-                    self.barrier = end;
-                }
-                self.last.extend(apply.keys.iter().map(|&key| (key, end)));
-            }
+            Rule::Rows => self.prefix.push(self.all),
             Rule::Log => {
                 if let Some(group) = apply.order.domain.and_then(|d| self.groups.get_mut(&d)) {
                     group.2 = group.2.max(end);
@@ -226,10 +269,6 @@ impl Waits {
             }
         }
     }
-}
-
-fn latest(ends: &HashMap<u64, u64>, of: impl Iterator<Item = u64>) -> u64 {
-    of.filter_map(|key| ends.get(&key)).copied().max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -316,6 +355,38 @@ mod tests {
     }
 
     #[test]
+    fn a_transaction_waits_for_all_up_to_the_last_that_changed_a_row_of_its() {
+        let mut simulation = Simulation::default();
+        for (keys, cost) in [(&[1_u64][..], 1), (&[2], 9), (&[3], 1), (&[3], 1)] {
+            simulation.add(&transaction(Order::default(), "s", keys), cost);
+        }
+        assert_eq!(simulation.takes(Rule::Rows, false, 8), 10, "the last one waits for the second");
+    }
+
+    #[test]
+    fn a_full_history_of_rows_begins_anew_and_all_wait_for_what_was_before() {
+        let half: Vec<u64> = (1..=KEYS_MAX as u64 / 2).collect();
+        let mut simulation = Simulation::default();
+        simulation.add(&transaction(Order::default(), "s", &half), 4);
+        let other: Vec<u64> = half.iter().map(|key| key + KEYS_MAX as u64).collect();
+        simulation.add(&transaction(Order::default(), "s", &other), 4);
+        assert_eq!(
+            (simulation.histories_cleared(), simulation.takes(Rule::Rows, false, 8)),
+            (0, 4)
+        );
+        simulation.add(&transaction(Order::default(), "s", &[u64::MAX]), 4);
+        assert_eq!((simulation.histories_cleared(), simulation.history.last.len()), (1, 0));
+        assert_eq!(simulation.takes(Rule::Rows, false, 8), 4, "it waits for nothing itself");
+        simulation.add(&transaction(Order::default(), "s", &[u64::MAX - 1]), 4);
+        assert_eq!(simulation.takes(Rule::Rows, false, 8), 8);
+        let large = Transaction { is_large: true, ..transaction(Order::default(), "s", &[1]) };
+        simulation.add(&large, 4);
+        simulation.add(&transaction(Order::default(), "s", &[7]), 4);
+        assert_eq!(simulation.takes(Rule::Rows, false, 8), 16);
+        assert_eq!((simulation.histories_cleared(), simulation.keyed_share()), (2, 1.0));
+    }
+
+    #[test]
     fn schemas_run_side_by_side() {
         let mut simulation = Simulation::default();
         for (schema, cost) in [("a", 4), ("b", 3), ("a", 4), ("c", 1)] {
@@ -339,6 +410,24 @@ mod tests {
             proptest::prop_assert_eq!(takes(1), sum);
             proptest::prop_assert!(takes(64) >= *costs.iter().max().unwrap());
             proptest::prop_assert!(takes(64) <= sum);
+        }
+
+        #[test]
+        fn rows_never_wait_for_less_than_they_must_and_the_history_stays_in_its_bound(
+            rows in proptest::collection::vec(proptest::collection::vec(0..40_u64, 0..6), 1..80),
+        ) {
+            let mut simulation = Simulation::default();
+            for (number, keys) in rows.iter().enumerate() {
+                simulation.add(&transaction(Order::default(), "s", keys), 1);
+                proptest::prop_assert!(simulation.history.last.len() <= KEYS_MAX);
+                let after = simulation.transactions[number].after;
+                proptest::prop_assert!(after <= number);
+                let must = (0..number).rfind(|&other| {
+                    keys.is_empty() || rows[other].is_empty()
+                        || rows[other].iter().any(|key| keys.contains(key))
+                });
+                proptest::prop_assert_eq!(after, must.map_or(0, |other| other + 1));
+            }
         }
     }
 }

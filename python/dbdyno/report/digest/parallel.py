@@ -136,6 +136,13 @@ def assumptions(found: Parallelism) -> list[str]:
             " keys are not known (no primary key, logged as text, a change of a table), and wait"
             " for all before them, as all after wait for them."
         )
+    if "rows" in rules and found.histories_cleared:
+        said.append(
+            f"By rows: the last changes of {found.history_rows:,} rows are remembered, as by"
+            " MySQL's default (binlog_transaction_dependency_history_size); that was full"
+            f" {found.histories_cleared:,} times, and began anew: what comes after waits for all"
+            " before."
+        )
     return said
 
 
