@@ -13,6 +13,8 @@ from private_servers import SERVERS
 from running import Place, place, wait_for
 from servers_there import PASSWORD, There, there
 
+from dbdyno.digest.identity import identify
+
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 CONFIG = {
@@ -87,6 +89,40 @@ def test_a_reset_while_sampling_is_said(here: Place, server: There) -> None:
 
     document = watched(here, server, reset)
     assert any("reset" in note for note in document["notes"]), document["notes"]
+
+
+# What an application sends, and whose texts servers keep as they understand them.
+SENT = (
+    "SELECT c, pad FROM {}sbtest1 WHERE k=5 AND c != 'x' LIMIT 5 OFFSET 10",
+    "select count(*), 1, 2 from {}sbtest1 where k in (1,2,3) and k > -5 and pad is null",
+    "SELECT k FROM {}sbtest1 WHERE k IN (7)",
+    "select a.k from {}sbtest1 a join {}sbtest1 as b on a.id = b.id where a.k between 1 and 9"
+    " order by a.k desc limit 10",
+    "select c from {}sbtest1 where (id, k) in ((1, 2), (3, 4)) group by c having count(*) > 1",
+    "update {}sbtest1 set k = k + 1, c = 'it''s' where id = 1 or pad like 'a%'",
+    "insert into {}sbtest1 (id, k, c, pad) values (900001, 1, 'x', 'y'), (900002, 2, null, 'z')",
+    "DELETE FROM {}sbtest1 WHERE id IN (900001, 900002) /* of the test */",
+)
+
+
+def test_classes_have_the_ids_that_they_have_in_logs(here: Place, server: There) -> None:
+    permit(server)
+    schema = "" if server.kind == "postgres" else "shop."
+    sent = [text.replace("{}", schema) for text in SENT]
+
+    def meanwhile() -> None:
+        if server.kind == "postgres":
+            server.server.run_in("shop", sent)
+        else:
+            server.sql(*sent)
+
+    document = watched(here, server, meanwhile)
+    found = {one["id"]: one["fingerprint"] for one in document["classes"]}
+    language = "postgres" if server.kind == "postgres" else "mysql"
+    # Logs are read by the same fingerprints.
+    wanted = identify(sent, language)
+    missing = [one.fingerprint for one in wanted.values() if one.id not in found]
+    assert not missing, sorted(found.values())
 
 
 def watched(here: Place, server: There, meanwhile: Callable[[], None]) -> Any:

@@ -85,7 +85,7 @@ def test_options_are_passed_through(engine: Engine, log: Path) -> None:
     (told,) = engine.told()
     assert told[0] == "digest" and told[-3:] == ["--", str(log), "-"]
     assert set(told[1:-3]) == {
-        *("--format=mysql-slow", "--where=query_time > 1", "--strict"),
+        *("--log-format=mysql-slow", "--where=query_time > 1", "--strict"),
         *("--port=3306", "--port=3307", "--group-by=db"),
     }
 

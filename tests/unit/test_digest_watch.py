@@ -11,6 +11,7 @@ import pytest
 
 from dbdyno.digest import chosen, document, watch
 from dbdyno.digest.counted import Counted, Histogram, Key, Moments, Shot
+from dbdyno.digest.identity import Identity
 from dbdyno.digest.literals import without_literals
 from dbdyno.errors import DynoError
 
@@ -19,6 +20,7 @@ class Server:
     """A server without a server: gives samples that were made beforehand."""
 
     format = "pg_stat_statements"
+    language = "postgres"
     place = "db:1"
     server = "Pretended 1"
     units: Mapping[str, str] = {"rows": "count"}
@@ -44,6 +46,11 @@ class Server:
 
 def row(statement: str, count: int, time_s: float, **more: Any) -> Counted:
     return Counted(statement, more.pop("database", "shop"), "app", count, time_s, **more)
+
+
+def by_text(texts: Iterable[str], language: str) -> dict[str, Identity]:
+    assert language == "postgres"
+    return {text: Identity(f"id of {text}", text) for text in texts}
 
 
 def watched(
@@ -73,6 +80,7 @@ def watched(
         choice,
         sleep=lambda seconds: None,
         clock=lambda: 0.0,
+        identify=options.get("identify", by_text),
     )
     return document.parse(raw)
 
@@ -94,6 +102,28 @@ def test_a_digest_is_what_was_counted_between_samples() -> None:
     assert found.timeline.begin_unix_s == 100.0 and found.timeline.bucket_s == 1.0
     assert found.overall.count == 6 and found.seconds == 2.0 and found.notes == ()
     assert found.classes[0].time_share == 0.75
+
+
+def test_what_the_engine_calls_alike_is_one_class_with_its_id() -> None:
+    def alike(texts: Iterable[str], language: str) -> dict[str, Identity]:
+        one = Identity("0" * 32, "select ?", "SELECT t", ("t",))
+        return dict.fromkeys(texts, one)
+
+    samples = ([row("a", 1, 1.0), row("b", 1, 1.0)], [row("a", 3, 2.0), row("b", 2, 4.0)])
+    [found] = watched(*samples, identify=alike).classes
+    assert (found.id, found.fingerprint, found.count, found.time_s) == ("0" * 32, "select ?", 3, 4)
+    assert (found.distill, found.tables) == ("SELECT t", ("t",))
+    by_user = watched(*samples, identify=alike, group_by="user").classes
+    assert [(one.fingerprint, one.id != "0" * 32) for one in by_user] == [("app", True)]
+
+
+def test_what_stands_for_a_statement_is_none() -> None:
+    def none(texts: Iterable[str], language: str) -> dict[str, Identity]:
+        assert not list(texts)
+        return {}
+
+    found = watched([row("gone", 0, 0.0)], [row("gone", 1, 1.0)], identify=none)
+    assert found.classes[0].fingerprint == watch.GONE
 
 
 def test_variance_of_a_difference_is_that_of_the_calls_in_it() -> None:

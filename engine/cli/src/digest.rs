@@ -31,7 +31,7 @@ Usage: dyno-engine digest [OPTIONS] LOG...
 LOG is a file, also one packed by gzip or zstd; `-` is standard input.
 
 Options:
-  --format NAME        The logs' format; otherwise found out from their first bytes
+  --log-format NAME    The logs' format; otherwise found out from their first bytes
   --threads N          Threads that read (default: the CPUs)
   --since T, --until T Events that ended from T on, or before T: Unix seconds or 2026-01-31T12:00:00Z
   --user, --host, --db NAME
@@ -245,7 +245,7 @@ impl Arguments {
             || value.clone().ok_or_else(|| wrong(format!("{name} needs a value, or is no option")));
         let filter = &mut request.taking.filter;
         match name {
-            "--format" => request.format = Some(given()?),
+            "--log-format" => request.format = Some(given()?),
             "--threads" => request.threads = number::<usize>(name, &given()?)?.clamp(1, 256),
             "--since" => filter.since_ns = Some(moment(name, &given()?)?),
             "--until" => filter.until_ns = Some(moment(name, &given()?)?),

@@ -3,6 +3,7 @@
 
 mod bench_record;
 mod digest;
+mod fingerprints;
 mod list;
 mod null_server;
 mod output;
@@ -24,6 +25,9 @@ Commands:
   null-server    Speak a database's protocol and answer at once, to measure the generator itself
   list           Show drivers and workloads (--json: for programs)
   digest LOG...  Read a server's logs; the profile is the last event (digest --help)
+  fingerprints mysql|postgres
+                 IDs of the statements on standard input, which end with a zero byte, as servers
+                 keep them beside their counts: a JSON object a line
   bench-record   Measure what recording one operation costs, beside the price of the clock
   sysbench ARGS  Do what sysbench does with ARGS: its tests, scripts and reports; the same as calling
                  this program by the name sysbench, through a link
@@ -62,6 +66,7 @@ fn main() {
         ["list"] => list::main(false),
         ["list", "--json"] => list::main(true),
         ["digest", ..] => digest::main(&args[1..]),
+        ["fingerprints", language] => fingerprints::main(language),
         ["bench-record"] => bench_record::main(),
         ["sysbench", ..] => dyno_script::main(args, CLIENTS, None),
         ["record", file, "sysbench", ..] => {

@@ -100,13 +100,13 @@ pub(crate) fn format_of<'a>(request: &Request, path: &str, head: &[u8]) -> Resul
     let names = || FORMATS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     match &request.format {
         Some(name) => FORMATS.iter().find(|kind| kind.name == *name).ok_or_else(|| {
-            Error::new(Kind::Plan, format!("--format: there is no format {name}"))
+            Error::new(Kind::Plan, format!("--log-format: there is no format {name}"))
                 .hint(format!("formats are {}", names()))
         }),
         None => FORMATS.iter().find(|kind| (kind.detect)(head)).ok_or_else(|| {
             Error::new(Kind::Plan, format!("{path}: its format is not known")).hint(format!(
                 "it begins like none of {}; if it is one of these and begins with something else, \
-                 say which: --format NAME",
+                 say which: --log-format NAME",
                 names()
             ))
         }),
@@ -380,7 +380,7 @@ mod tests {
         let found = read(&request(path(&file(b"")), 2)).unwrap();
         assert_eq!((found.overall.count, &*found.inputs[0].format), (0, "empty"));
         let error = read(&request(path(&file(b"\0\x01 rubbish")), 2)).unwrap_err();
-        assert!(error.hint.contains("--format NAME"), "{error}");
+        assert!(error.hint.contains("--log-format NAME"), "{error}");
         let error = read(&request("/nowhere/slow.log", 1)).unwrap_err();
         assert!(error.what.contains("/nowhere/slow.log"), "{error}");
     }

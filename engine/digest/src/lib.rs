@@ -6,6 +6,7 @@
 //! | `event` | one thing that a server did: the schema that all formats share |
 //! | `format` | what a log format must be able to do; `formats/` has one file or folder a format |
 //! | `token`, `fingerprint` | SQL as tokens, and statements without their literals |
+//! | `servertext` | texts of statements as servers keep them, as logs would have them |
 //! | `source` | files, compressed files, standard input, a file that grows |
 //! | `classes` | classes and their sums while reading |
 //! | `document` | what comes out |
@@ -40,6 +41,7 @@ mod mongo;
 pub mod names;
 pub mod parallel;
 pub mod parts;
+pub mod servertext;
 pub mod shape;
 pub mod sketch;
 pub mod source;

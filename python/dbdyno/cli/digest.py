@@ -182,7 +182,7 @@ def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
     for port in typed.pop("ports"):
         engine.append(("--port", str(port)))
     for name, value in typed.items():
-        option = "--format" if name == "log_format" else "--" + name.replace("_", "-")
+        option = "--" + name.replace("_", "-")
         if value is True:
             engine.append((option, True))
         elif value not in (None, False):
@@ -409,7 +409,6 @@ def _sampled(url: str, options: Options) -> Any:
     known = ("--db", "--user", "--group-by", "--order-by", "--limit")
     other = [name for name, _ in options.engine if name not in known]
     if other:
-        other = ["--log-format" if name == "--format" else name for name in other]
         raise click.UsageError(f"{', '.join(other)} is for logs, not for a server's URL")
     given = {name.removeprefix("--").replace("-", "_"): value for name, value in options.engine}
     choice = chosen.make(**{key: given.get(key) for key in  # type: ignore[arg-type]

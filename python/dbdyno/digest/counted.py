@@ -122,6 +122,7 @@ class Source(Protocol):
     """A server whose statements are counted."""
 
     format: str  # its view's name, as the document's format
+    language: str  # whose SQL its statements are: mysql, postgres
     place: str
     server: str  # name and version
     units: Mapping[str, str]  # of its measures: ns, count, bytes, flag

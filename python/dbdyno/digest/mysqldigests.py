@@ -41,6 +41,7 @@ class MysqlDigests:
     """See the module."""
 
     format = "performance_schema"
+    language = "mysql"
     units: Mapping[str, str] = dict(MEASURES.values())
 
     def __init__(self, server: MysqlRemote) -> None:

@@ -37,6 +37,7 @@ class PostgresStatements:
     """See the module."""
 
     format = "pg_stat_statements"
+    language = "postgres"
     units: Mapping[str, str] = {name: unit for name, unit, _ in MEASURES.values()}
 
     def __init__(self, server: PostgresRemote) -> None:

@@ -13,6 +13,7 @@ from dbdyno import __version__
 from dbdyno.digest.chosen import Choice
 from dbdyno.digest.counted import Counted, Histogram, Shot, Source
 from dbdyno.digest.document import SCHEMA_VERSION
+from dbdyno.digest.identity import Identity, identify
 from dbdyno.errors import DynoError
 
 OURS = "dbdyno_digest"  # an alias in each of our own statements, by which they are left out
@@ -67,9 +68,11 @@ def watch(
     on_step: Callable[[float], None] = lambda seconds: None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
+    identify: Callable[[Iterable[str], str], Mapping[str, Identity]] = identify,
 ) -> dict[str, Any]:
     """The document of a server over `for_s` seconds, sampled every `every_s`. Ctrl-C ends it with
-    what has been seen, once there are two samples. `on_step` hears how long it has been.
+    what has been seen, once there are two samples. `on_step` hears how long it has been; `identify`
+    tells the classes of texts in a language.
 
     DynoError if the server cannot be read.
     """
@@ -104,7 +107,13 @@ def watch(
     spread: Mapping[str, Histogram] = {}
     if histograms is not None and not seen.restarted and not seen.resets:
         spread = _between(histograms, source.histograms() or {})
-    return _document(source, seen, choice, [*notes, *_notes(seen)], spread)
+    known = identify((text for text in seen.texts.values() if _is_sql(text)), source.language)
+    return _document(source, seen, choice, [*notes, *_notes(seen)], spread, known)
+
+
+def _is_sql(text: str) -> bool:
+    """Whether a text is a statement, and not what stands in the place of one."""
+    return text not in (GONE, LUMPED) and not text.startswith("<")
 
 
 def _notes(seen: Watched) -> list[str]:
@@ -148,15 +157,19 @@ def _document(
     choice: Choice,
     notes: list[str],
     spread: Mapping[str, Histogram],
+    known: Mapping[str, Identity],
 ) -> dict[str, Any]:
+    by_fingerprint = {one.fingerprint: one for one in known.values()}
     rows = {key: row for key, row in seen.rows.items() if choice.takes(row)}
     groups: dict[str, list[Any]] = {}
     for key, row in rows.items():
         text = seen.texts.get(row.statement, GONE) if row.statement else LUMPED
+        text = known[text].fingerprint if text in known else text
         groups.setdefault(choice.name_of(row, text), []).append(key)
     total_s = sum(row.time_s for row in rows.values())
     classes = [
-        _class(name, [rows[key] for key in keys], source, spread, total_s)
+        _class([rows[key] for key in keys], source, spread, total_s)
+        | _identity(by_fingerprint.get(name) if choice.group_by == "fingerprint" else None, name)
         | {"timeline_s": _times(seen, keys)}
         for name, keys in groups.items()
     ]
@@ -211,7 +224,6 @@ def _steps(seen: Watched, keys: Iterable[Any], which: int) -> list[float]:
 
 
 def _class(
-    name: str,
     members: list[Counted],
     source: Source,
     spread: Mapping[str, Histogram],
@@ -225,9 +237,6 @@ def _class(
     timed = made["query_time"]
     spread_s = timed["stddev"]
     return {
-        "id": _id(name),
-        "fingerprint": name,
-        "distill": "",
         **made,
         "time_share": timed["sum"] / total_s if total_s else None,
         "v_m": spread_s**2 / timed["mean"] if spread_s is not None and timed["mean"] else None,
@@ -236,9 +245,18 @@ def _class(
     }
 
 
-def _id(name: str) -> str:
-    """32 hexadecimal digits: MD5 is only a name here."""
-    return hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+def _identity(one: Identity | None, name: str) -> dict[str, Any]:
+    """How a class is called: as in logs, if it is one of statements. Else its ID is of its name: 32
+    hexadecimal digits, for which MD5 is only a name."""
+    if one is not None:
+        return {
+            "id": one.id,
+            "fingerprint": one.fingerprint,
+            "distill": one.distill,
+            "tables": list(one.tables),
+        }
+    made = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+    return {"id": made, "fingerprint": name, "distill": "", "tables": []}
 
 
 def _sum(rows: list[Counted]) -> Counted:

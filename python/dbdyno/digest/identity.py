@@ -1,0 +1,49 @@
+"""Which class a statement is of, from the text that a server keeps beside its counts: the same ID
+and fingerprint as in a log, made by `dyno-engine fingerprints`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dbdyno.errors import DynoError
+from dbdyno.installed import find
+
+TIMEOUT_S = 120  # a server's whole table takes a second
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A class. `distill`: what it does to which tables."""
+
+    id: str
+    fingerprint: str
+    distill: str = ""
+    tables: tuple[str, ...] = ()
+
+
+def identify(texts: Iterable[str], language: str) -> dict[str, Identity]:
+    """Classes of statements of `mysql` or `postgres`, by text. DynoError if the engine fails."""
+    ordered = [text for text in dict.fromkeys(texts) if "\0" not in text]
+    if not ordered:
+        return {}
+    given = "".join(f"{text}\0" for text in ordered).encode("utf-8", "replace")
+    try:
+        done = subprocess.run(
+            [find(), "fingerprints", language],
+            input=given,
+            capture_output=True,
+            check=True,
+            timeout=TIMEOUT_S,
+        )
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        made = [Identity(**(line | {"tables": tuple(line["tables"])})) for line in lines]
+        return dict(zip(ordered, made, strict=True))
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError, KeyError) as error:
+        raise DynoError(
+            f"dyno-engine cannot tell the classes of statements: {error}",
+            cause="dyno and dyno-engine are of different versions",
+            fix="install both of one version",
+        ) from None
