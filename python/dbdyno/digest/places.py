@@ -222,6 +222,8 @@ def _refused(tokens: Sequence[_Token], at: int, summary: Summary) -> str | None:
     if not summary.is_quoted:
         return "a value in bits, in hexadecimal digits or with an exponent"
     before = tokens[at - 1].low if at else ""
+    if before == "(" and at > 1 and tokens[at - 2].low in ("any", "all", "some"):
+        return "a list in one value: an array"
     if before in _STRUCTURE:
         return "a text that is part of the question: a path, an interval, a separator"
     if at + 2 < len(tokens) and tokens[at + 1].text == "::":

@@ -21,6 +21,8 @@ pub struct Layout<'a> {
 
 /// Ranges of one statement that are looked at.
 const RANGES_MAX: usize = 16;
+/// Comparisons of one level whose other end is looked for.
+const ENDS_MAX: usize = 64;
 /// Words behind which another condition begins.
 const BORDERS: [&str; 14] = [
     "or", "xor", "select", "from", "where", "having", "on", "set", "when", "then", "else", "union",
@@ -53,17 +55,22 @@ impl Layout<'_> {
     /// order, none within another.
     pub fn lists(&self) -> Vec<Vec<Range<usize>>> {
         let mut lists = Vec::new();
+        let parens = self.parens();
         let mut at = 0;
         while at < self.marks.len() {
             let found = match () {
                 () if self.is_word(at, "in") && self.is(at + 1, Kind::Open) => {
-                    self.elements(at + 2, Some(Kind::Close))
+                    self.elements(at + 2, Some(Kind::Close), &parens)
                 }
                 () if self.is_word(at, "array") && self.is(at + 1, Kind::OpenBracket) => {
-                    self.elements(at + 2, Some(Kind::CloseBracket))
+                    self.elements(at + 2, Some(Kind::CloseBracket), &parens)
                 }
                 () if self.is_word(at, "values") || self.is_word(at, "value") => {
-                    if self.is(at + 1, Kind::Open) { self.elements(at + 1, None) } else { None }
+                    if self.is(at + 1, Kind::Open) {
+                        self.elements(at + 1, None, &parens)
+                    } else {
+                        None
+                    }
                 }
                 () => None,
             };
@@ -74,14 +81,19 @@ impl Layout<'_> {
     }
 
     /// The elements from here to `end`; None if they differ, or hold no values.
-    fn elements(&self, begin: usize, end: Option<Kind>) -> Option<Vec<Range<usize>>> {
-        let mut list = vec![self.element(begin)?];
+    fn elements(
+        &self,
+        begin: usize,
+        end: Option<Kind>,
+        parens: &Parens,
+    ) -> Option<Vec<Range<usize>>> {
+        let mut list = vec![self.element(begin, parens)?];
         loop {
             let behind = list[list.len() - 1].end;
             if !self.is(behind, Kind::Comma) {
                 return end.is_none_or(|end| self.is(behind, end)).then_some(list);
             }
-            let next = self.element(behind + 1)?;
+            let next = self.element(behind + 1, parens)?;
             if !self.is_alike(&list[0], &next) {
                 return None;
             }
@@ -90,23 +102,30 @@ impl Layout<'_> {
     }
 
     /// A place, or what stands in parentheses with places in it.
-    fn element(&self, begin: usize) -> Option<Range<usize>> {
+    fn element(&self, begin: usize, parens: &Parens) -> Option<Range<usize>> {
         if self.is_place(begin) {
             return Some(begin..begin + 1);
         }
-        let (mut depth, mut at, mut has_places) = (0, begin, false);
-        loop {
-            depth += usize::from(self.is(at, Kind::Open));
-            if depth == 0 || at >= self.marks.len() {
-                return None;
-            }
-            has_places |= self.is_place(at);
-            depth -= usize::from(self.is(at, Kind::Close));
-            at += 1;
-            if depth == 0 {
-                return has_places.then_some(begin..at);
+        let behind = parens.behind.get(begin).copied().filter(|&behind| behind > 0)?;
+        (parens.places[behind] > parens.places[begin]).then_some(begin..behind)
+    }
+
+    /// Looked up once: lists may stand in each other as deep as a statement is long.
+    fn parens(&self) -> Parens {
+        let mut parens = Parens { behind: vec![0; self.marks.len()], places: vec![0] };
+        let (mut open, mut places) = (vec![], 0);
+        for at in 0..self.marks.len() {
+            places += u32::from(self.is_place(at));
+            parens.places.push(places);
+            if self.is(at, Kind::Open) {
+                open.push(at);
+            } else if self.is(at, Kind::Close)
+                && let Some(begin) = open.pop()
+            {
+                parens.behind[begin] = at + 1;
             }
         }
+        parens
     }
 
     fn is_alike(&self, one: &Range<usize>, other: &Range<usize>) -> bool {
@@ -145,7 +164,8 @@ impl Layout<'_> {
                             (other, end.place)
                         });
                     }
-                    None => ends.push(end),
+                    None if ends.len() < ENDS_MAX => ends.push(end),
+                    None => {}
                 }
             }
         }
@@ -196,6 +216,14 @@ impl Layout<'_> {
         }
         (self.is_place(place) && !self.is(behind, Kind::Operator)).then_some((place, behind))
     }
+}
+
+/// A statement's parentheses.
+struct Parens {
+    /// Of each that opens, what stands behind the one that closes it; 0: nothing.
+    behind: Vec<usize>,
+    /// How many places stand before each mark, and at last before the end.
+    places: Vec<u32>,
 }
 
 struct End {

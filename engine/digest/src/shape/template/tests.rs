@@ -168,6 +168,20 @@ fn a_value_that_all_elements_share_can_be_tied() {
     assert_eq!(hashes, [true, false]);
 }
 
+#[test]
+fn lists_in_lists_and_many_conditions_take_no_longer_than_their_length_asks_for() {
+    let deep = 200_000;
+    for statement in [
+        "VALUES (".repeat(deep),
+        format!("{}{}", "IN (".repeat(deep), ")".repeat(deep)),
+        format!("{}1{}", "VALUES (".repeat(deep), ")".repeat(deep)),
+        (0..deep).map(|n| format!("c{n} > 1 AND ")).collect(),
+    ] {
+        let found = best(Language::Mysql, [statement]);
+        assert!(found.lists.len() <= 1 && found.ranges.is_empty());
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_shortened_to_one_that_stays(pieces in prop::collection::vec(prop::sample::select(vec![
