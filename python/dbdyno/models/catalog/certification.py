@@ -40,9 +40,13 @@ Assumptions:
 
 Versions:
     Galera 3 and 4. Certification looks back over at most 16,384 write-sets. Keys are shared,
-    reference, update or exclusive; exclusive conflicts with all, update with all but reference. At
-    apply the locks of rows decide, so that there a reference (a foreign key to the row) and an
-    update do collide.
+    reference, update or exclusive; exclusive conflicts with all, update with all but reference.
+    Each pair of reference, update and exclusive was held against real nodes, with strict and
+    optimized `wsrep_certification_rules` alike; shared keys are of older protocols.
+
+    At apply the locks of rows decide, so that there a reference (a foreign key to the row) and an
+    update do collide; if the victim had been certified it is replayed, and its client sees a slow
+    commit.
 
 Source:
     Galera Cluster documentation, "Certification-Based Replication"; MariaDB documentation,

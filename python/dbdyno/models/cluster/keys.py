@@ -6,6 +6,9 @@ was inserted, deleted, or whose key changed; update: another column of the row c
 foreign key points at the row; shared: the same from protocol versions below 4. In certification a
 reference does not hinder an update of other columns; that is what the two types are for.
 
+All pairs of reference, update and exclusive were asked of real nodes, with strict and optimized
+`wsrep_certification_rules` alike; shared was not: current protocols do not send it.
+
 At apply the storage engine's row locks decide: a foreign key takes a shared lock on the row that it
 points at, a change an exclusive one. So a reference and an update of one row do collide there (seen
 on real nodes, in both directions; two references do not).
