@@ -24,6 +24,7 @@ from dbdyno.digest import (
 )
 from dbdyno.digest.shape import Step, Summary
 from dbdyno.errors import DynoError
+from dbdyno.report.digest import words
 from fixtures import shapes
 from fixtures.shapes import Made, text, unit, whole
 
@@ -122,6 +123,8 @@ def test_numbers_of_the_syntax_stay_and_texts_of_the_question_are_refused() -> N
                      "SELECT has_table_privilege(:p1, 't')",
                      "SELECT group_concat(x separator :p1) FROM t"):  # fmt: skip
         assert "part of the question" in (places.look(template, [word]).refused or "")
+    arrays = places.look("SELECT a FROM t WHERE b = ANY (:p1)", [word])
+    assert arrays.refused == "a list in one value: an array"
     bits = replace(word, is_quoted=False)
     assert "bits" in (places.look("SELECT :p1", [bits]).refused or "")
     assert (
@@ -182,6 +185,18 @@ def test_of_more_statements_than_a_group_may_have_the_least_are_left_out() -> No
     made.units = [unit(300 - n, made.says(f"SELECT {n}", calls=300 - n)) for n in range(300)]
     found = left(made)[carried.TOO_MANY]
     assert len(found) == 50 and max(found.values()) == 50 and "beyond the 250" in carried.TOO_MANY
+
+
+def test_several_servers_of_a_log_are_named() -> None:
+    made = shapes.shop()
+    raw = made.document()
+    raw["inputs"][0]["servers"] = ["MariaDB 10.11.14", "MariaDB 11.8.3"]
+    typed = document.parse(raw)
+    text = workload.made(typed, shape.parse(made.shape()), accepts_censored=False)
+    assert "mysql-slow, MariaDB 10.11.14, MariaDB 11.8.3, " in text
+    assert "Several servers" in " ".join(text.split())
+    assert "MariaDB 10.11.14, then MariaDB 11.8.3" in words.sources(typed)[0]
+    assert "Several servers" not in workload.made(*parsed(made), accepts_censored=False)
 
 
 def test_the_pace_is_the_logs() -> None:

@@ -211,7 +211,7 @@ impl Run<'_> {
                 format.read(part, &mut piece.context, &mut sink);
                 let facts = format.facts(&piece.context);
                 let mut parts = lock();
-                parts.tell(piece.number, facts);
+                in_turn::tell(&mut parts, piece.number, facts);
                 parts.give_back(piece.bytes);
             }
         };
@@ -353,6 +353,31 @@ mod tests {
             found.inputs[0].path = path(&plain).to_owned();
             assert_eq!(one, serde_json::to_value(found).unwrap());
         }
+    }
+
+    #[test]
+    fn all_servers_of_a_log_are_named_in_its_order() {
+        let opening = |version: &str| {
+            format!(
+                "/usr/sbin/mysqld, Version: {version}. started with:\n\
+                 Tcp port: 3306  Unix socket: /x\n\
+                 Time                 Id Command    Argument\n"
+            )
+        };
+        let (old, new) = (opening("10.11.14-MariaDB-log (Debian)"), opening("9.7.4 (Source)"));
+        let text =
+            [&old, &log(9000), &new, &log(9000), &old, &log(100)].map(String::as_str).concat();
+        let file = file(text.as_bytes());
+        for threads in [1, 3] {
+            let found = read(&request(path(&file), threads)).unwrap();
+            let input = &found.inputs[0];
+            assert_eq!(input.servers, ["MariaDB 10.11.14", "MySQL 9.7.4"]);
+            assert_eq!(input.server.as_deref(), Some("MariaDB 10.11.14"));
+            assert_eq!((input.events, input.pieces_not_understood), (18_100, 0));
+        }
+        let mut kept = Keeps::default();
+        let shape = crate::gather::shape(&request(path(&file), 1), &STOP, &mut kept).unwrap();
+        assert_eq!(shape.logs.inputs[0].servers.len(), 2);
     }
 
     #[test]

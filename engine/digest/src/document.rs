@@ -43,8 +43,11 @@ pub struct Input {
     pub path: String,
     /// Name of its format.
     pub format: String,
-    /// Its server and version, if it says so.
+    /// Its server and version, if it says so; the first of several.
     pub server: Option<String>,
+    /// All that it names, in its order, at most 16: of several, logs were put together or the server
+    /// was upgraded.
+    pub servers: Vec<String>,
     /// Bytes of log, unpacked.
     pub bytes: u64,
     /// Events read, before filters.

@@ -5,7 +5,7 @@ use crate::collector::Tally;
 use crate::digest::{Request, Watcher, format_of, open};
 use crate::document::{Censored, Input};
 use crate::event::{Event, Language};
-use crate::format::{Context, Format, Part, Sink};
+use crate::format::{Context, Facts, Format, Part, Sink};
 use crate::lines;
 use crate::parts::{EVENT, PART, Parts};
 use dyno_core::Result;
@@ -80,6 +80,12 @@ pub(crate) fn each_log(
     Ok(logs)
 }
 
+/// Takes what a part of a log says of its servers.
+pub(crate) fn tell(parts: &mut Parts<'_>, number: u64, facts: Facts) {
+    parts.facts.servers.merge(number, &facts.servers);
+    parts.tell(number, facts);
+}
+
 /// Writes down what is known of a log that was read so far.
 pub(crate) fn close(input: &mut Input, parts: &mut Parts<'_>, tally: &Tally) {
     let mut all = Tally { told: tally.told.clone(), ..Tally::default() };
@@ -89,7 +95,8 @@ pub(crate) fn close(input: &mut Input, parts: &mut Parts<'_>, tally: &Tally) {
     if let Some(why) = parts.source().damage {
         all.not_understood(parts.bytes(), 0, why);
     }
-    input.server.clone_from(&parts.facts.server);
+    input.servers = parts.facts.servers.names().map(str::to_owned).collect();
+    input.server = input.servers.first().or(parts.facts.server.as_ref()).cloned();
     input.bytes = parts.bytes();
     input.events = tally.events;
     input.filtered = tally.filtered;
@@ -195,7 +202,7 @@ impl Turn {
                 done = bytes.len();
             }
             self.size = if is_stuck { (bytes.len() * 2).min(EVENT) } else { PART };
-            parts.tell(0, format.facts(&self.context));
+            tell(parts, 0, format.facts(&self.context));
             let is_waiting = done == 0 && !is_stuck && !is_last;
             parts.done(bytes, done);
             if is_waiting {

@@ -116,17 +116,23 @@ class NotUnderstood:
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """One log, or one server that was sampled."""
+    """One log, or one server that was sampled. `servers`: all that a log names, in its order."""
 
     path: str
     format: str
     server: str | None = None
+    servers: tuple[str, ...] = ()
     bytes: int = 0
     events: int = 0
     filtered: int = 0
     bytes_not_understood: int = 0
     pieces_not_understood: int = 0
     not_understood: tuple[NotUnderstood, ...] = ()
+
+    @property
+    def all_servers(self) -> tuple[str, ...]:
+        """Whatever is known of who wrote it."""
+        return self.servers or ((self.server,) if self.server else ())
 
 
 @dataclass(frozen=True, kw_only=True)

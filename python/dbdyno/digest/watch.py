@@ -189,6 +189,7 @@ def _document(
                 "path": source.place,
                 "format": source.format,
                 "server": source.server,
+                "servers": [source.server],
                 "events": events,
                 "filtered": events - all_.count,
             }

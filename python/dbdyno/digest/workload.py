@@ -112,8 +112,13 @@ def _kind(document: Document) -> str:
     first = document.inputs[0]
     if first.format.startswith("postgres"):
         return "postgres"
-    servers = " ".join(one.server or "" for one in document.inputs)
+    servers = " ".join(_servers(document))
     return "mariadb" if "mariadb" in servers.lower() else "mysql"
+
+
+def _servers(document: Document) -> tuple[str, ...]:
+    """All that wrote the logs, each once."""
+    return tuple(dict.fromkeys(name for one in document.inputs for name in one.all_servers))
 
 
 def _targets(chosen: Chosen) -> dict[str, str]:
@@ -129,8 +134,13 @@ def _head(
     yield from comment(f"A load like the one in the logs below, by dyno digest {__version__}.")
     yield "#"
     for one in document.inputs:
-        server = f", {visible(one.server, 80)}" if one.server else ""
+        server = "".join(f", {visible(name, 80)}" for name in one.all_servers)
         yield from comment(f"{visible(one.path)}: {one.format}{server}, {one.events:,} events")
+    if len(_servers(document)) > 1:
+        yield from comment(
+            "Several servers, or versions of one, wrote these logs: what was sent to them is put"
+            " together as one load."
+        )
     if missing := _missing(document):
         yield from comment(
             f"CENSORED: this log lacks {missing}. All proportions below are of what is there."

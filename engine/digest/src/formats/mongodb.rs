@@ -305,7 +305,7 @@ fn host(remote: &[u8]) -> &[u8] {
 fn version(attributes: Value<'_>, facts: &mut Facts) {
     let build = attributes.member(b"buildInfo").and_then(|build| build.member(b"version"));
     if let Some(version) = build.and_then(Value::string) {
-        facts.server = Some(format!("MongoDB {}", String::from_utf8_lossy(version)));
+        facts.is_of(format!("MongoDB {}", String::from_utf8_lossy(version)));
     }
 }
 

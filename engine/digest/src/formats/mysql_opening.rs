@@ -20,7 +20,7 @@ pub(crate) fn opened<'a>(text: &'a [u8], context: &mut Context) -> &'a [u8] {
 
 /// Notes the server's version; a slow log that was opened again tells the default database again.
 pub(crate) fn reopened(version: &[u8], context: &mut Context) {
-    context.facts.server = Some(server(version));
+    context.facts.is_of(server(version));
     context.database.clear();
 }
 

@@ -225,8 +225,8 @@ def sources(document: OfLogs) -> list[str]:
     said = []
     for one in document.inputs:
         parts = [one_line(one.format)]
-        if one.server:
-            parts.append(one_line(one.server))
+        if one.all_servers:
+            parts.append(", then ".join(map(one_line, one.all_servers)))
         if one.format not in SAMPLED:
             parts += [size(one.bytes), count(one.events, "event")]
         if one.filtered:

@@ -146,7 +146,7 @@ impl Sessions {
                 };
                 sink.event(&event);
             }
-            What::Server(name) => facts.server = Some(String::from_utf8_lossy(name).into_owned()),
+            What::Server(name) => facts.is_of(String::from_utf8_lossy(name).into_owned()),
             What::Setting(name, value) => setting(name, value, facts),
             What::Nothing => {}
             What::Unknown => {
