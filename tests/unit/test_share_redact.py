@@ -13,6 +13,7 @@ import plans
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from dbdyno import report
 from dbdyno.analysis.findings import analyse
@@ -21,6 +22,7 @@ from dbdyno.plan.types import Against, Plan
 from dbdyno.share import bundle, redact
 from dbdyno.share.redact import aliases, vocabulary
 from dbdyno.share.redact.aliases import Aliases
+from dbdyno.share.redact.experiment import experiment as redacted_experiment
 from dbdyno.share.redact.plan import RULES
 from dbdyno.share.redact.texts import Texts
 from dbdyno.spec.types import About, Hook, Hooks, LevelHooks, Setup, Target
@@ -386,6 +388,30 @@ def test_levels_that_would_read_the_same_are_refused(tmp_path: Path) -> None:
 )
 def test_sql_keeps_its_shape(sql: str, shape: str) -> None:
     assert Texts(Aliases()).sql(sql) == shape
+
+
+def test_sums_and_lists_name_the_same_parameters_as_their_statement() -> None:
+    text = """
+groups:
+  app:
+    kind: mix
+    params:
+      payee: {uniform: [1, 9]}
+      payee_width: {const: 9}
+      payee_upto: {sum: [payee, payee_width]}
+    statements:
+      find:
+        sql: "SELECT 1 WHERE x IN (:payee, :payee_upto)"
+        lists: [{of: ":payee", lengths: [1, 9]}]
+"""
+    made = YAML(typ="safe").load(redacted_experiment(Texts(Aliases()), text))
+    [group] = made["groups"].values()
+    payee, width, upto = group["params"]
+    assert "payee" not in str(made)
+    assert group["params"][upto] == {"sum": [payee, width]}
+    [statement] = group["statements"].values()
+    assert f"IN (:{payee}, :{upto})" in statement["sql"]
+    assert statement["lists"] == [{"of": f":{payee}", "lengths": [1, 9]}]
 
 
 def test_plans_keep_what_was_counted() -> None:
