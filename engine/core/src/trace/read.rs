@@ -91,6 +91,7 @@ impl Index {
     fn check(&self, trace: &[u8]) -> Result<()> {
         let mut events = 0;
         for session in 0..self.meta.sessions {
+            let mut before_ns = i64::MIN;
             for number in self.first[session as usize]..self.first[session as usize + 1] {
                 let (at, length) = self.blocks[number as usize];
                 let wrong = || damaged(&format!("its block at byte {at}"));
@@ -102,6 +103,9 @@ impl Index {
                 }
                 let mut front = Front(payload);
                 let mut last_ns = begin(&mut front, session).ok_or_else(wrong)?;
+                if last_ns < before_ns {
+                    return Err(wrong());
+                }
                 while !front.0.is_empty() {
                     let event = event(&mut front, last_ns).ok_or_else(wrong)?;
                     if event.origin as usize >= self.meta.origins.len() {
@@ -110,6 +114,7 @@ impl Index {
                     last_ns = event.begin_ns;
                     events += 1;
                 }
+                before_ns = last_ns;
             }
         }
         if events != self.meta.events {

@@ -110,3 +110,17 @@ fn errors_say_what_is_wrong() {
     other[30] ^= 1;
     assert!(what(&other).contains("block at byte 24"), "{}", what(&other));
 }
+
+#[test]
+fn a_session_does_not_go_back_in_time() {
+    let mut writer = Writer::new(Vec::new(), Language::Mysql).unwrap();
+    for begin_ns in [6, 5] {
+        let effect = Effect::Read;
+        let event = Event { begin_ns, duration_ns: 0, effect, class: 0, origin: 0, text: b"" };
+        writer.event(0, &event).unwrap();
+        writer.end(0).unwrap();
+    }
+    let meta = Meta { sessions: 1, events: 2, origins: vec![Origin::default()], ..Meta::default() };
+    let error = Index::read(&writer.finish(&meta).unwrap()).unwrap_err();
+    assert!(error.what.contains("block at byte 40"), "{error}");
+}

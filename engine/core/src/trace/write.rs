@@ -40,8 +40,9 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, pending, pending_bytes: 0, index, blocks: 0 })
     }
 
-    /// Appends an event of a session. One that begins before the session's last one is taken to
-    /// begin with it.
+    /// Appends an event of a session, which come in the order of their begins: a block that begins
+    /// before the session's block before it makes no trace. Within a block, an event that begins
+    /// before the last one is taken to begin with it.
     pub fn event(&mut self, session: u32, event: &Event<'_>) -> io::Result<()> {
         let pending = self.pending.entry(session).or_insert_with(|| {
             let mut payload = Vec::new();
