@@ -212,6 +212,14 @@ def test_a_workload_of_a_log_gives_its_digest_back(server: Shop, here: Place) ->
     text = file.read_text()
     assert SECRET not in text and "--write-to shop" in text and "Carried over: " in text
 
+    # An answer with other numbers of rows than ranges had is an error, of which there must be none.
+    expected = f"expect: {{rows: [{min(WIDTHS)}, {max(WIDTHS)}]}}"
+    text, ranges = re.subn(
+        r'(sql: "SELECT id FROM users WHERE id >= [^"]*")', rf"\1, {expected}", text
+    )
+    assert ranges == 1
+    file.write_text(text)
+
     refused = here.dyno("run", file, "--dry-run")
     assert refused.returncode == 2 and "--write-to shop" in refused.stderr
     time.sleep(1.1)  # the slow log's clock has whole seconds
