@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,7 @@ EXPERIMENT = """
 experiment: there
 targets:
   db: {{url: "{url}", password_env: APP_PASSWORD{target}}}
-workload: {{kind: oltp, preset: {preset}, tables: {tables}, rows: {rows}, sessions: 2}}
+workload: {{kind: oltp, preset: {preset}, tables: {tables}, rows: {rows}, sessions: 2, think: 2ms}}
 factors:
   {factor}
 blocks: 1
@@ -126,7 +127,8 @@ def test_tables_that_are_missing_or_too_small_are_named(here: Place, server: The
         ({"rows": ROWS + 1}, f"the highest id in shop.sbtest1 at 127.0.0.1:{server.server.port}"),
     ):
         file = experiment(here, server, ", data: {existing: shop}", **words)
-        done = here.dyno("run", file)
+        # Two that begin within one second would go by one name.
+        done = here.dyno("run", file, "--dir", here.path / next(iter(words)))
         assert done.returncode == 2 and message in done.stderr, done.stderr
         assert "Traceback" not in done.stderr
 
@@ -180,7 +182,8 @@ def test_settings_and_schemas_are_put_back_however_a_run_ends(
     assert server.setting(SETTINGS[server.kind]) != before[SETTINGS[server.kind]]
     os.kill(process.pid, end)
     if end == signal.SIGINT:
-        os.kill(process.pid, end)  # once would wait for the trial
+        time.sleep(0.5)  # two at once would be one
+        os.kill(process.pid, end)  # which would wait for the trial
     output = process.communicate(timeout=60)[0]
     if end == signal.SIGKILL:
         assert (here.path / "r" / FILE).exists()
