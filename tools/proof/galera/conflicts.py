@@ -36,6 +36,19 @@ class Counted:
         return self.certification_failures + self.aborts_at_apply
 
 
+def together(rounds: Sequence[Counted]) -> Counted:
+    """Of several times of the same writers."""
+    return Counted(
+        sum(one.committed for one in rounds),
+        sum(one.errors for one in rounds),
+        sum(one.certification_failures for one in rounds),
+        sum(one.aborts_at_apply for one in rounds),
+        statistics.median(one.execute_s for one in rounds),
+        statistics.median(one.commit_s for one in rounds),
+        sum(one.length_s for one in rounds),
+    )
+
+
 def prepare(node: Node) -> None:
     """The row."""
     node.ask("CREATE DATABASE IF NOT EXISTS watched")

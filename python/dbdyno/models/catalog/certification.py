@@ -58,9 +58,9 @@ Trap:
     wsrep_local_bf_aborts: a transaction usually runs longer than its write-set is on its way. One
     that is hit on its way may count in both.
 
-    "More writers, more writes." A row that is written on two nodes takes no more commits a second
-    than on one: on one they wait for the lock for the same time, and none has to run again. Send
-    writes of hot rows to one node.
+    "More writers, more writes." A row that is written on two nodes takes about as many commits a
+    second as on one, or fewer (`docs/proof.md`): on one they wait for the lock for the same time,
+    and none has to run again. Send writes of hot rows to one node.
 """
 
 from __future__ import annotations
