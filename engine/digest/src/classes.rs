@@ -22,10 +22,10 @@ const PARTS: u32 = 64;
 pub enum Standing {
     /// It has sums only.
     Sums,
-    /// It has details.
-    Details,
-    /// It has details, or will have, but nobody knows yet what to call it.
-    Nameless,
+    /// It has details, at this place.
+    Details(u32),
+    /// The same, but nobody knows yet what to call it; no place: it will have one.
+    Nameless(Option<u32>),
 }
 
 /// All classes.
@@ -36,7 +36,7 @@ pub struct Classes {
     detailed: usize,
     /// Every class.
     pub sums: Table<Sums>,
-    /// Details, where a class has them; places of those given up are empty.
+    /// Details, where a class has them, as far as they were gathered; places of those given up are empty.
     details: Vec<Option<Box<Details>>>,
     free: Vec<u32>,
     /// What an event must cost for its class to be among the most costly by it alone.
@@ -72,15 +72,16 @@ impl Classes {
     pub fn standing(&self, key: u128) -> Standing {
         let Some(position) = self.sums.find(key) else {
             return if self.sums.len() < self.detailed {
-                Standing::Nameless
+                Standing::Nameless(None)
             } else {
                 Standing::Sums
             };
         };
-        match self.details(self.sums.at(position)) {
+        let sums = self.sums.at(position);
+        match self.details(sums) {
             None => Standing::Sums,
-            Some(details) if details.title.is_none() => Standing::Nameless,
-            Some(_) => Standing::Details,
+            Some(details) if details.title.is_none() => Standing::Nameless(Some(sums.details)),
+            Some(_) => Standing::Details(sums.details),
         }
     }
 
@@ -100,41 +101,47 @@ impl Classes {
         self.parts
     }
 
-    /// A meeting: takes in what all threads have added up.
+    /// A meeting: takes in the sums that all threads have added up, and decides which classes have details.
     pub fn meet(&mut self, threads: &mut [Collected]) {
         let before = self.sums.len();
         let mut asides = HashMap::new();
-        for collected in threads {
-            let mut details: Vec<Option<Details>> =
-                std::mem::take(&mut collected.details).into_iter().map(Some).collect();
+        for collected in &mut *threads {
             for sums in collected.sums.drain() {
-                let details = details.get_mut(sums.details as usize).and_then(Option::take);
-                self.add(&sums, details);
+                let place = self.add(&sums);
+                if let Some(title) = collected.details.attach(sums.details, place) {
+                    self.details[place as usize].get_or_insert_default().call(Some(&title));
+                }
             }
-            self.overall.merge(&std::mem::take(&mut collected.others));
             for aside in collected.asides.drain(..) {
                 let into: &mut Details = asides.entry(aside.key).or_default();
                 into.call(Some(&aside.title));
                 into.show(aside.sample.as_deref());
             }
         }
-        self.choose(&asides);
+        self.choose(&asides, threads);
         let new = self.sums.len() - before;
         // While all classes get details, meetings are close enough that few come in between.
         let is_calm = self.sums.len() > self.detailed || new <= self.detailed / 8;
         self.parts = if is_calm { (self.parts * 2).min(PARTS) } else { (self.parts / 2).max(1) };
     }
 
-    /// Takes in the times that threads have seen: needed only for a document.
+    /// Takes in the details and times that threads have: needed only for a document.
     pub fn gather(&mut self, threads: &mut [Collected]) {
         for collected in threads {
             self.gaps.merge(&std::mem::take(&mut collected.gaps));
             self.running.merge(&mut std::mem::take(&mut collected.running));
+            self.overall.merge(&std::mem::take(&mut collected.others));
+            for (place, mine) in self.details.iter_mut().enumerate() {
+                if let (Some(mine), Some(theirs)) = (mine, collected.details.take(place as u32)) {
+                    self.overall.merge(&theirs);
+                    mine.merge(&theirs);
+                }
+            }
         }
     }
 
-    /// Adds a class of one thread.
-    fn add(&mut self, theirs: &Sums, details: Option<Details>) {
+    /// Adds a class of one thread; gives the place of its details, if it has them.
+    fn add(&mut self, theirs: &Sums) -> u32 {
         let position = match self.sums.find(theirs.key) {
             Some(position) => position,
             None => self.sums.insert(Sums::new(theirs.key, NO_DETAILS)),
@@ -142,22 +149,14 @@ impl Classes {
         let sums = self.sums.at_mut(position);
         sums.merge(theirs);
         sums.cost = self.order_by.join(sums.cost, theirs.cost);
-        let Some(details) = details else { return };
-        self.overall.merge(&details);
-        if sums.details == NO_DETAILS {
-            sums.details = self.free.pop().unwrap_or(self.details.len() as u32);
-            if sums.details as usize == self.details.len() {
-                self.details.push(None);
-            }
+        if theirs.details != NO_DETAILS && sums.details == NO_DETAILS {
+            sums.details = place(&mut self.details, &mut self.free);
         }
-        match &mut self.details[sums.details as usize] {
-            Some(mine) => mine.merge(&details),
-            none => *none = Some(Box::new(details)),
-        }
+        sums.details
     }
 
     /// Gives details to the most costly classes and takes them from the others.
-    fn choose(&mut self, asides: &HashMap<u128, Details>) {
+    fn choose(&mut self, asides: &HashMap<u128, Details>, threads: &mut [Collected]) {
         if self.sums.len() <= self.detailed {
             return;
         }
@@ -178,6 +177,9 @@ impl Classes {
             let sums = self.sums.at_mut(position);
             if stays.get(sums.details as usize) == Some(&false) {
                 self.details[sums.details as usize] = None;
+                for theirs in threads.iter_mut().filter_map(|t| t.details.take(sums.details)) {
+                    self.overall.merge(&theirs);
+                }
                 self.free.push(sums.details);
                 sums.details = NO_DETAILS;
             }
@@ -185,12 +187,7 @@ impl Classes {
         for position in chosen {
             let sums = self.sums.at_mut(position as usize);
             if sums.details == NO_DETAILS {
-                sums.details = self.free.pop().unwrap_or(self.details.len() as u32);
-                let details = Some(Box::new(Details::default()));
-                match self.details.get_mut(sums.details as usize) {
-                    Some(place) => *place = details,
-                    None => self.details.push(details),
-                }
+                sums.details = place(&mut self.details, &mut self.free);
             }
             if let (Some(aside), Some(details)) =
                 (asides.get(&sums.key), &mut self.details[sums.details as usize])
@@ -200,4 +197,14 @@ impl Classes {
             }
         }
     }
+}
+
+/// A free place for details, with none of any event in it.
+fn place(details: &mut Vec<Option<Box<Details>>>, free: &mut Vec<u32>) -> u32 {
+    let place = free.pop().unwrap_or(details.len() as u32);
+    if place as usize == details.len() {
+        details.push(None);
+    }
+    details[place as usize] = Some(Box::default());
+    place
 }

@@ -3,12 +3,13 @@
 use crate::censoring::Durations;
 use crate::classes::{Classes, Standing};
 use crate::concurrency::Running;
-use crate::details::{Details, Title, offer};
+use crate::details::{Details, Seen, Title, offer};
 use crate::document::{NotUnderstood, Sample};
 use crate::event::{Event, Measure};
 use crate::filter::Filter;
 use crate::format::Sink;
 use crate::grouping::Grouper;
+use crate::held::Held;
 use crate::sums::{NO_DETAILS, Sums, weight};
 use crate::table::Table;
 use crate::timeline::Gaps;
@@ -124,8 +125,8 @@ pub struct Aside {
 pub struct Collected {
     /// Every class.
     pub sums: Table<Sums>,
-    /// Of the classes that have them.
-    pub details: Vec<Details>,
+    /// Of the classes that have them, until they are gathered.
+    pub details: Held,
     /// Of all others together.
     pub others: Details,
     /// Costly events of classes without details.
@@ -179,19 +180,18 @@ impl Sink for Collector<'_> {
         let cost = self.taking.order_by.cost(event);
         sums.add(event);
         sums.cost = self.taking.order_by.join(sums.cost, cost);
-        let details = match all.details.get_mut(sums.details as usize) {
-            Some(details) => details,
-            None => {
-                if cost >= self.classes.costly() {
-                    let title = self.grouper.title(self.input, event);
-                    let mut sample = None;
-                    offer(&mut sample, self.input, event, self.taking.keeps_text);
-                    all.asides.push(Aside { key, title, sample });
-                }
-                &mut all.others
+        let seen = Seen::new(self.input, event, self.taking.keeps_text);
+        if sums.details != NO_DETAILS {
+            all.details.add(sums.details, &seen, &event.numbers);
+        } else {
+            if cost >= self.classes.costly() {
+                let title = self.grouper.title(self.input, event);
+                let mut sample = None;
+                offer(&mut sample, &seen);
+                all.asides.push(Aside { key, title, sample });
             }
-        };
-        details.add(self.input, event, self.taking.keeps_text);
+            all.others.add(&seen, event.numbers.iter());
+        }
         if let Some(end_ns) = event.end_ns {
             all.gaps.add(end_ns);
             if let Some(duration_ns) = event.duration_ns {
@@ -209,16 +209,15 @@ impl Collector<'_> {
     /// A class that this thread has not met since the last meeting.
     #[cold]
     fn begin(&mut self, key: u128, event: &Event<'_>) -> usize {
-        let title = match self.classes.standing(key) {
-            Standing::Sums => None,
-            Standing::Details => Some(None),
-            Standing::Nameless => Some(Some(self.grouper.title(self.input, event))),
-        };
-        let details = match title {
-            None => NO_DETAILS,
-            Some(title) => {
-                self.collected.details.push(Details { title, ..Details::default() });
-                self.collected.details.len() as u32 - 1
+        let held = &mut self.collected.details;
+        let details = match self.classes.standing(key) {
+            Standing::Sums => NO_DETAILS,
+            Standing::Details(place) => held.at(Some(place)),
+            Standing::Nameless(place) => {
+                let at = held.at(place);
+                let title = self.grouper.title(self.input, event);
+                held.call(at, &title);
+                at
             }
         };
         self.collected.sums.insert(Sums::new(key, details))

@@ -88,6 +88,47 @@ pub struct Title {
     pub tables: Vec<String>,
 }
 
+/// What details keep of an event, beside its measures.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen<'a> {
+    /// Position of the log, and of the event in it.
+    pub at: (u32, u64),
+    /// As in [`Event`], like those below.
+    pub end_ns: Option<i64>,
+    /// How long it took.
+    pub duration_ns: Option<u64>,
+    /// How many events it stands for.
+    pub weight: u32,
+    /// Who asked.
+    pub user: &'a [u8],
+    /// From where.
+    pub host: &'a [u8],
+    /// The default database.
+    pub database: &'a [u8],
+    /// The error.
+    pub error: &'a [u8],
+    /// The statement, if samples have their text.
+    pub text: Option<&'a [u8]>,
+}
+
+impl<'a> Seen<'a> {
+    /// An event of log `input`; `keeps_text`: samples have their text.
+    #[inline]
+    pub fn new(input: u32, event: &Event<'a>, keeps_text: bool) -> Self {
+        Self {
+            at: (input, event.offset),
+            end_ns: event.end_ns,
+            duration_ns: event.duration_ns,
+            weight: weight(event),
+            user: event.user,
+            host: event.host,
+            database: event.database,
+            error: event.error,
+            text: keeps_text.then_some(event.text),
+        }
+    }
+}
+
 /// Details of some events.
 #[derive(Debug, Clone, Default)]
 pub struct Details {
@@ -103,42 +144,49 @@ pub struct Details {
     pub histogram: [u64; 9],
     /// When.
     pub times: Times,
-    /// Users.
-    pub users: Names,
-    /// Hosts.
-    pub hosts: Names,
-    /// Default databases.
-    pub databases: Names,
-    /// Errors.
-    pub errors: Names,
+    /// Users, hosts, default databases and errors: apart, since they are seldom changed.
+    pub names: Box<[Names; 4]>,
     /// The slowest event.
     pub sample: Option<Box<Sample>>,
 }
 
 impl Details {
-    /// Adds an event of log `input`; `keeps_text`: samples have their text.
+    /// Adds an event.
     #[inline]
-    pub fn add(&mut self, input: u32, event: &Event<'_>, keeps_text: bool) {
-        let weight = weight(event);
-        if let Some(time_ns) = event.duration_ns {
+    pub fn add(&mut self, seen: &Seen<'_>, numbers: impl Iterator<Item = (Measure, u64)>) {
+        let weight = seen.weight;
+        if let Some(time_ns) = seen.duration_ns {
             self.time.add(time_ns, weight);
             let above = BOUNDS_NS.iter().map(|&bound| usize::from(time_ns >= bound)).sum::<usize>();
             self.histogram[above] += 1;
         }
-        for (measure, value) in event.numbers.iter() {
+        for (measure, value) in numbers {
             self.spread(measure).add(value, weight);
         }
-        if let Some(end_ns) = event.end_ns {
-            let time_ns = event.duration_ns.unwrap_or(0).saturating_mul(u64::from(weight));
+        if let Some(end_ns) = seen.end_ns {
+            let time_ns = seen.duration_ns.unwrap_or(0).saturating_mul(u64::from(weight));
             self.times.add(end_ns, time_ns);
         }
-        self.users.add(event.user, 1);
-        self.hosts.add(event.host, 1);
-        self.databases.add(event.database, 1);
-        self.errors.add(event.error, 1);
+        let texts = [seen.user, seen.host, seen.database, seen.error];
+        for (names, text) in self.names.iter_mut().zip(texts) {
+            names.add(text, 1);
+        }
         // Nearly all are quicker than the slowest so far, the one that is shown.
-        if self.sample.is_none() || event.duration_ns.is_none_or(|ns| ns >= self.time.max) {
-            offer(&mut self.sample, input, event, keeps_text);
+        if self.sample.is_none() || seen.duration_ns.is_none_or(|ns| ns >= self.time.max) {
+            offer(&mut self.sample, seen);
+        }
+    }
+
+    /// Fetches into the processor's cache what adding such an event will change far from here: values are
+    /// counted in buckets all over its sketches.
+    #[inline]
+    pub fn fetch(&self, duration_ns: u64, numbers: impl Iterator<Item = (Measure, u64)>) {
+        self.time.sketch.fetch(duration_ns);
+        for (measure, value) in numbers {
+            let place = usize::from(self.place[measure as usize]);
+            if let Some((_, spread)) = self.measures.get(place.wrapping_sub(1)) {
+                spread.sketch.fetch(value);
+            }
         }
     }
 
@@ -163,10 +211,9 @@ impl Details {
             *mine += theirs;
         }
         self.times.merge(&other.times);
-        self.users.merge(&other.users);
-        self.hosts.merge(&other.hosts);
-        self.databases.merge(&other.databases);
-        self.errors.merge(&other.errors);
+        for (mine, theirs) in self.names.iter_mut().zip(other.names.iter()) {
+            mine.merge(theirs);
+        }
         self.call(other.title.as_deref());
         self.show(other.sample.as_deref());
     }
@@ -202,32 +249,24 @@ fn is_slower(time: f64, at: (u32, u64), than: f64, than_at: (u32, u64)) -> bool 
 
 /// Keeps an event as the sample if it is slower.
 #[inline]
-pub fn offer(sample: &mut Option<Box<Sample>>, input: u32, event: &Event<'_>, keeps_text: bool) {
-    let time_s = event.duration_ns.map(seconds);
+pub fn offer(sample: &mut Option<Box<Sample>>, seen: &Seen<'_>) {
+    let time_s = seen.duration_ns.map(seconds);
     let than = sample.as_ref().map(|s| (s.query_time_s.unwrap_or(-1.0), (s.input, s.offset)));
-    if than
-        .is_none_or(|(than, at)| is_slower(time_s.unwrap_or(-1.0), (input, event.offset), than, at))
-    {
-        keep(sample, input, event, time_s, keeps_text);
+    if than.is_none_or(|(than, at)| is_slower(time_s.unwrap_or(-1.0), seen.at, than, at)) {
+        keep(sample, seen, time_s);
     }
 }
 
 #[cold]
-fn keep(
-    sample: &mut Option<Box<Sample>>,
-    input: u32,
-    event: &Event<'_>,
-    query_time_s: Option<f64>,
-    keeps_text: bool,
-) {
-    let kept = &event.text[..event.text.len().min(SAMPLE_BYTES)];
+fn keep(sample: &mut Option<Box<Sample>>, seen: &Seen<'_>, query_time_s: Option<f64>) {
+    let kept = seen.text.map(|text| &text[..text.len().min(SAMPLE_BYTES)]);
     *sample = Some(Box::new(Sample {
-        input,
-        offset: event.offset,
-        end_unix_s: event.end_ns.map(|ns| ns as f64 / 1e9),
+        input: seen.at.0,
+        offset: seen.at.1,
+        end_unix_s: seen.end_ns.map(|ns| ns as f64 / 1e9),
         query_time_s,
-        text: keeps_text.then(|| String::from_utf8_lossy(kept).into_owned()),
-        is_cut: keeps_text && kept.len() < event.text.len(),
+        text: kept.map(|kept| String::from_utf8_lossy(kept).into_owned()),
+        is_cut: kept.map(<[u8]>::len) < seen.text.map(<[u8]>::len),
     }));
 }
 

@@ -4,12 +4,13 @@ use crate::censoring;
 use crate::classes::{Classes, DETAILED};
 use crate::collector::{Collected, Collector, Taking, Tally};
 use crate::document::{Censored, Document, Input};
-use crate::format::{Format, FormatKind, Part, Settings};
+use crate::format::{Context, Format, FormatKind, Part, Settings};
 use crate::formats::FORMATS;
 use crate::grouping::Grouper;
 use crate::in_turn::{self, Turn};
 use crate::lines;
 use crate::parts::Parts;
+use crate::relay::Relay;
 use crate::source::Source;
 use crate::summary::{self, Asked};
 use dyno_core::Result;
@@ -146,13 +147,14 @@ impl Run<'_> {
         let (language, by) = (format.language(), self.request.asked.group_by);
         let mut groupers: Vec<Grouper> =
             self.threads.iter().map(|_| Grouper::new(by, language)).collect();
-        let mut turn = Turn::default();
+        let (mut turn, mut context, relay) = <(Turn, Context, Relay)>::default();
         let mut tally = Tally::default();
         loop {
             parts.allow(self.classes.parts());
             let before = parts.bytes();
             if format.is_divisible() {
-                self.read_parts(&*format, number, &mut groupers, &mut parts)?;
+                let known = (&mut context, &relay);
+                self.read_parts(&*format, number, &mut groupers, &mut parts, known)?;
             } else {
                 self.read_in_turn(&*format, number, &mut groupers[0], &mut parts, &mut turn)?;
             }
@@ -191,25 +193,32 @@ impl Run<'_> {
         self.censored.extend(censoring::censored(number, &parts.facts, &tally.durations));
     }
 
-    /// Reads parts on all threads until the next meeting.
+    /// Reads parts on all threads until the next meeting. What they must know of those before them is carried
+    /// along by a thread that is alone; several hand it on.
     fn read_parts(
         &mut self,
         format: &dyn Format,
         input: u32,
         groupers: &mut [Grouper],
         parts: &mut Parts<'_>,
+        (carried, relay): (&mut Context, &Relay),
     ) -> Result<()> {
         let (taking, classes) = (&self.request.taking, &self.classes);
+        let is_alone = self.threads.len() == 1;
         let shared = Mutex::new(parts);
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = |collected: &mut Collected, grouper: &mut Grouper| -> Result<()> {
+        let read = |collected: &mut Collected, grouper: &mut Grouper, context: &mut Context| {
             loop {
                 let next = lock().next(format)?;
-                let Some(mut piece) = next else { return Ok(()) };
+                let Some(piece) = next else { return Ok(()) };
+                if !is_alone {
+                    let tell = || format.context(&piece.bytes, piece.bytes.len());
+                    *context = relay.pass(piece.number, tell);
+                }
                 let part = Part { bytes: &piece.bytes, offset: piece.offset, is_last: true };
                 let mut sink = Collector { input, taking, classes, grouper, collected };
-                format.read(part, &mut piece.context, &mut sink);
-                let facts = format.facts(&piece.context);
+                format.read(part, context, &mut sink);
+                let facts = format.facts(context);
                 let mut parts = lock();
                 in_turn::tell(&mut parts, piece.number, facts);
                 parts.give_back(piece.bytes);
@@ -221,9 +230,11 @@ impl Run<'_> {
             let running: Vec<_> = others
                 .iter_mut()
                 .zip(other_groupers)
-                .map(|(collected, grouper)| scope.spawn(|| read(collected, grouper)))
+                .map(|(collected, grouper)| {
+                    scope.spawn(|| read(collected, grouper, &mut Context::default()))
+                })
                 .collect();
-            let mine = read(&mut first[0], &mut first_grouper[0]);
+            let mine = read(&mut first[0], &mut first_grouper[0], carried);
             let theirs = running.into_iter().map(|thread| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });

@@ -173,6 +173,18 @@ pub struct Numbers {
 
 const _: () = assert!(MEASURES <= 32, "one bit a measure");
 
+/// The measures in a mask ([`Numbers::mask`]), in the order of their numbers.
+#[inline]
+pub fn measures(mut mask: u32) -> impl Iterator<Item = Measure> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let index = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            Measure::ALL[index]
+        })
+    })
+}
+
 impl Default for Numbers {
     fn default() -> Self {
         Self { present: 0, values: [0; MEASURES] }
@@ -196,14 +208,13 @@ impl Numbers {
     /// Those that are there, in the order of their numbers.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Measure, u64)> + '_ {
-        let mut left = self.present;
-        std::iter::from_fn(move || {
-            (left != 0).then(|| {
-                let index = left.trailing_zeros() as usize;
-                left &= left - 1;
-                (Measure::ALL[index], self.values[index])
-            })
-        })
+        measures(self.present).map(|measure| (measure, self.values[measure as usize]))
+    }
+
+    /// Which are there: a bit for each, by their numbers.
+    #[inline]
+    pub fn mask(&self) -> u32 {
+        self.present
     }
 
     /// Forgets all.

@@ -21,6 +21,7 @@ mod keywords;
 mod memo;
 mod normal;
 mod pt;
+mod window;
 
 use crate::event::Language;
 use memo::Memo;

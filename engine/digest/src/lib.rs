@@ -16,6 +16,7 @@
 //! position, and stands in the document.
 
 pub mod binlog;
+pub mod buffer;
 mod bytes;
 pub mod capture;
 pub mod censoring;
@@ -27,12 +28,14 @@ pub mod digest;
 pub mod distill;
 pub mod document;
 pub mod event;
+mod fetch;
 pub mod filter;
 pub mod fingerprint;
 pub mod format;
 pub mod formats;
 pub mod gather;
 pub mod grouping;
+pub mod held;
 pub mod id;
 pub mod in_turn;
 pub mod lines;
@@ -41,6 +44,7 @@ mod mongo;
 pub mod names;
 pub mod parallel;
 pub mod parts;
+pub mod relay;
 pub mod servertext;
 pub mod shape;
 pub mod sketch;

@@ -1,10 +1,11 @@
 //! A log cut into parts, each beginning at an event, for threads that ask for them in turn.
 //!
 //! Where a part ends is decided by the log alone, not by who reads it or when. What a part must know
-//! of what lies before it is handed over with it.
+//! of what lies before it comes from the part before (`relay`).
 
+use crate::buffer::Buffer;
 use crate::document::NotUnderstood;
-use crate::format::{Context, Facts, Format};
+use crate::format::{Facts, Format};
 use crate::source::{Given, Source};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
@@ -20,16 +21,14 @@ pub const EVENT: usize = 64 << 20;
 /// So much of the log is looked at to find out its format.
 pub const HEAD: usize = 64 << 10;
 
-/// Some bytes of a log, and what they need to be read.
+/// Some bytes of a log.
 pub struct Piece {
     /// Its place in the log, from 0.
     pub number: u64,
     /// The bytes.
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     /// Where they begin in the log.
     pub offset: u64,
-    /// What is known from before.
-    pub context: Context,
 }
 
 /// Hands out the parts of one log.
@@ -38,15 +37,13 @@ pub struct Parts<'a> {
     path: &'a str,
     stop: &'static AtomicBool,
     /// Read and not yet handed out: begins at an event.
-    left: Vec<u8>,
+    left: Buffer,
     /// Where `left` begins.
     offset: u64,
     /// Number of the next part.
     number: u64,
-    time_ns: Option<i64>,
-    database: Vec<u8>,
     /// Buffers that readers have given back.
-    spare: Vec<Vec<u8>>,
+    spare: Vec<Buffer>,
     /// How many parts may be handed out until the next meeting.
     budget: u32,
     has_ended: bool,
@@ -76,11 +73,9 @@ impl<'a> Parts<'a> {
             source,
             path,
             stop,
-            left: Vec::new(),
+            left: Buffer::default(),
             offset: 0,
             number: 0,
-            time_ns: None,
-            database: Vec::new(),
             spare: Vec::new(),
             budget: 0,
             has_ended: false,
@@ -129,7 +124,8 @@ impl<'a> Parts<'a> {
     }
 
     /// Gives a buffer back.
-    pub fn give_back(&mut self, bytes: Vec<u8>) {
+    pub fn give_back(&mut self, mut bytes: Buffer) {
+        bytes.truncate(0);
         self.spare.push(bytes);
     }
 
@@ -152,7 +148,6 @@ impl<'a> Parts<'a> {
         }
         self.budget -= 1;
         let mut bytes = std::mem::replace(&mut self.left, self.spare.pop().unwrap_or_default());
-        self.left.clear();
         let mut size = PART;
         loop {
             let filled = self.fill(&mut bytes, size)?;
@@ -181,7 +176,7 @@ impl<'a> Parts<'a> {
             };
             if let Some(end) = end {
                 self.has_ended = matches!(filled, Filled::Whole) && !self.is_growing_on();
-                return Ok(Some(self.cut(bytes, end, format)));
+                return Ok(Some(self.cut(bytes, end)));
             }
             if !matches!(filled, Filled::Full) {
                 self.left = bytes;
@@ -202,7 +197,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Leaves out what belongs to an event that was too long; returns whether its end was found.
-    fn skip(&mut self, bytes: &mut Vec<u8>, format: &dyn Format) -> bool {
+    fn skip(&mut self, bytes: &mut Buffer, format: &dyn Format) -> bool {
         let end = format.boundary(bytes, 0);
         self.not_understood.push(NotUnderstood {
             offset: self.offset,
@@ -212,52 +207,36 @@ impl<'a> Parts<'a> {
         });
         self.is_skipping = end == bytes.len();
         self.offset += end as u64;
-        bytes.drain(..end);
+        bytes.remove_first(end);
         !self.is_skipping
     }
 
     /// Cuts a part off; what is behind it stays for the next.
-    fn cut(&mut self, mut bytes: Vec<u8>, end: usize, format: &dyn Format) -> Piece {
-        self.left.extend_from_slice(&bytes[end..]);
-        let context = Context {
-            time_ns: self.time_ns,
-            database: self.database.clone(),
-            ..Context::default()
-        };
-        if end < bytes.len() || !self.has_ended {
-            let next = format.context(&bytes, end);
-            self.time_ns = next.time_ns.or(self.time_ns);
-            if !next.database.is_empty() {
-                self.database = next.database;
-            }
-        }
+    fn cut(&mut self, mut bytes: Buffer, end: usize) -> Piece {
+        self.left.add(&bytes[end..]);
         bytes.truncate(end);
-        let piece = Piece { number: self.number, offset: self.offset, bytes, context };
+        let piece = Piece { number: self.number, offset: self.offset, bytes };
         self.offset += end as u64;
         self.number += 1;
         piece
     }
 
     /// Reads until there are `size` bytes, if the source has them.
-    fn fill(&mut self, bytes: &mut Vec<u8>, size: usize) -> Result<Filled> {
-        let mut count = bytes.len();
-        if count >= size {
-            return Ok(Filled::Full);
-        }
-        // Buffers are used again: only the first time is this more than a change of length.
-        bytes.resize(size, 0);
-        let filled = loop {
-            if count == size {
-                break Filled::Full;
+    fn fill(&mut self, bytes: &mut Buffer, size: usize) -> Result<Filled> {
+        loop {
+            if bytes.len() >= size {
+                return Ok(Filled::Full);
             }
             if self.source.is_growing() && self.stop.load(Ordering::Relaxed) {
-                break Filled::Whole;
+                return Ok(Filled::Whole);
             }
-            match self.source.give(&mut bytes[count..]) {
-                Ok(Given::Bytes(more)) => count += more,
-                Ok(Given::End | Given::Renewed) => break Filled::Whole,
-                Ok(Given::Nothing) if self.stop.load(Ordering::Relaxed) => break Filled::Whole,
-                Ok(Given::Nothing) if self.source.is_growing() => break Filled::Partly,
+            match self.source.give(bytes.room(size)) {
+                Ok(Given::Bytes(more)) => bytes.took(more),
+                Ok(Given::End | Given::Renewed) => return Ok(Filled::Whole),
+                Ok(Given::Nothing) if self.stop.load(Ordering::Relaxed) => {
+                    return Ok(Filled::Whole);
+                }
+                Ok(Given::Nothing) if self.source.is_growing() => return Ok(Filled::Partly),
                 Ok(Given::Nothing) => {}
                 Err(error) => {
                     let what = format!("{}: after {} bytes: {error}", self.path, self.offset);
@@ -265,9 +244,7 @@ impl<'a> Parts<'a> {
                         .hint("the disk or the network file system may be at fault"));
                 }
             }
-        };
-        bytes.truncate(count);
-        Ok(filled)
+        }
     }
 
     /// Bytes for formats that are read in turn: what was left and more, and whether nothing follows.
@@ -275,7 +252,7 @@ impl<'a> Parts<'a> {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn more(&mut self, size: usize) -> Result<Option<(Vec<u8>, u64, bool)>> {
+    pub fn more(&mut self, size: usize) -> Result<Option<(Buffer, u64, bool)>> {
         if self.budget == 0 || self.has_ended || self.must_stop() {
             return Ok(None);
         }
@@ -287,8 +264,8 @@ impl<'a> Parts<'a> {
     }
 
     /// Says how much of these bytes is done with; the rest is given again.
-    pub fn done(&mut self, mut bytes: Vec<u8>, count: usize) {
-        bytes.drain(..count);
+    pub fn done(&mut self, mut bytes: Buffer, count: usize) {
+        bytes.remove_first(count);
         self.offset += count as u64;
         self.left = bytes;
     }

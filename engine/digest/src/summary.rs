@@ -8,6 +8,7 @@ use crate::document::{Class, Distribution, Document, Input, Measured, SCHEMA_VER
 use crate::event::Unit;
 use crate::grouping::GroupBy;
 use crate::id::id;
+use crate::names::Names;
 use crate::sketch;
 use crate::sums::{NO_DETAILS, Sums};
 use std::collections::BTreeMap;
@@ -134,6 +135,7 @@ fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums) -> Class {
         distill: String::new(),
         tables: Vec::new(),
     };
+    let [users, hosts, databases, errors] = details.names.each_ref().map(Names::map);
     let title = details.title.as_deref().unwrap_or(&unknown);
     Class {
         rank: at as u64 + 1,
@@ -144,10 +146,10 @@ fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums) -> Class {
         tables: title.tables.clone(),
         time_share: (overall.time_ns > 0).then(|| sums.time_ns as f64 / overall.time_ns as f64),
         v_m: variance_to_mean(&details.time),
-        users: details.users.map(),
-        hosts: details.hosts.map(),
-        databases: details.databases.map(),
-        error_codes: details.errors.map(),
+        users,
+        hosts,
+        databases,
+        error_codes: errors,
         histogram: (details.time.count > 0).then_some(details.histogram),
         timeline_s: (!details.times.is_empty() && sums.timed > 0)
             .then(|| details.times.seconds_in(&classes.overall.times)),

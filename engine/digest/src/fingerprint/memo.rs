@@ -7,6 +7,7 @@
 //! comments have none, since quotes in comments begin nothing.
 
 use super::hash;
+use super::window::{LIST, WIDTH, Window};
 use crate::event::Language;
 use crate::token::Lexer;
 use crate::token::bytes::{digits_end, is_space, is_word};
@@ -39,8 +40,15 @@ impl Memo {
             Language::Postgres => false,
             Language::Mongo => return None,
         };
-        let length =
-            Skeleton { from: statement, at: 0, to: &mut self.text, length: 0, is_mysql }.write()?;
+        let skeleton = Skeleton {
+            from: statement,
+            at: 0,
+            seen: Window::NONE,
+            to: &mut self.text,
+            length: 0,
+            is_mysql,
+        };
+        let length = skeleton.write()?;
         Some(hash::hash(&self.text[..length], 0))
     }
 
@@ -59,15 +67,14 @@ impl Memo {
     }
 }
 
-/// So many bytes are looked at and copied at once.
-const STEP: usize = 16;
-/// What stands for a list of literals; statements that hold it have no skeleton.
-const LIST: u8 = 0;
+/// So many bytes are copied at once.
+const STEP: usize = 32;
 
 /// A skeleton that is being written.
 struct Skeleton<'a> {
     from: &'a [u8],
     at: usize,
+    seen: Window,
     to: &'a mut [u8],
     length: usize,
     is_mysql: bool,
@@ -95,23 +102,36 @@ impl Skeleton<'_> {
         }
     }
 
-    /// Copies bytes up to the next one that may be special.
+    /// Copies bytes up to the next special one.
     #[inline]
     fn copy_plain(&mut self) {
-        while let Some(chunk) = self.from[self.at..].first_chunk::<STEP>() {
-            let Some(to) = self.to[self.length..].first_chunk_mut::<STEP>() else { return };
-            *to = *chunk;
-            let plain = plain_length(chunk);
-            self.at += plain;
-            self.length += plain;
-            if plain < STEP {
-                return;
-            }
+        let end = self.next(self.at, |seen| seen.special);
+        let plain = &self.from[self.at..end];
+        // There is room: see `Memo::skeleton`.
+        let to = &mut self.to[self.length..self.length + plain.len().max(STEP)];
+        match self.from[self.at..].first_chunk::<STEP>() {
+            Some(chunk) if plain.len() <= STEP => to[..STEP].copy_from_slice(chunk),
+            _ => to[..plain.len()].copy_from_slice(plain),
         }
-        while let Some(&byte) = self.from.get(self.at)
-            && !is_special(byte)
-        {
-            self.push_next();
+        self.at = end;
+        self.length += plain.len();
+    }
+
+    /// Where the first byte with a bit in that mask stands, at or after `at`; the end if none does.
+    #[inline]
+    fn next(&mut self, mut at: usize, mask: impl Fn(&Window) -> u64) -> usize {
+        loop {
+            if at >= self.from.len() {
+                return self.from.len();
+            }
+            if at.wrapping_sub(self.seen.begin) >= WIDTH {
+                self.seen = Window::new(self.from, at);
+            }
+            let left = mask(&self.seen) >> (at - self.seen.begin);
+            if left != 0 {
+                return at + left.trailing_zeros() as usize;
+            }
+            at = self.seen.begin + WIDTH;
         }
     }
 
@@ -147,7 +167,10 @@ impl Skeleton<'_> {
         }
         let is_exponent =
             matches!(before, b'+' | b'-') && matches!(self.byte_before(self.at - 1), b'e' | b'E');
-        if is_word(before) || before == b'@' || is_exponent || is_word(self.byte(end)) {
+        // `a1.5`: the digits before the point were plain.
+        let is_behind_name = before == b'.' && is_word(self.byte_before(self.at - 1));
+        let is_kept = before == b'@' || is_exponent || is_behind_name;
+        if is_kept || is_word(self.byte(end)) {
             while self.at < end {
                 self.push_next();
             }
@@ -180,8 +203,27 @@ impl Skeleton<'_> {
 
     #[inline]
     fn string(&mut self, escapes: bool) {
-        self.push(self.from[self.at]);
-        self.at = self.lexer().string_end(self.at, escapes);
+        let quote = self.from[self.at];
+        self.push(quote);
+        self.at = match quote {
+            b'\'' => self.string_end(self.at, escapes),
+            _ => self.lexer().string_end(self.at, escapes),
+        };
+    }
+
+    /// As [`Lexer::string_end`], of strings in single quotes.
+    #[inline]
+    fn string_end(&mut self, begin: usize, escapes: bool) -> usize {
+        let mut at = begin + 1;
+        loop {
+            at = self.next(at, |seen| seen.ends);
+            match self.from.get(at) {
+                None => return self.from.len(),
+                Some(b'\'') if self.byte(at + 1) != b'\'' => return at + 1,
+                Some(b'\\') if !escapes => at += 1,
+                Some(_) => at += 2,
+            }
+        }
     }
 
     fn lexer(&self) -> Lexer<'_> {
@@ -262,39 +304,6 @@ impl Skeleton<'_> {
     }
 }
 
-/// Whether a byte is one that [`Skeleton::write`] looks at.
-#[inline]
-fn is_special(byte: u8) -> bool {
-    matches!(byte, LIST | b'"'..=b'$' | b'\'' | b'(' | b'-' | b'/'..=b'9' | b'`')
-}
-
-/// How many bytes come before the first special one.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn plain_length(chunk: &[u8; STEP]) -> usize {
-    use std::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; the load reads the 16 bytes of the array, at any alignment.
-    let mask = unsafe {
-        let x = _mm_loadu_si128(chunk.as_ptr().cast());
-        let within = |first: u8, last: u8| {
-            let above = _mm_sub_epi8(x, _mm_set1_epi8(first as i8));
-            _mm_cmpeq_epi8(_mm_min_epu8(above, _mm_set1_epi8((last - first) as i8)), above)
-        };
-        let quotes = _mm_or_si128(within(b'"', b'$'), within(b'\'', b'('));
-        let digits = _mm_or_si128(within(b'/', b'9'), within(b'-', b'-'));
-        let others = _mm_or_si128(within(b'`', b'`'), within(LIST, LIST));
-        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, digits), others))
-    };
-    (mask | 1 << STEP).trailing_zeros() as usize
-}
-
-/// How many bytes come before the first special one.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn plain_length(chunk: &[u8; STEP]) -> usize {
-    chunk.iter().position(|&byte| is_special(byte)).unwrap_or(STEP)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,18 +356,6 @@ mod tests {
         }
         for statement in ["select 1 -- it's", "select $$it's$$", "select namee'x'"] {
             assert_eq!(skeleton(statement, Language::Postgres), None, "{statement}");
-        }
-    }
-
-    #[test]
-    fn a_step_ends_at_every_special_byte() {
-        for byte in 0..=255 {
-            for before in 0..STEP {
-                let mut chunk = [b'x'; STEP];
-                chunk[before] = byte;
-                let expected = if is_special(byte) { before } else { STEP };
-                assert_eq!(plain_length(&chunk), expected, "{byte:#x} after {before}");
-            }
         }
     }
 

@@ -33,24 +33,54 @@ pub fn word_end(bytes: &[u8], from: usize) -> usize {
 #[inline]
 pub fn digits_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
+        let length = digits_length(chunk);
+        at += length;
+        if length < 16 {
+            return at;
+        }
+    }
     while at < bytes.len() && bytes[at].is_ascii_digit() {
         at += 1;
     }
     at
 }
 
+/// Where a run of digits and of what stands between numbers ends (space, `,`, `.`, `+`), and whether it has a
+/// digit.
+#[inline]
+pub fn numbers_end(bytes: &[u8], from: usize) -> (usize, bool) {
+    let (mut at, mut has_digit) = (from, false);
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+        let (length, digits) = numbers_length(chunk);
+        at += length;
+        has_digit |= digits;
+        if length < 64 {
+            return (at, has_digit);
+        }
+    }
+    while at < bytes.len() && is_in_numbers(bytes[at]) {
+        has_digit |= bytes[at].is_ascii_digit();
+        at += 1;
+    }
+    (at, has_digit)
+}
+
+/// Whether a byte is a digit, or stands between numbers.
+#[inline]
+fn is_in_numbers(byte: u8) -> bool {
+    is_space(byte) || byte.is_ascii_digit() || matches!(byte, b',' | b'.' | b'+')
+}
+
 /// Where the first of two bytes stands, at or after `from`; the end if neither does. Most strings are
-/// short: the first 32 bytes are looked at before `memchr` is set up.
+/// short: the first 32 bytes are looked at, all at once, before `memchr` is set up.
 #[inline]
 pub fn find2(first: u8, second: u8, bytes: &[u8], from: usize) -> usize {
     let mut near = from;
-    for _ in 0..2 {
-        let Some(chunk) = bytes.get(near..).and_then(|rest| rest.first_chunk::<16>()) else {
-            break;
-        };
+    if let Some(chunk) = bytes.get(from..).and_then(|rest| rest.first_chunk::<32>()) {
         let found = position2(first, second, chunk);
         near += found;
-        if found < 16 {
+        if found < 32 {
             return near;
         }
     }
@@ -60,26 +90,84 @@ pub fn find2(first: u8, second: u8, bytes: &[u8], from: usize) -> usize {
     }
 }
 
-/// Where the first of two bytes stands; 16 if neither does.
+/// Where the first of two bytes stands; 32 if neither does.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn position2(first: u8, second: u8, chunk: &[u8; 16]) -> usize {
+fn position2(first: u8, second: u8, chunk: &[u8; 32]) -> usize {
+    use std::arch::x86_64::*;
+    let mask = |at: usize| {
+        // SAFETY: SSE2 is part of x86-64; the load reads 16 of the 32 bytes, from 0 or from 16 on, at any
+        // alignment.
+        unsafe {
+            let x = _mm_loadu_si128(chunk[at..at + 16].as_ptr().cast());
+            let first = _mm_cmpeq_epi8(x, _mm_set1_epi8(first as i8));
+            let second = _mm_cmpeq_epi8(x, _mm_set1_epi8(second as i8));
+            _mm_movemask_epi8(_mm_or_si128(first, second)) as u32
+        }
+    };
+    (mask(0) | mask(16) << 16).trailing_zeros() as usize
+}
+
+/// Where the first of two bytes stands; 32 if neither does.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn position2(first: u8, second: u8, chunk: &[u8; 32]) -> usize {
+    chunk.iter().position(|&byte| byte == first || byte == second).unwrap_or(32)
+}
+
+/// How many of the bytes, from the first on, are digits.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn digits_length(chunk: &[u8; 16]) -> usize {
     use std::arch::x86_64::*;
     // SAFETY: SSE2 is part of x86-64; the load reads the 16 bytes of the array, at any alignment.
     let mask = unsafe {
-        let x = _mm_loadu_si128(chunk.as_ptr().cast());
-        let first = _mm_cmpeq_epi8(x, _mm_set1_epi8(first as i8));
-        let second = _mm_cmpeq_epi8(x, _mm_set1_epi8(second as i8));
-        _mm_movemask_epi8(_mm_or_si128(first, second))
+        let digit = _mm_sub_epi8(_mm_loadu_si128(chunk.as_ptr().cast()), _mm_set1_epi8(b'0' as i8));
+        _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit))
     };
-    (mask | 1 << 16).trailing_zeros() as usize
+    (!mask).trailing_zeros() as usize
 }
 
-/// Where the first of two bytes stands; 16 if neither does.
+/// How many of the bytes, from the first on, are digits.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn position2(first: u8, second: u8, chunk: &[u8; 16]) -> usize {
-    chunk.iter().position(|&byte| byte == first || byte == second).unwrap_or(16)
+fn digits_length(chunk: &[u8; 16]) -> usize {
+    chunk.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(16)
+}
+
+/// How many of the bytes, from the first on, are digits or stand between numbers, and whether a digit is
+/// among them.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn numbers_length(chunk: &[u8; 64]) -> (usize, bool) {
+    use std::arch::x86_64::*;
+    let (mut digits, mut others) = (0, 0);
+    for at in (0..64).step_by(16) {
+        // SAFETY: SSE2 is part of x86-64; the load reads 16 bytes within the array, at any alignment.
+        unsafe {
+            let x = _mm_loadu_si128(chunk[at..at + 16].as_ptr().cast());
+            let up_to = |x, most: u8| _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(most as i8)), x);
+            let is = |byte: u8| _mm_cmpeq_epi8(x, _mm_set1_epi8(byte as i8));
+            let digit = up_to(_mm_sub_epi8(x, _mm_set1_epi8(b'0' as i8)), 9);
+            let marks = _mm_or_si128(_mm_or_si128(is(b','), is(b'.')), is(b'+'));
+            let other = _mm_or_si128(up_to(x, b' '), marks);
+            digits |= u64::from(_mm_movemask_epi8(digit) as u32) << at;
+            others |= u64::from(_mm_movemask_epi8(other) as u32) << at;
+        }
+    }
+    let length = (!(digits | others)).trailing_zeros();
+    // With a length of 64 none is behind it.
+    let behind = u64::MAX.checked_shl(length).unwrap_or(0);
+    (length as usize, digits & !behind != 0)
+}
+
+/// How many of the bytes, from the first on, are digits or stand between numbers, and whether a digit is
+/// among them.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn numbers_length(chunk: &[u8; 64]) -> (usize, bool) {
+    let length = chunk.iter().position(|&byte| !is_in_numbers(byte)).unwrap_or(64);
+    (length, chunk[..length].iter().any(u8::is_ascii_digit))
 }
 
 /// How many of the bytes, from the first on, are word bytes.
@@ -125,6 +213,27 @@ mod tests {
                 let expected = if is_word(byte) { before + 1 } else { before };
                 assert_eq!(word_end(&text, 0), expected, "byte {byte:#x} after {before}");
                 assert_eq!(word_end(&text[..=before], 0), expected, "byte {byte:#x} at the end");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_of_digits_and_of_numbers_end_where_bytes_say_whatever_the_length() {
+        for byte in 0..=255u8 {
+            for before in [0, 1, 7, 15, 16, 17, 40, 63, 64, 65, 150] {
+                for filler in [b'7', b','] {
+                    let mut text = vec![filler; before];
+                    text.push(byte);
+                    text.extend_from_slice(&[b'x'; 70]);
+                    for text in [&text[..], &text[..=before]] {
+                        let digits = text.iter().position(|b| !b.is_ascii_digit());
+                        assert_eq!(digits_end(text, 0), digits.unwrap_or(text.len()), "{byte:#x}");
+                        let end =
+                            text.iter().position(|&b| !is_in_numbers(b)).unwrap_or(text.len());
+                        let has_digit = text[..end].iter().any(u8::is_ascii_digit);
+                        assert_eq!(numbers_end(text, 0), (end, has_digit), "{byte:#x}, {before}");
+                    }
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Strings, numbers and bits.
 
-use super::bytes::{digits_end, find2, is_space, is_word, word_end};
+use super::bytes::{digits_end, find2, is_space, is_word, numbers_end, word_end};
 use super::{Kind, Lexer, Token};
 
 /// MySQL's character sets: `_NAME` before a string says what it is written in.
@@ -182,11 +182,9 @@ impl Lexer<'_> {
         let (begin, mut at) = (self.at, self.at);
         let (mut depth, mut holds_any) = (1u32, false);
         while depth > 0 {
-            let run = at;
-            while at < self.bytes.len() && IN_NUMBERS[self.bytes[at] as usize] {
-                at += 1;
-            }
-            holds_any = holds_any || self.bytes[run..at].iter().any(u8::is_ascii_digit);
+            let has_digit;
+            (at, has_digit) = numbers_end(self.bytes, at);
+            holds_any |= has_digit;
             let Some(&byte) = self.bytes.get(at) else { break };
             match byte {
                 b')' | b']' => (at, depth) = (at + 1, depth - 1),
@@ -237,18 +235,6 @@ impl Lexer<'_> {
         }
     }
 }
-
-/// What numbers are made of, and what stands between them.
-static IN_NUMBERS: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let b = byte as u8;
-        table[byte] = b <= b' ' || b.is_ascii_digit() || b == b',' || b == b'.' || b == b'+';
-        byte += 1;
-    }
-    table
-};
 
 /// NULL, TRUE, FALSE, and DEFAULT where a value stands.
 pub fn is_constant(word: &[u8]) -> bool {

@@ -16,24 +16,23 @@ const LONGEST: usize = 2048;
 /// Lines of times are shorter than this.
 const LONGEST_TIME: usize = 96;
 
-/// What follows `# User@Host: ` in all servers.
-const SECOND: [&[u8]; 3] = [b"# Query_time: ", b"# Thread_id: ", b"# Schema: "];
-
 /// Finds lines that may be borders; made once, since making it costs as much as a short event.
 static HEADERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n# "));
 static ROWS_SENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b" Rows_sent: "));
 
 /// An event's begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Border {
+pub(super) struct Border<'a> {
     /// Where it begins.
     pub(super) at: usize,
     /// The end of the lines that were looked at, none of which but the first can be a border.
     pub(super) next: usize,
+    /// What its line `# User@Host: ` says, if it has one.
+    pub(super) user: Option<User<'a>>,
 }
 
 /// The first border at or after `from`.
-pub(super) fn find(log: &[u8], from: usize) -> Option<Border> {
+pub(super) fn find(log: &[u8], from: usize) -> Option<Border<'_>> {
     if from >= log.len() {
         return None;
     }
@@ -48,19 +47,21 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Border> {
 }
 
 /// The border at `at`, a line's begin.
-fn border(log: &[u8], at: usize) -> Option<Border> {
-    let next = match log.get(at + 2)? {
+fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
+    let (user, next) = match log.get(at + 2)? {
         b'T' => {
             let time = line(log, at)?;
             is_time(time).then_some(())?;
             user_and_second(log, at + time.len() + 1)?
         }
         b'U' => {
-            let next = user_and_second(log, at)?;
-            if line_before(log, at, LONGEST_TIME).is_some_and(is_time) {
+            let found = user_and_second(log, at)?;
+            // Mostly a statement ends there.
+            let is_statement = at > 1 && log[at - 2] == b';';
+            if !is_statement && line_before(log, at, LONGEST_TIME).is_some_and(is_time) {
                 return None;
             }
-            next
+            found
         }
         b'Q' => {
             // Mostly it stands in a header.
@@ -69,22 +70,29 @@ fn border(log: &[u8], at: usize) -> Option<Border> {
             }
             let line = line(log, at)?;
             is_short(line).then_some(())?;
-            at + line.len()
+            (None, at + line.len())
         }
         _ => return None,
     };
-    Some(Border { at, next })
+    Some(Border { at, next, user })
 }
 
-fn user_and_second(log: &[u8], at: usize) -> Option<usize> {
+/// The user in the line at `at`, and the end of the line behind it.
+fn user_and_second(log: &[u8], at: usize) -> Option<(Option<User<'_>>, usize)> {
     let first = line(log, at)?;
     let next = at + first.len() + 1;
-    let second = &log[next..];
-    if !SECOND.iter().any(|start| second.starts_with(start)) || user(first).is_none() {
-        return None;
-    }
+    is_second(&log[next..]).then_some(())?;
+    let user = user(first)?;
     // A line behind a header line is no border.
-    Some(next + line(log, next).map_or(0, <[u8]>::len))
+    Some((Some(user), next + line(log, next).map_or(0, <[u8]>::len)))
+}
+
+/// Whether this is what follows `# User@Host: ` in all servers.
+#[inline]
+fn is_second(line: &[u8]) -> bool {
+    line.starts_with(b"# Query_time: ")
+        || line.starts_with(b"# Thread_id: ")
+        || line.starts_with(b"# Schema: ")
 }
 
 /// The line at `at` without its newline, if that is there and not too far.

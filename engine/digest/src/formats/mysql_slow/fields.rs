@@ -116,10 +116,26 @@ pub(super) fn field(name: &[u8]) -> Option<Field> {
     let mut at = slot(name);
     loop {
         let (known, field) = NAMES.get(usize::from(TABLE[at]))?;
-        if *known == name {
+        if is_same(known, name) {
             return Some(*field);
         }
         at = (at + 1) % SLOTS;
+    }
+}
+
+/// Whether two names are the same: by words, since calling `memcmp` for so few bytes takes longer.
+#[inline]
+fn is_same(known: &[u8], name: &[u8]) -> bool {
+    if known.len() != name.len() {
+        return false;
+    }
+    let first = |name: &[u8]| name.first_chunk().map(|word| u64::from_ne_bytes(*word));
+    let last = |name: &[u8]| name.last_chunk().map(|word| u64::from_ne_bytes(*word));
+    match (first(known), first(name)) {
+        (Some(one), Some(other)) => {
+            one == other && last(known) == last(name) && (known.len() <= 16 || known == name)
+        }
+        _ => known.iter().eq(name),
     }
 }
 
@@ -128,18 +144,22 @@ pub(super) fn field(name: &[u8]) -> Option<Field> {
 /// does not fit (servers print negative differences as huge ones).
 #[inline]
 pub(super) fn decimal<const DIGITS: u32>(text: &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    let mut at = 0;
-    while let Some(byte) = text.get(at).filter(|byte| byte.is_ascii_digit()) {
-        value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+    // So many digits fit in any case.
+    let is_short = text.len() <= 19;
+    let add = |value: u64, digit: u8| match is_short {
+        true => Some(value * 10 + u64::from(digit)),
+        false => value.checked_mul(10)?.checked_add(u64::from(digit)),
+    };
+    let (mut value, mut at, mut left) = (0u64, 0, DIGITS);
+    while let Some(digit) = digit(text, at) {
+        value = add(value, digit)?;
         at += 1;
     }
-    let mut left = DIGITS;
     if text.get(at) == Some(&b'.') && at > 0 {
         at += 1;
-        while let Some(byte) = text.get(at).filter(|byte| byte.is_ascii_digit()) {
+        while let Some(digit) = digit(text, at) {
             if left > 0 {
-                value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+                value = add(value, digit)?;
                 left -= 1;
             }
             at += 1;
@@ -149,6 +169,12 @@ pub(super) fn decimal<const DIGITS: u32>(text: &[u8]) -> Option<u64> {
         return None;
     }
     value.checked_mul(10u64.pow(left))
+}
+
+/// The digit at `at`, if one is there.
+#[inline]
+fn digit(text: &[u8], at: usize) -> Option<u8> {
+    text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit <= 9)
 }
 
 #[cfg(test)]

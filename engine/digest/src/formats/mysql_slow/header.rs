@@ -1,9 +1,10 @@
 //! The header of an event: lines of `# Name: value` fields.
 
-use super::border::user;
+use super::border::{User, user};
 use super::fields::{Field, decimal, field};
-use crate::event::Event;
+use crate::event::{Event, Measure};
 use crate::formats::mysql_time::{Stamp, stamp};
+use crate::token::bytes::word_end;
 use memchr::memchr;
 
 /// What a header says beyond the event's own fields.
@@ -23,8 +24,13 @@ pub(super) struct Header<'a> {
     pub(super) strange: Option<(usize, usize)>,
 }
 
-/// Reads the header at the begin of `chunk`, an event, into `event`.
-pub(super) fn header<'a>(chunk: &'a [u8], event: &mut Event<'a>) -> Header<'a> {
+/// Reads the header at the begin of `chunk`, an event, into `event`; `known` is what its first line
+/// `# User@Host: ` says, if somebody has read that already.
+pub(super) fn header<'a>(
+    chunk: &'a [u8],
+    mut known: Option<User<'a>>,
+    event: &mut Event<'a>,
+) -> Header<'a> {
     let mut header = Header::default();
     let mut at = 0;
     while chunk.get(at) == Some(&b'#') {
@@ -33,7 +39,7 @@ pub(super) fn header<'a>(chunk: &'a [u8], event: &mut Event<'a>) -> Header<'a> {
         if line.get(2) == Some(&b'a') && line.starts_with(b"# administrator command: ") {
             break;
         }
-        if !read(line, &mut header, event) && header.strange.is_none() {
+        if !read(line, &mut known, &mut header, event) && header.strange.is_none() {
             header.strange = Some((at, next - at));
         }
         at = next;
@@ -43,10 +49,15 @@ pub(super) fn header<'a>(chunk: &'a [u8], event: &mut Event<'a>) -> Header<'a> {
 }
 
 /// Reads a line; false: it is nothing that servers write.
-fn read<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) -> bool {
+fn read<'a>(
+    line: &'a [u8],
+    known: &mut Option<User<'a>>,
+    header: &mut Header<'a>,
+    event: &mut Event<'a>,
+) -> bool {
     match line.get(2) {
         Some(b'U') if line.starts_with(b"# User@Host: ") => {
-            let Some(user) = user(line) else { return false };
+            let Some(user) = known.take().or_else(|| user(line)) else { return false };
             (event.user, event.host) = (user.name, user.host);
             event.session = user.session.or(event.session);
             true
@@ -65,17 +76,18 @@ fn read<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) -> b
 /// Reads `Name: value` as often as it stands there. A value ends at white space, names of databases at
 /// two spaces.
 fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) -> bool {
-    let mut rest = line.trim_ascii();
-    let is_thread_line = rest.starts_with(b"Thread_id: ");
+    let line = line.trim_ascii();
+    let is_thread_line = line.starts_with(b"Thread_id: ");
+    let mut rest = usual(line, event);
     while !rest.is_empty() {
-        let length = rest
-            .iter()
-            .position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-            .unwrap_or(rest.len());
+        let length = word_end(rest, 0);
         if length == 0 || rest.get(length) != Some(&b':') {
             return false;
         }
         let field = field(&rest[..length]);
+        if field.is_none() && !is_name(&rest[..length]) {
+            return false;
+        }
         rest = &rest[length + 1..];
         if field == Some(Field::Schema) {
             rest = schema(rest, header);
@@ -94,7 +106,45 @@ fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) ->
     true
 }
 
-const MARIADB: Field = Field::Flag(crate::event::Measure::QueryCacheHit);
+/// Reads the fields that all servers write first, as far as they stand there in their order; gives what
+/// follows.
+#[inline]
+fn usual<'a>(line: &'a [u8], event: &mut Event<'a>) -> &'a [u8] {
+    let Some((text, rest)) = value(line, b"Query_time: ") else { return line };
+    event.duration_ns = decimal::<9>(text);
+    let Some((text, rest)) = value(rest, b"Lock_time: ") else { return rest };
+    measure(Measure::LockTime, decimal::<9>(text), event);
+    let Some((text, rest)) = value(rest, b"Rows_sent: ") else { return rest };
+    measure(Measure::RowsSent, decimal::<0>(text), event);
+    let Some((text, rest)) = value(rest, b"Rows_examined: ") else { return rest };
+    measure(Measure::RowsExamined, decimal::<0>(text), event);
+    rest
+}
+
+/// The value behind this name and one space, if both stand here, and what follows.
+#[inline]
+fn value<'a, const LENGTH: usize>(
+    rest: &'a [u8],
+    name: &[u8; LENGTH],
+) -> Option<(&'a [u8], &'a [u8])> {
+    let rest = rest.strip_prefix(name)?;
+    let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+    (end > 0).then(|| (&rest[..end], rest[end..].trim_ascii_start()))
+}
+
+#[inline]
+fn measure(measure: Measure, value: Option<u64>, event: &mut Event<'_>) {
+    if let Some(value) = value {
+        event.numbers.set(measure, value);
+    }
+}
+
+/// Whether a field may have this name, none that is known.
+fn is_name(word: &[u8]) -> bool {
+    word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+const MARIADB: Field = Field::Flag(Measure::QueryCacheHit);
 
 /// Reads the name of a database, which may be empty: one space stands before it, two behind.
 fn schema<'a>(rest: &'a [u8], header: &mut Header<'a>) -> &'a [u8] {
@@ -105,16 +155,11 @@ fn schema<'a>(rest: &'a [u8], header: &mut Header<'a>) -> &'a [u8] {
 }
 
 fn set<'a>(field: Field, value: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) {
-    let number = |measure, value: Option<u64>, event: &mut Event<'_>| {
-        if let Some(value) = value {
-            event.numbers.set(measure, value);
-        }
-    };
     match field {
         Field::Duration => event.duration_ns = decimal::<9>(value),
-        Field::Seconds(measure) => number(measure, decimal::<9>(value), event),
-        Field::Millis(measure) => number(measure, decimal::<6>(value), event),
-        Field::Number(measure) => number(measure, decimal::<0>(value), event),
+        Field::Seconds(name) => measure(name, decimal::<9>(value), event),
+        Field::Millis(name) => measure(name, decimal::<6>(value), event),
+        Field::Number(name) => measure(name, decimal::<0>(value), event),
         Field::Flag(measure) => match value {
             b"Yes" => event.numbers.set(measure, 1),
             b"No" => event.numbers.set(measure, 0),

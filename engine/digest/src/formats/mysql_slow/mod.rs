@@ -20,6 +20,7 @@ use super::mysql_opening::{opened, reopened, without_openings};
 use super::mysql_time::Stamp;
 use crate::event::{Event, Kind, Language};
 use crate::format::{Context, Format, FormatKind, Part, Settings, Sink};
+use border::User;
 use dyno_core::Result;
 
 /// The entry of [`FORMATS`](super::FORMATS).
@@ -72,13 +73,14 @@ impl Format for MysqlSlow {
         };
         self.lead(&log[..begin.at], part.offset, context, sink);
         while let Some(end) = border::find(log, begin.next) {
-            self.event(&log[begin.at..end.at], part.offset + begin.at as u64, context, sink);
+            let chunk = &log[begin.at..end.at];
+            self.event(chunk, begin.user, part.offset + begin.at as u64, context, sink);
             begin = end;
         }
         if !part.is_last {
             return begin.at;
         }
-        self.event(&log[begin.at..], part.offset + begin.at as u64, context, sink);
+        self.event(&log[begin.at..], begin.user, part.offset + begin.at as u64, context, sink);
         log.len()
     }
 }
@@ -93,10 +95,17 @@ impl MysqlSlow {
         }
     }
 
-    /// Reads one event: all from its border to the next one.
-    fn event(&self, chunk: &[u8], offset: u64, context: &mut Context, sink: &mut dyn Sink) {
+    /// Reads one event: all from its border to the next one; `user` is what its border tells.
+    fn event<'a>(
+        &self,
+        chunk: &'a [u8],
+        user: Option<User<'a>>,
+        offset: u64,
+        context: &mut Context,
+        sink: &mut dyn Sink,
+    ) {
         let mut event = Event { offset, ..Event::default() };
-        let header = header::header(chunk, &mut event);
+        let header = header::header(chunk, user, &mut event);
         let body = &chunk[header.length..];
         let preamble = statement::preamble(body);
         if let Some(time) = header.time {

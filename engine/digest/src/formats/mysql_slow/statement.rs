@@ -17,19 +17,21 @@ pub(super) struct Preamble<'a> {
 /// Reads the lines before the statement in `body`, what follows the header.
 pub(super) fn preamble(body: &[u8]) -> Preamble<'_> {
     let mut found = Preamble::default();
-    if let Some((line, next)) = line(body)
-        && let Some(name) = line.strip_prefix(b"use ")
+    if body.starts_with(b"use ")
+        && let Some((line, next)) = line(body)
         // `use x` alone is the user's own.
         && next < body.len()
     {
+        let name = &line[4..];
         found.database = Some(
             name.strip_prefix(b"`").map_or(name, |name| name.strip_suffix(b"`").unwrap_or(name)),
         );
         found.length = next;
     }
-    if let Some((line, next)) = line(&body[found.length..])
-        && let Some(settings) = line.strip_prefix(b"SET ")
-        && let Some(timestamp_ns) = timestamp(settings)
+    let rest = &body[found.length..];
+    if rest.starts_with(b"SET ")
+        && let Some((line, next)) = line(rest)
+        && let Some(timestamp_ns) = timestamp(&line[4..])
     {
         found.timestamp_ns = Some(timestamp_ns);
         found.length += next;
@@ -46,12 +48,16 @@ fn line(text: &[u8]) -> Option<(&[u8], usize)> {
 
 /// The time in `last_insert_id=1,insert_id=2,timestamp=1763786535.5`.
 fn timestamp(settings: &[u8]) -> Option<i64> {
+    let number = |value: &[u8]| decimal::<9>(value)?.try_into().ok();
+    if let Some(timestamp_ns) = settings.strip_prefix(b"timestamp=").and_then(number) {
+        return Some(timestamp_ns);
+    }
     let mut timestamp_ns = None;
     for setting in settings.split(|byte| *byte == b',') {
         let equals = memchr(b'=', setting)?;
         let value = &setting[equals + 1..];
         match &setting[..equals] {
-            b"timestamp" => timestamp_ns = Some(decimal::<9>(value)?.try_into().ok()?),
+            b"timestamp" => timestamp_ns = Some(number(value)?),
             b"last_insert_id" | b"insert_id" => {}
             _ => return None,
         }
