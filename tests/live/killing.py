@@ -37,7 +37,7 @@ experiment: killed
 question: Does anything get lost?
 targets:
   db: {{kind: {first}, durability: os_crash_unsafe}}
-workload: {{kind: oltp, preset: read_write, tables: 2, rows: 2000, sessions: 4}}
+workload: {{kind: oltp, preset: read_write, tables: 2, rows: 2000, sessions: 4, think: 1ms}}
 factors:
   engine:
 {levels}

@@ -26,20 +26,12 @@ GUIDE = ROOT / "docs" / "guide"
 PAGES = sorted(GUIDE.glob("*.md"))
 BLOCK = re.compile(r"^```(sh|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"# (\w[\w-]*\.yaml)\n")
-TINY = "".join(
-    f" --set {change}"
-    for change in (
-        "blocks=1",
-        "warmup=100ms",
-        "duration=300ms",
-        "interval=100ms",
-    )
-)
+BRIEF = " --set warmup=100ms --set duration=300ms --set interval=100ms"
 FEW_ROWS = " --set workload.rows=1000"  # where there is one workload with rows of its own
 # What a page's reader has already: by page, then by name there, its place among the fixtures.
 ALREADY = {"imported-results": {"old": "imported/sysbench-1.0"}}
 FOR_A_SHELL = frozenset("|&;<>$*?`~()")
-SHORT = ("--check", "--dry-run", "--quick", "--resume", "--list", "--help")
+SHORT = ("--check", "--dry-run", "--resume", "--list", "--help")
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -65,10 +57,13 @@ def run(line: str, there: Place) -> None:
     if line.startswith("export "):
         return
     if line.startswith("dyno run") and not any(option in line for option in SHORT):
-        line += TINY
         experiment = there.path / line.split()[2]
-        if not experiment.exists() or re.search(r"^workload:", experiment.read_text(), re.M):
-            line += FEW_ROWS
+        text = experiment.read_text() if experiment.exists() else "workload:"
+        if "--quick" not in line:
+            line += BRIEF + " --set blocks=1"
+            line += FEW_ROWS if re.search(r"^workload:", text, re.M) else ""
+        elif "until:" not in text:  # what a quick run makes of that is to be seen
+            line += BRIEF
     program, *arguments = shlex.split(line, comments=True)
     if program == "dyno" and not FOR_A_SHELL.intersection(line):
         done = there.dyno(*arguments)
