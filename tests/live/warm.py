@@ -1,7 +1,7 @@
 """`dyno` that starts warm: a process that has imported all of it forks for each start.
 
 A start from the shell imports for half a second and more, on a whole core, and tests start dyno
-a thousand times. What comes after the imports is the same: a process of its own with its own
+hundreds of times. What comes after the imports is the same: a process of its own with its own
 directory, environment, streams, signals and exit code. Tests of the start itself, of kills and of
 terminals execute the installed program instead (`Place.start`, `running.DYNO`).
 """
