@@ -7,6 +7,7 @@
 use crate::collector::{Collected, OrderBy};
 use crate::concurrency::Running;
 use crate::details::Details;
+use crate::held::Held;
 use crate::sums::{NO_DETAILS, Sums};
 use crate::table::Table;
 use crate::timeline::Gaps;
@@ -16,6 +17,9 @@ use std::collections::HashMap;
 pub const DETAILED: usize = 10_000;
 /// The most parts between two meetings.
 const PARTS: u32 = 64;
+
+/// Of more classes than this a thread gives its details away at each meeting: memory counts for more then.
+const HELD: usize = 4096;
 
 /// What becomes of an event of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +123,11 @@ impl Classes {
             }
         }
         self.choose(&asides, threads);
+        for collected in threads {
+            if collected.details.len() > HELD {
+                self.take(&mut collected.details);
+            }
+        }
         let new = self.sums.len() - before;
         // While all classes get details, meetings are close enough that few come in between.
         let is_calm = self.sums.len() > self.detailed || new <= self.detailed / 8;
@@ -131,13 +140,19 @@ impl Classes {
             self.gaps.merge(&std::mem::take(&mut collected.gaps));
             self.running.merge(&mut std::mem::take(&mut collected.running));
             self.overall.merge(&std::mem::take(&mut collected.others));
-            for (place, mine) in self.details.iter_mut().enumerate() {
-                if let (Some(mine), Some(theirs)) = (mine, collected.details.take(place as u32)) {
-                    self.overall.merge(&theirs);
-                    mine.merge(&theirs);
-                }
+            self.take(&mut collected.details);
+        }
+    }
+
+    /// Takes in all details that a thread holds.
+    fn take(&mut self, held: &mut Held) {
+        for (place, mine) in self.details.iter_mut().enumerate() {
+            if let (Some(mine), Some(theirs)) = (mine, held.take(place as u32)) {
+                self.overall.merge(&theirs);
+                mine.merge(&theirs);
             }
         }
+        held.clear();
     }
 
     /// Adds a class of one thread; gives the place of its details, if it has them.

@@ -291,11 +291,11 @@ mod tests {
     }
 
     /// A slow log of some MB: events out of order, several classes, users and databases.
-    fn log(events: u64) -> String {
+    fn log(events: u64, classes: u64) -> String {
         let mut text = String::new();
         for n in 0..events {
             let mixed = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
-            let (class, user) = (mixed % 300, mixed % 150);
+            let (class, user) = (mixed % classes, mixed % 150);
             let long = "x".repeat((mixed % 400) as usize);
             let _ = write!(
                 text,
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_document_does_not_depend_on_the_number_of_threads_nor_on_packing() {
-        let text = log(20_000);
+        let text = log(20_000, 300);
         let plain = file(text.as_bytes());
         let one = read(&request(path(&plain), 1)).unwrap();
         assert_eq!((one.overall.count, one.classes_total), (20_000, 300));
@@ -376,8 +376,9 @@ mod tests {
             )
         };
         let (old, new) = (opening("10.11.14-MariaDB-log (Debian)"), opening("9.7.4 (Source)"));
-        let text =
-            [&old, &log(9000), &new, &log(9000), &old, &log(100)].map(String::as_str).concat();
+        let text = [&old, &log(9000, 300), &new, &log(9000, 300), &old, &log(100, 300)]
+            .map(String::as_str)
+            .concat();
         let file = file(text.as_bytes());
         for threads in [1, 3] {
             let found = read(&request(path(&file), threads)).unwrap();
@@ -392,8 +393,24 @@ mod tests {
     }
 
     #[test]
+    fn classes_of_which_threads_give_the_details_away_are_the_same_on_any_number_of_threads() {
+        let plain = file(log(30_000, 7_000).as_bytes());
+        let mut request = request(path(&plain), 1);
+        request.taking.keeps_text = false;
+        let one = read(&request).unwrap();
+        assert_eq!((one.overall.count, one.classes_total), (30_000, 7_000));
+        assert_eq!(one.overall.query_time.as_ref().unwrap().sketched, Some(1.0));
+        let one = serde_json::to_value(&one).unwrap();
+        for threads in [2, 3] {
+            request.threads = threads;
+            let many = serde_json::to_value(read(&request).unwrap()).unwrap();
+            assert_eq!(one, many, "{threads} threads");
+        }
+    }
+
+    #[test]
     fn a_packed_log_that_ends_early_is_told() {
-        let packed = zstd::encode_all(log(2000).as_bytes(), 1).unwrap();
+        let packed = zstd::encode_all(log(2000, 300).as_bytes(), 1).unwrap();
         let found = read(&request(path(&file(&packed[..packed.len() / 2])), 1)).unwrap();
         let input = &found.inputs[0];
         assert!(input.events < 2000, "{input:?}");

@@ -301,6 +301,22 @@ impl Held {
         title
     }
 
+    /// Of how many classes there are details, or were.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Gives up the room of details that were all given away.
+    pub fn clear(&mut self) {
+        let names = std::mem::take(&mut self.names);
+        *self = Self { names, ..Self::default() };
+    }
+
     /// Gives the details of a place away, if there are any.
     pub fn take(&mut self, place: u32) -> Option<Details> {
         let at = std::mem::replace(self.of_place.get_mut(place as usize)?, NO_DETAILS);
