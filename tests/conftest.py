@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from itertools import groupby
 
 import pytest
@@ -10,6 +11,11 @@ from hypothesis import settings
 # No test asserts timing. Hypothesis does by default, 200 ms an example, and neighbours are busy.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# A shell that runs `make test` in the background ignores these, and so would all that tests start.
+for name in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(name) is signal.SIG_IGN:
+        signal.signal(name, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)
