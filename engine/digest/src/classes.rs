@@ -7,6 +7,7 @@
 use crate::collector::{Collected, OrderBy};
 use crate::concurrency::Running;
 use crate::details::Details;
+use crate::document::Concurrency;
 use crate::held::Held;
 use crate::sums::{NO_DETAILS, Sums};
 use crate::table::Table;
@@ -134,14 +135,28 @@ impl Classes {
         self.parts = if is_calm { (self.parts * 2).min(PARTS) } else { (self.parts / 2).max(1) };
     }
 
-    /// Takes in the details and times that threads have: needed only for a document.
-    pub fn gather(&mut self, threads: &mut [Collected]) {
-        for collected in threads {
-            self.gaps.merge(&std::mem::take(&mut collected.gaps));
-            self.running.merge(&mut std::mem::take(&mut collected.running));
-            self.overall.merge(&std::mem::take(&mut collected.others));
-            self.take(&mut collected.details);
-        }
+    /// Takes in the details and times that threads have, and says how many statements ran at once: needed only
+    /// for a document.
+    pub fn gather(&mut self, threads: &mut [Collected]) -> Option<Concurrency> {
+        let mut theirs: Vec<Running> =
+            threads.iter_mut().map(|collected| std::mem::take(&mut collected.running)).collect();
+        let mut running = std::mem::take(&mut self.running);
+        // Sorting begins and ends takes as long as all the rest: beside it.
+        let (running, concurrency) = std::thread::scope(|scope| {
+            let sweep = scope.spawn(move || {
+                theirs.iter_mut().for_each(|theirs| running.merge(theirs));
+                let concurrency = running.concurrency();
+                (running, concurrency)
+            });
+            for collected in threads {
+                self.gaps.merge(&std::mem::take(&mut collected.gaps));
+                self.overall.merge(&std::mem::take(&mut collected.others));
+                self.take(&mut collected.details);
+            }
+            sweep.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        self.running = running;
+        concurrency
     }
 
     /// Takes in all details that a thread holds.
@@ -149,7 +164,7 @@ impl Classes {
         for (place, mine) in self.details.iter_mut().enumerate() {
             if let (Some(mine), Some(theirs)) = (mine, held.take(place as u32)) {
                 self.overall.merge(&theirs);
-                mine.merge(&theirs);
+                mine.take_in(theirs);
             }
         }
         held.clear();

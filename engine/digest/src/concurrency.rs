@@ -90,6 +90,9 @@ impl Running {
         if self.halvings < other.halvings {
             self.thin(other.halvings);
         }
+        if self.all.is_empty() && self.halvings == other.halvings {
+            self.all = std::mem::take(&mut other.all);
+        }
         for (begin_ns, end_ns) in std::mem::take(&mut other.all) {
             self.keep(begin_ns, end_ns);
         }

@@ -218,6 +218,20 @@ impl Details {
         self.show(other.sample.as_deref());
     }
 
+    /// Adds all of another, which is not needed any more.
+    pub fn take_in(&mut self, other: Details) {
+        let is_new = self.time.count == 0
+            && self.measures.is_empty()
+            && self.times.is_empty()
+            && self.names.iter().all(Names::is_empty);
+        if !is_new {
+            return self.merge(&other);
+        }
+        let mine = std::mem::replace(self, other);
+        self.call(mine.title.as_deref());
+        self.show(mine.sample.as_deref());
+    }
+
     /// Takes a title if it is of an earlier event.
     pub fn call(&mut self, title: Option<&Title>) {
         if let Some(title) = title

@@ -257,9 +257,10 @@ impl Run<'_> {
     }
 
     fn document(&mut self) -> Document {
-        self.classes.gather(&mut self.threads);
+        let concurrency = self.classes.gather(&mut self.threads);
         summary::document(
             &self.classes,
+            concurrency,
             self.request.asked,
             self.inputs.clone(),
             self.censored.clone(),

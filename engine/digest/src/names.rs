@@ -65,6 +65,11 @@ impl Names {
         }
     }
 
+    /// Whether none was counted.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Adds all of another.
     pub fn merge(&mut self, other: &Names) {
         self.rest += other.rest;

@@ -3,7 +3,7 @@
 use crate::classes::{Classes, DETAILED};
 use crate::collector::OrderBy;
 use crate::details::{Details, Spread, Title, seconds};
-use crate::document::{Censored, Timeline};
+use crate::document::{Censored, Concurrency, Timeline};
 use crate::document::{Class, Distribution, Document, Input, Measured, SCHEMA_VERSION, Stats};
 use crate::event::Unit;
 use crate::grouping::GroupBy;
@@ -51,6 +51,7 @@ impl Whole {
 /// The document of what was read.
 pub fn document(
     classes: &Classes,
+    concurrency: Option<Concurrency>,
     asked: Asked,
     inputs: Vec<Input>,
     censored: Vec<Censored>,
@@ -87,7 +88,7 @@ pub fn document(
             let gap_s = classes.gaps.longest_in(frame);
             Timeline { begin_unix_s, bucket_s, count, time_s, gap_s }
         }),
-        concurrency: classes.running.concurrency(),
+        concurrency,
     }
 }
 

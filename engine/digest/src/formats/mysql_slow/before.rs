@@ -3,7 +3,9 @@
 use super::{MysqlSlow, border};
 use crate::event::Event;
 use crate::format::{Context, Format, Part, Sink};
-use memchr::memmem;
+use aho_corasick::packed::Searcher;
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 
 /// What one step backwards looks at, bytes.
 const STEP: usize = 1 << 16;
@@ -24,9 +26,7 @@ pub(super) fn context(format: &MysqlSlow, log: &[u8], at: usize) -> Context {
             _ => continue,
         };
         let events = &log[begin..end];
-        if (time_ns.is_none() && tells_time(events))
-            || (database.is_none() && tells_database(events))
-        {
+        if may_tell(events, time_ns.is_none(), database.is_none()) {
             let mut context = Context { database: UNTOLD.to_vec(), ..Context::default() };
             format.read(
                 Part { bytes: events, offset: 0, is_last: true },
@@ -41,16 +41,41 @@ pub(super) fn context(format: &MysqlSlow, log: &[u8], at: usize) -> Context {
     Context { time_ns, database: database.unwrap_or_default(), ..Context::default() }
 }
 
-/// Whether these events may tell a time.
-fn tells_time(events: &[u8]) -> bool {
-    memmem::find(events, b"# Time: ").is_some()
+/// What tells a time, and, from the second on, a default database, or that there is none any more. What stands
+/// before a field's name and behind its colon is not asked when it is read either.
+const TELLING: [&str; 4] = ["# Time: ", "\nuse ", "Schema:", ". started with:"];
+
+/// Finds any of these in one pass, as far as the processor has instructions for it.
+struct Telling {
+    each: Vec<Finder<'static>>,
+    any: Option<Searcher>,
 }
 
-/// Whether these events may tell a default database, or that there is none any more.
-fn tells_database(events: &[u8]) -> bool {
-    let holds = |needle: &[u8]| memmem::find(events, needle).is_some();
-    // What stands before a field's name and behind its colon is not asked when it is read either.
-    holds(b"\nuse ") || holds(b"Schema:") || holds(b". started with:")
+impl Telling {
+    fn new(texts: &'static [&'static str]) -> Self {
+        Self { each: texts.iter().map(Finder::new).collect(), any: Searcher::new(texts) }
+    }
+
+    fn is_in(&self, events: &[u8]) -> bool {
+        match &self.any {
+            Some(any) => any.find(events).is_some(),
+            None => self.each.iter().any(|text| text.find(events).is_some()),
+        }
+    }
+}
+
+static ALL: LazyLock<Telling> = LazyLock::new(|| Telling::new(&TELLING));
+static TIME: LazyLock<Telling> = LazyLock::new(|| Telling::new(&TELLING[..1]));
+static DATABASE: LazyLock<Telling> = LazyLock::new(|| Telling::new(&TELLING[1..]));
+
+/// Whether these events may tell a time or a default database, of those that are asked for.
+fn may_tell(events: &[u8], time: bool, database: bool) -> bool {
+    match (time, database) {
+        (true, true) => ALL.is_in(events),
+        (true, false) => TIME.is_in(events),
+        (false, true) => DATABASE.is_in(events),
+        (false, false) => false,
+    }
 }
 
 /// Takes nothing.
