@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from dbdyno.errors import DynoError
 from dbdyno.imports import Head, Pattern, Told, arrange, collect, plan_of, read_head, write
 from dbdyno.imports.formats import table
 from dbdyno.spec.model import NAME_PATTERN
+from dbdyno.store.naming import unnamed
 
 TABLE = ".csv"
 UNNAMED = "imported"
@@ -93,7 +93,7 @@ def import_(
     cells = arrange(collected.results, held)
     told = Told(name, question or (head.model.question.strip() if head else ""), head)
     plan = plan_of(cells, collected, told)
-    path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    path = directory or unnamed(plan.name)
     run = write(path, plan, cells, collected, ["dyno", *sys.argv[1:]])
     return conclude(run, strict=strict, as_json=as_json)
 

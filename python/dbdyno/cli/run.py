@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +33,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.share import listen
 from dbdyno.store.hooklog import HookLog
 from dbdyno.store.manifest import INTERRUPTED, RUNNING
+from dbdyno.store.naming import unnamed
 from dbdyno.store.run import Run
 from dbdyno.systems import reach, versions
 from dbdyno.systems.base import TargetPlan
@@ -166,7 +166,7 @@ def run(
             return show_plan(plan, as_json)
         judge = bases.gate(plan, gate, history)
         scratch = scratch_root(scratch)
-        path = directory or Path("runs") / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        path = directory or unnamed(plan.name)
         facts = _described(plan, scratch)
         trend.announce(history, plan, facts)
         with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:

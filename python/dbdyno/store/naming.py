@@ -1,0 +1,17 @@
+"""What a run's directory is called that nobody named."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+RUNS = Path("runs")
+
+
+def unnamed(name: str) -> Path:
+    """A directory that is not there yet: `runs/NAME-TIME`, with a number behind it for a second run
+    of one second."""
+    path = RUNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(one for one in itertools.chain([path], numbered) if not one.exists())
