@@ -127,6 +127,18 @@ def test_a_slow_start_a_step_and_an_idle_trial_are_no_stalls() -> None:
     assert (dead.start_s, dead.length_s) == (pytest.approx(20, abs=0.1), pytest.approx(10, abs=0.1))
 
 
+def test_a_slow_start_hides_no_stop_behind_it() -> None:
+    rng = np.random.default_rng(16)
+    for low in (10, 30, 60, 100):
+        for slow in (6, 15):  # ticks; the second recovers only from the stop
+            rates = np.full(70, 100.0)
+            rates[:slow] = low
+            rates[15:25] = rates[35:45] = 0.0
+            starts = [one.start_s for one in find(rng.poisson(rates).astype(float))]
+            seen = [1.5, 3.5] if slow == 6 or low > 10 else [3.5]
+            assert starts == pytest.approx(seen, abs=0.15), (low, slow)
+
+
 def test_a_lull_of_arrivals_is_no_stall_and_a_stall_under_it_is_one() -> None:
     rng = np.random.default_rng(11)
     due = np.repeat([300.0, 30.0, 300.0], 100)

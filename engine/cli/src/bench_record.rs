@@ -26,16 +26,14 @@ pub fn main() -> i32 {
     let record = median(|| {
         for n in 0..OPERATIONS {
             let value = black_box(values[(n % 4096) as usize]);
-            recorder.classes[(n % 16) as usize].record(value);
-            recorder.commit(value, 1, 1);
+            record_one(&recorder, n, value);
         }
     });
     let whole = median(|| {
         for n in 0..OPERATIONS {
             let start_ns = clock.now_ns();
             let value = clock.now_ns() - start_ns + black_box(values[(n % 4096) as usize]);
-            recorder.classes[(n % 16) as usize].record(value);
-            recorder.commit(value, 1, 1);
+            record_one(&recorder, n, value);
         }
     });
     let bar_ns = 2.0 * clock_ns + 50.0;
@@ -44,6 +42,13 @@ pub fn main() -> i32 {
          recording one operation  {record:8.1} ns (class and transaction histograms, counters)\n\
          with its two clock reads {whole:8.1} ns (bar: two clock reads + 50 ns = {bar_ns:.1} ns)\n"
     ))
+}
+
+fn record_one(recorder: &GroupRecorder, n: u64, value_ns: u64) {
+    recorder.entry(|to| {
+        to.classes[(n % 16) as usize].record(value_ns);
+        to.commit(value_ns, 1, 1);
+    });
 }
 
 /// Nanoseconds an operation, the median of all rounds.

@@ -9,17 +9,30 @@ use crate::intake::Arrival;
 use dyno_core::histogram::{CHUNK, CHUNKS, Histogram, bucket_of};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI32, AtomicU64};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicI32, AtomicU64, fence};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Kinds of errors kept by code; further ones count as [`OTHER`].
 pub const CODES_MAX: usize = 64;
 /// Where surplus codes and classes go.
 pub const OTHER: &str = "other";
 
+/// How often the reporter copies what a thread wrote until it finds it between two entries. Where
+/// the system is within this program, a thread may leave no such moment.
+const COPIES_MAX: usize = 1000;
+/// How long it waits for a thread that was interrupted amid an entry.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// A running total with one writer.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
+
+impl Clone for Counter {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.get()))
+    }
+}
 
 impl Counter {
     /// Adds; only the owning thread may.
@@ -67,6 +80,18 @@ impl Default for LiveHistogram {
     }
 }
 
+impl Clone for LiveHistogram {
+    fn clone(&self) -> Self {
+        let copy = |chunk: &Chunk| {
+            Box::new(std::array::from_fn(|place| AtomicU64::new(chunk[place].load(Relaxed))))
+        };
+        let chunks = self.chunks.each_ref().map(|chunk| {
+            chunk.get().map_or_else(OnceLock::new, |chunk| OnceLock::from(copy(chunk)))
+        });
+        Self { chunks, sum_ns: self.sum_ns.clone() }
+    }
+}
+
 impl LiveHistogram {
     /// Counts one value; only the owning thread may.
     #[inline]
@@ -95,7 +120,7 @@ impl LiveHistogram {
 }
 
 /// What an open loop counts beside, on one load thread, since the thread began.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct OpenRecorder {
     /// Arrivals begun.
     pub begun: Counter,
@@ -182,9 +207,28 @@ impl OpenRecorder {
     }
 }
 
+/// Failed attempts by code.
+#[derive(Debug, Default)]
+struct Codes(Mutex<BTreeMap<String, u64>>);
+
+impl Clone for Codes {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.lock().clone()))
+    }
+}
+
+impl Codes {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// One group's numbers on one load thread, since the thread began.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct GroupRecorder {
+    /// Entries begun, and ended: equal while nothing is half written.
+    entries_begun: Counter,
+    entries_ended: Counter,
     /// Committed transactions: written last, so who reads it sees their histograms.
     committed: Counter,
     /// Operations of committed transactions.
@@ -209,13 +253,15 @@ pub struct GroupRecorder {
     pub classes: Box<[LiveHistogram]>,
     /// Stays empty in a closed loop.
     pub open: OpenRecorder,
-    codes: Mutex<BTreeMap<String, u64>>,
+    codes: Codes,
 }
 
 impl GroupRecorder {
     /// With this many classes (0 on a thread that does not serve the group).
     pub fn new(classes: usize) -> Self {
         Self {
+            entries_begun: Counter::default(),
+            entries_ended: Counter::default(),
             committed: Counter::default(),
             operations: Counter::default(),
             rows: Counter::default(),
@@ -228,8 +274,37 @@ impl GroupRecorder {
             error_latency: LiveHistogram::default(),
             classes: (0..classes).map(|_| LiveHistogram::default()).collect(),
             open: OpenRecorder::default(),
-            codes: Mutex::default(),
+            codes: Codes::default(),
         }
+    }
+
+    /// What `write` records is in a [`Recorder::settled`] copy as a whole, or not at all.
+    #[inline]
+    pub fn entry<T>(&self, write: impl FnOnce(&Self) -> T) -> T {
+        self.entries_begun.add(1);
+        fence(Release);
+        let value = write(self);
+        self.entries_ended.add_last(1);
+        value
+    }
+
+    /// A copy between two entries.
+    fn settled(&self) -> Self {
+        let begun = Instant::now();
+        for _ in 0..COPIES_MAX {
+            let ended = self.entries_ended.get();
+            let copy = self.clone();
+            fence(Acquire);
+            if self.entries_begun.0.load(Relaxed) == ended {
+                return copy;
+            }
+            // The thread may need this CPU to end its entry.
+            while self.entries_begun.get() != self.entries_ended.get() && begun.elapsed() < PATIENCE
+            {
+                std::thread::yield_now();
+            }
+        }
+        self.clone()
     }
 
     /// A transaction committed. Its operations' classes must be recorded before.
@@ -246,7 +321,7 @@ impl GroupRecorder {
         self.errors.add(1);
         self.error_latency.record(age_ns);
         // Locked by this thread and, at the end of the trial, by the reporter: never contended.
-        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut codes = self.codes.lock();
         if let Some(count) = codes.get_mut(code) {
             *count += 1;
             return false;
@@ -264,7 +339,7 @@ impl GroupRecorder {
 
     /// Failed attempts by code so far.
     pub fn add_codes_to(&self, total: &mut BTreeMap<String, u64>) {
-        let codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let codes = self.codes.lock();
         for (code, count) in codes.iter() {
             *total.entry(code.clone()).or_default() += count;
         }
@@ -302,6 +377,20 @@ impl Recorder {
             syscalls: Counter::default(),
             cpu_clock: AtomicI32::new(0),
             in_process,
+        }
+    }
+
+    /// A copy in which each transaction of a group counts in full or not at all, however many
+    /// numbers it changes. A thread that never pauses between two entries is copied as it is.
+    pub fn settled(&self) -> Self {
+        Self {
+            groups: self.groups.iter().map(GroupRecorder::settled).collect(),
+            lag: self.lag.clone(),
+            polls: self.polls.clone(),
+            spun_ns: self.spun_ns.clone(),
+            syscalls: self.syscalls.clone(),
+            cpu_clock: AtomicI32::new(self.cpu_clock.load(Relaxed)),
+            in_process: self.in_process,
         }
     }
 
@@ -357,6 +446,43 @@ mod tests {
             assert_eq!(seen, EVENTS);
         });
         assert_eq!((recorder.operations.get(), recorder.rows.get()), (EVENTS, 2 * EVENTS));
+    }
+
+    #[test]
+    fn a_settled_copy_has_no_half_of_a_transaction() {
+        let recorder = Recorder::new([2], false);
+        let group = &recorder.groups[0];
+        let done = AtomicBool::new(false);
+        let mut copies = 0;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Acquire) {
+                    group.entry(|to| {
+                        to.classes[0].record(1);
+                        to.classes[1].record(1);
+                        std::thread::yield_now();
+                        to.classes[1].record(1_000_000);
+                        to.commit(2, 3, 5);
+                    });
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+            });
+            while copies < 200 {
+                let still = recorder.settled();
+                let of = |live: &LiveHistogram| {
+                    let mut histogram = Histogram::default();
+                    live.add_to(&mut histogram);
+                    histogram.count()
+                };
+                let group = &still.groups[0];
+                let n = group.committed();
+                assert_eq!(group.classes.iter().map(of).collect::<Vec<_>>(), [n, 2 * n]);
+                assert_eq!((of(&group.latency), group.operations.get()), (n, 3 * n));
+                copies += u64::from(n > 0);
+            }
+            done.store(true, Release);
+        });
+        assert!(copies > 0);
     }
 
     #[test]

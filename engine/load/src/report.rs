@@ -77,7 +77,6 @@ impl<'a, W: Write> Reporter<'a, W> {
         (origin_ns, measure_ns): (u64, u64),
     ) -> Self {
         let last = Totals::read(recorders, names.len(), origin_ns, &[]);
-        let classes = names.iter().map(|names| names.histograms()).enumerate();
         let open =
             |(group, names): (usize, &Names<'a>)| Some(OpenLoop::new(group, names.due?, recorders));
         Self {
@@ -89,7 +88,7 @@ impl<'a, W: Write> Reporter<'a, W> {
             origin_ns,
             measure_ns,
             ticks: last.groups.iter().map(|group| (Vec::new(), group.latency.count())).collect(),
-            edge: classes.map(|(group, n)| Details::read(recorders, group, n)).collect(),
+            edge: details(names, recorders),
             base: None,
             open: names.iter().enumerate().map(open).collect(),
             busy_at: (origin_ns, last.cpu_ns.clone(), last.spun_ns.clone()),
@@ -192,11 +191,14 @@ impl<'a, W: Write> Reporter<'a, W> {
     /// measured phase.
     pub fn interval(&mut self, now_ns: u64, ticks: u64, is_edge: bool) {
         let phase = if self.base.is_some() { Phase::Measure } else { Phase::Warmup };
-        let now = Totals::read(self.recorders, self.names.len(), now_ns, &self.last.cpu_ns);
+        let still: Vec<Recorder>;
+        let mut recorders = self.recorders;
         if is_edge {
-            // At once: operations answered between the two readings count in one of them only.
-            self.edge = self.details();
+            still = recorders.iter().map(Recorder::settled).collect();
+            recorders = &still;
+            self.edge = details(self.names, recorders);
         }
+        let now = Totals::read(recorders, self.names.len(), now_ns, &self.last.cpu_ns);
         let last = std::mem::replace(&mut self.last, now.clone());
         let length_s = now_ns.saturating_sub(last.at_ns).max(1) as f64 / 1e9;
         let start_s = (last.at_ns - self.origin_ns) as f64 / 1e9;
@@ -235,13 +237,6 @@ impl<'a, W: Write> Reporter<'a, W> {
         self.base = Some((self.last.clone(), self.edge.clone()));
         let last = &self.last;
         self.busy_at = (last.at_ns, last.cpu_ns.clone(), last.spun_ns.clone());
-    }
-
-    fn details(&self) -> Vec<Details> {
-        let of = |(group, names): (usize, &Names<'_>)| {
-            Details::read(self.recorders, group, names.histograms())
-        };
-        self.names.iter().enumerate().map(of).collect()
     }
 
     /// Passes on what the load threads have told: each code of a group once, so many outages.
@@ -386,6 +381,12 @@ impl Details {
             codes: codes.filter(|(_, count)| *count > 0).collect(),
         }
     }
+}
+
+fn details(names: &[Names<'_>], recorders: &[Recorder]) -> Vec<Details> {
+    let of =
+        |(group, names): (usize, &Names<'_>)| Details::read(recorders, group, names.histograms());
+    names.iter().enumerate().map(of).collect()
 }
 
 fn interval_of(

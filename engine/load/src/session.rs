@@ -486,20 +486,26 @@ impl Session {
         {
             return self.operate(now_ns, books, shape);
         }
+        let arrival = self.arrival.take();
+        books.recorder.entry(|to| self.commit(now_ns, arrival, shape, to));
+        self.next(now_ns, books, shape)
+    }
+
+    /// Records the transaction.
+    #[inline]
+    fn commit(&self, now_ns: u64, arrival: Option<Arrival>, shape: &Shape<'_>, to: &GroupRecorder) {
         for (op, &service_ns) in self.transaction.ops.iter().zip(&self.answered_ns) {
             let class = shape.class_of[usize::from(op.statement)];
-            books.recorder.classes[usize::from(class)].record(service_ns);
+            to.classes[usize::from(class)].record(service_ns);
         }
         let latency_ns = now_ns.saturating_sub(self.first_ns);
         if let Some(first) = shape.first_kind {
-            books.recorder.classes[first + usize::from(self.transaction.kind)].record(latency_ns);
+            to.classes[first + usize::from(self.transaction.kind)].record(latency_ns);
         }
-        let operations = self.transaction.ops.len() as u64;
-        books.recorder.commit(latency_ns, operations, self.rows);
-        if let Some(arrival) = self.arrival.take() {
-            books.recorder.open.commit(arrival, now_ns);
+        to.commit(latency_ns, self.transaction.ops.len() as u64, self.rows);
+        if let Some(arrival) = arrival {
+            to.open.commit(arrival, now_ns);
         }
-        self.next(now_ns, books, shape)
     }
 
     fn statement<'a>(&self, shape: &Shape<'a>) -> &'a Statement {
@@ -633,7 +639,7 @@ impl Session {
     }
 
     fn count_failure(&self, now_ns: u64, code: &str, message: &str, age_ns: u64, to: Books<'_>) {
-        if to.recorder.fail(code, age_ns) {
+        if to.recorder.entry(|to| to.fail(code, age_ns)) {
             to.notices.tell(Notice::Error {
                 at_ns: now_ns,
                 group: to.group,

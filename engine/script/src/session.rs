@@ -372,7 +372,7 @@ impl<'a> Session<'a> {
         let at_ns = MonotonicClock.now_ns();
         let age_ns = if self.began_ns == 0 { 0 } else { at_ns.saturating_sub(self.began_ns) };
         recorder.retries.add(1);
-        if recorder.fail(code, age_ns) {
+        if recorder.entry(|to| to.fail(code, age_ns)) {
             let (code, message) = (code.to_owned(), message.to_owned());
             notices.tell(Notice::Error { at_ns, group: 0, code, message });
         }
@@ -406,10 +406,13 @@ impl<'a> Session<'a> {
             if self.pace.is_over(now_ns) {
                 recorder.in_flight_oldest_ns.raise(latency_ns);
             }
-            recorder.commit(latency_ns, self.statements.get(), self.rows.get());
-            if let Some(arrival) = self.under_way.take() {
-                recorder.open.commit(arrival, now_ns);
-            }
+            let arrival = self.under_way.take();
+            recorder.entry(|to| {
+                to.commit(latency_ns, self.statements.get(), self.rows.get());
+                if let Some(arrival) = arrival {
+                    to.open.commit(arrival, now_ns);
+                }
+            });
         }
         self.tally.busy_ns.add(latency_ns);
         self.tally.events.add(1);

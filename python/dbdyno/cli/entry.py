@@ -5,8 +5,12 @@ Importing the rest takes half a second; a Ctrl-C in it must end dyno quietly, no
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
+
+AGAIN_S = 0.01
 
 
 def main() -> None:
@@ -22,6 +26,18 @@ def main() -> None:
 
     streams.install()
     # Both raise KeyboardInterrupt, which removes what is half-written; runs have their own way.
+    sys.unraisablehook = ask_again
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     commands.main()
+
+
+def ask_again(unraisable: sys.UnraisableHookArgs) -> None:
+    """A KeyboardInterrupt that came where Python can raise none (a destructor, the lock of an
+    import) is not lost: the signal is sent again a moment later."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), signal.SIGINT))
+    again.daemon = True
+    again.start()

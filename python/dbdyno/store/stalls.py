@@ -34,6 +34,7 @@ QUIET_MIN = 30  # stretches that show the ups and downs of a trial
 SHARE_MAX = 0.5  # of the time: what happens longer is the usual
 STOPPED = 0.1  # of the usual commits: a full stop
 STOP_TICKS = 3
+FALL = 3.0  # times as much at least, before a stop in a trial that begins low
 SHARE_MIN = 0.01  # less cannot be told from nothing
 STEP_S = 3.0  # lower for longer, until the end, and not stopped: a step
 
@@ -96,8 +97,8 @@ def of_trace(trace: Trace) -> tuple[Dip, ...]:
 def find(ends_s: Floats, commits: Floats, expected: Floats) -> tuple[Dip, ...]:
     """The stalls within ticks that end at `ends_s` (rising), shape (n,) each, in order.
 
-    A trial that begins low has not stalled but warms up; one that is low for more than half of the
-    time is so as a rule: neither has stalls.
+    A trial that begins low has not stalled but warms up, unless it stops in between; one that is
+    low for more than half of the time is so as a rule: neither has stalls.
     """
     n = len(commits)
     if n == 0 or not np.any(expected > 0.0):
@@ -112,7 +113,13 @@ def find(ends_s: Floats, commits: Floats, expected: Floats) -> tuple[Dip, ...]:
         quiet[max(0, first - 1) : end + 1] = False
     found = []
     for stretch in stretches:
-        for first, end in _stops(expected, share, *stretch) or [stretch]:
+        stops = _stops(expected, share, *stretch)
+        if stretch[0] == 0 and evidence[0] > 0.0:
+            # It warms up. What falls to nothing from far above it has stopped nevertheless.
+            dips = [stop for stop in stops if stop[0] and share[: stop[0]].mean() > FALL * STOPPED]
+        else:
+            dips = stops or [stretch]
+        for first, end in dips:
             if float(evidence[first:end].sum()) < enough:
                 continue
             dip = _dip(ends_s, share, first, end)
@@ -162,14 +169,14 @@ def _relative_spread(commits: Floats, expected: Floats) -> float:
 def _stretches(ends_s: Floats, evidence: Floats, enough: float) -> Iterator[tuple[int, int]]:
     """[first, end) of the stretches whose evidence adds up to `enough` at least, each from where it
     begins to rise to where it is highest. None spans ticks that are missing."""
-    n, warm = len(evidence), bool(evidence[0] <= 0.0)
+    n = len(evidence)
     broken = {*(np.flatnonzero(np.diff(ends_s) > 1.5 * TICK_S) + 1).tolist(), n}
     total, high, first, end = 0.0, 0.0, 0, 0
     for i in range(n + 1):
         # One tick of recovery may be an accident within a stall: it takes two.
         recovered = high - total >= RECOVERED and i - end > 1
         if i in broken or recovered or total <= 0.0:
-            if high >= enough and (warm or first > 0):
+            if high >= enough:
                 yield first, end
             total, high, first = 0.0, 0.0, i
         if i < n:
