@@ -117,3 +117,8 @@ def test_mongod_conf_is_yaml(tmp_path: Path) -> None:
     assert told["inputs"]["pass_every"]["value"] == 120
     file.write_text("setParameter: [\n")
     assert "no YAML" in str(model("retention", "rate=10/s", "--from", str(file)).exception)
+
+
+def test_two_forms_at_once_are_refused() -> None:
+    assert "contradict" in str(model("upload", "--json", "--format", "html").exception)
+    assert model("upload", "--json").output == model("upload", "--json", "--format", "json").output

@@ -202,6 +202,7 @@ def test_units_of_shown_values_fit() -> None:
     shown = {
         ("size", 1.5 * 2**30): "1.5 GiB",
         ("duration", 0.0184): "18.4 ms",
+        ("duration", -0.0184): "−18.4 ms",
         ("rate", 34870.0): "34,870/s",
         ("share", 0.257): "25.7 %",
         ("price", 2035.49): "2,035.49 EUR a month",

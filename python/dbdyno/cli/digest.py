@@ -138,8 +138,7 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
 
     if not sources:
         raise click.UsageError("name a log, `-` for standard input, or a server's URL")
-    if typed.pop("as_json"):
-        form = "json"
+    form = output.form(form, typed.pop("as_json"))
     side_by_side = typed.pop("compared")
     parallel = typed.pop("parallelism")
     accepts_censored = typed.pop("accepts_censored")

@@ -46,7 +46,7 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
     from dbdyno.cli import model_files
     from dbdyno.report.models import text
 
-    form = "json" if as_json else form
+    form = output.form(form, as_json)
     if name is None:
         _only_listed(typed)
         if form == "html":

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from dbdyno.errors import DynoError
 from dbdyno.store import files
@@ -26,6 +27,16 @@ def explained(path: Path) -> Iterator[None]:
             cause="its directory is not there, is full, or belongs to someone else",
             fix="name another place",
         ) from None
+
+
+def form(asked: str, as_json: bool) -> str:
+    """`--format`, or what `--json` is short for. click.UsageError where they differ."""
+    if not as_json:
+        return asked
+    source = click.get_current_context().get_parameter_source("form")
+    if asked != "json" and source is ParameterSource.COMMANDLINE:
+        raise click.UsageError(f"--json and --format {asked} contradict each other: give one")
+    return "json"
 
 
 def put(made: str, out: Path | None, what: str) -> None:

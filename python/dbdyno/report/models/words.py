@@ -47,7 +47,7 @@ def unit_of(kind: Kind, top: float, currency: str = "") -> tuple[float, str]:
         one, name = _fitting(_SIZES, top)
         return one, name if kind.name == "size" else f"{name}/s"
     if kind.name == "duration":
-        return _time_unit(top)
+        return _time_unit(abs(top))
     names = {
         "rate": "1/s",
         "share": "%",
