@@ -123,6 +123,28 @@ def test_classes_have_the_ids_that_they_have_in_logs(here: Place, server: There)
     wanted = identify(sent, language)
     missing = [one.fingerprint for one in wanted.values() if one.id not in found]
     assert not missing, sorted(found.values())
+    compared = beside_a_log(here, sent, language)
+    sent_ids = {one.id for one in wanted.values()}
+    assert {one["id"] for one in compared["changes"]} == sent_ids
+    assert compared["new"] == []
+    # What was asked of the server besides is in its counts alone.
+    assert {one["id"] for one in compared["gone"]} == set(found) - sent_ids
+
+
+def beside_a_log(here: Place, sent: list[str], language: str) -> Any:
+    """The server's document `d.json` beside a log of the same statements."""
+    if language == "postgres":
+        line = "2026-01-31 12:00:00.000 UTC [7] LOG:  duration: 1.000 ms  statement: {}\n"
+    else:
+        line = (
+            "# Time: 2026-01-31T12:00:00.000000Z\n# User@Host: app[app] @  [127.0.0.1]  Id: 7\n"
+            "# Query_time: 0.001000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n"
+            "SET timestamp=1769860800;\n{};\n"
+        )
+    (here.path / "sent.log").write_text("".join(line.format(text) for text in sent))
+    done = here.dyno("digest", "--compare", "d.json", "sent.log", "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def watched(here: Place, server: There, meanwhile: Callable[[], None]) -> Any:

@@ -70,12 +70,6 @@ def compare(a: Document, b: Document) -> Compared:
             f"A is grouped by {a.group_by}, B by {b.group_by}",
             fix="digest both with the same --group-by",
         )
-    if a.is_sampled != b.is_sampled:
-        raise DynoError(
-            "one is the digest of a log, the other of a server's own statistics",
-            cause="servers write statements in their own way, so that classes do not match",
-            fix="compare two of a kind",
-        )
     before = {one.id: one for one in a.classes}
     after = {one.id: one for one in b.classes}
     raw = [_change(before[id_], one) for id_, one in after.items() if id_ in before]
@@ -151,6 +145,11 @@ def _decided(change: Change, clear: bool, level: float) -> Change:
 
 def _notes(a: Document, b: Document) -> list[str]:
     said = []
+    if a.is_sampled != b.is_sampled:
+        said.append(
+            "One is of a log, the other of a server's own counts. Where a server keeps a statement "
+            "in its own words, or cut off, its class stands here as new and as gone."
+        )
     limits = [
         {one.value for one in document.censored if one.kind == "threshold"} for document in (a, b)
     ]
