@@ -1,14 +1,17 @@
 //! The reporter: reads what the load threads have counted, and says so: a line an interval, a
 //! histogram an interval and group, the totals at the end.
 
+mod closing;
+
 use crate::due::Due;
 use crate::hlog::Hlog;
-use crate::machine;
 use crate::notice::Notice;
 use crate::open::{Ending, OpenLoop};
-use crate::recorder::{CODES_MAX, OTHER, Recorder};
+use crate::recorder::{CODES_MAX, Recorder};
 use crate::totals::{Details, GroupTotals, Totals, committed, cpu_ns, spun_ns};
-use dyno_core::event::{Event, Generator, GeneratorTotal, GroupInterval, GroupTotal, Phase};
+use closing::total_of;
+pub use closing::{Closing, Ended};
+use dyno_core::event::{Event, Generator, GroupInterval, Phase};
 use dyno_core::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -18,11 +21,6 @@ use std::sync::mpsc::Receiver;
 const BUSY_LISTED: usize = 64;
 /// Outages listed in a trial; a flapping server with thousands of sessions must not fill the disk.
 const OUTAGES_MAX: u64 = 10_000;
-/// A load thread busier than this for a second may have shaped the results.
-const BUSY_BOUND: f64 = 0.8;
-/// So may a lag p99 above this share of the fastest group's median.
-const LAG_BOUND: f64 = 0.1;
-
 /// A group as it appears in results.
 #[derive(Debug, Clone)]
 pub struct Names<'a> {
@@ -328,61 +326,6 @@ impl<'a, W: Write> Reporter<'a, W> {
     }
 }
 
-/// The measured phase between two readings.
-pub struct Closing {
-    base: (Totals, Vec<Details>),
-    end: (Totals, Vec<Details>),
-    busy_max: f64,
-    ended: Ended,
-}
-
-/// Why a trial's measured phase ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// Its time was over.
-    InTime,
-    /// Enough had been measured.
-    Asked,
-    /// A signal cut it short.
-    Interrupted,
-}
-
-impl Closing {
-    fn generator(&self, lag: &Histogram) -> GeneratorTotal {
-        let (base, end) = (&self.base.0, &self.end.0);
-        let medians = end.groups.iter().zip(&base.groups).filter_map(|(now, then)| {
-            let latency = now.latency.since(&then.latency);
-            (latency.count() > 0).then(|| latency.quantile_ns(0.5))
-        });
-        let fastest_ns = medians.min().unwrap_or(u64::MAX);
-        let lag_bound =
-            lag.count() > 0 && lag.quantile_ns(0.99) as f64 > LAG_BOUND * fastest_ns as f64;
-        GeneratorTotal {
-            cpu_s: cpu_s(end, base),
-            busy_max: self.busy_max,
-            lag: lag.latency(),
-            polls: end.polls - base.polls,
-            syscalls: end.syscalls - base.syscalls,
-            generator_bound: self.busy_max > BUSY_BOUND || lag_bound,
-            rss_max_bytes: machine::rss_max_bytes(),
-        }
-    }
-}
-
-impl Details {
-    fn since(&self, earlier: &Self) -> Self {
-        let classes = self.classes.iter().zip(&earlier.classes);
-        let codes = self.codes.iter().map(|(code, count)| {
-            (code.clone(), count - earlier.codes.get(code).copied().unwrap_or(0))
-        });
-        Self {
-            error_latency: self.error_latency.since(&earlier.error_latency),
-            classes: classes.map(|(now, then)| now.since(then)).collect(),
-            codes: codes.filter(|(_, count)| *count > 0).collect(),
-        }
-    }
-}
-
 fn details(names: &[Names<'_>], recorders: &[Recorder]) -> Vec<Details> {
     let of =
         |(group, names): (usize, &Names<'_>)| Details::read(recorders, group, names.histograms());
@@ -407,49 +350,6 @@ fn interval_of(
         latency: latency.latency(),
         open: None,
     }
-}
-
-fn total_of(
-    now: &GroupTotals,
-    last: &GroupTotals,
-    names: &Names<'_>,
-    details: Details,
-    in_flight_oldest_ns: u64,
-) -> GroupTotal {
-    let latency = now.latency.since(&last.latency);
-    let named = |names: &[String], histograms: &[Histogram]| {
-        let each = names.iter().cloned().zip(histograms.iter().map(Histogram::latency));
-        each.collect::<BTreeMap<_, _>>()
-    };
-    let (classes, kinds) = details.classes.split_at(names.classes.len());
-    GroupTotal {
-        transactions: latency.count(),
-        operations: now.operations - last.operations,
-        rows: now.rows - last.rows,
-        errors: bounded(details.codes),
-        retries: now.retries - last.retries,
-        failed: now.failed - last.failed,
-        in_flight_oldest_ns,
-        latency: latency.latency(),
-        error_latency: details.error_latency.latency(),
-        classes: named(&names.classes, classes),
-        kinds: named(&names.kinds, kinds),
-        open: None,
-    }
-}
-
-/// At most [`CODES_MAX`] codes, the most frequent ones; the rest as `other`.
-fn bounded(mut codes: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
-    if codes.len() <= CODES_MAX {
-        return codes;
-    }
-    let mut counts: Vec<(String, u64)> = std::mem::take(&mut codes).into_iter().collect();
-    counts.sort_by_key(|(code, count)| (code == OTHER, std::cmp::Reverse(*count)));
-    for (place, (code, count)) in counts.into_iter().enumerate() {
-        let code = if place < CODES_MAX - 1 { code } else { OTHER.to_owned() };
-        *codes.entry(code).or_default() += count;
-    }
-    codes
 }
 
 fn cpu_s(now: &Totals, last: &Totals) -> f64 {

@@ -2,7 +2,8 @@
 //! as it is due and the one before it is answered, whatever the answer was. Nothing is tried again:
 //! a client that was refused went on as recorded, and so does this.
 
-use super::{Books, CODE_LOST, Session, Shape, State, Step};
+use super::failing::CODE_LOST;
+use super::{Books, Session, Shape, State, Step};
 use crate::playback::Playback;
 use dyno_core::driver::Reply;
 use dyno_core::recording::Cue;
