@@ -7,6 +7,8 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 from test_report_golden import Plain
@@ -74,6 +76,39 @@ def test_nothing_of_strangers_steers_a_terminal_or_a_page(name: str) -> None:
     for made in (beside.text(compared), beside.markdown(compared), beside.page(compared)):
         assert not CONTROL.search(made)
     assert "<script>alert" not in beside.page(compared)
+
+
+NOTHING = ("p50", "p95", "p99", "stddev", "min", "max")
+
+
+@given(
+    histograms=st.lists(st.none() | st.lists(st.sampled_from([0, 0, 1, 12345]), min_size=9,
+                                             max_size=9), min_size=4, max_size=4),
+    unknown=st.sets(st.sampled_from(NOTHING)),
+    absent=st.sets(st.sampled_from(("pt_id", "sample", "timeline_s", "time_share", "v_m",
+                                    "query_time", "tables", "users", "hosts", "databases"))),
+    whole=st.sets(st.sampled_from(("timeline", "concurrency"))),
+    classes=st.integers(0, 4),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_unknown_or_nought_a_document_can_be_drawn(
+    histograms: list[list[int] | None],
+    unknown: set[str],
+    absent: set[str],
+    whole: set[str],
+    classes: int,
+) -> None:
+    raw = digests.shop(calls=60)
+    for one, histogram in zip(raw["classes"], histograms, strict=True):
+        one["histogram"] = histogram
+        one["query_time"] = one["query_time"] | dict.fromkeys(unknown & one["query_time"].keys())
+        for name in absent:
+            one.pop(name, None)
+    for name in whole:
+        raw[name] = None
+    raw["classes"] = raw["classes"][:classes]
+    for form, made in forms(raw).items():
+        assert made and not CONTROL.search(made), form
 
 
 @pytest.mark.parametrize("width", [40, 64, 80, 120, 200])

@@ -42,3 +42,23 @@ def test_what_is_no_period_is_refused(text: str) -> None:
 def test_a_wrong_option_is_named(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"evs\.|gcs\.|pc\."):
         options.from_provider({name: text})
+
+
+def test_defaults_are_those_of_galera() -> None:
+    """As documented, and as a server of 26.4 prints them."""
+    named = {
+        name: getattr(Options(), field)
+        for field, name in options.NAMES.items()
+        if name.startswith("evs.")
+    }
+    assert named == {
+        "evs.keepalive_period": 1.0,
+        "evs.inactive_check_period": 0.5,
+        "evs.suspect_timeout": 5.0,
+        "evs.inactive_timeout": 15.0,
+        "evs.install_timeout": 7.5,
+        "evs.max_install_timeouts": 3,
+        "evs.join_retrans_period": 1.0,
+    }
+    assert (Options().fc_limit, Options().recovery) == (16, True)
+    assert not Options().ignore_sb and not Options().ignore_quorum

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbdyno import models
+from dbdyno.models import calculate
+from dbdyno.models import given as given_of
 from dbdyno.models.cluster import placement, quorum
 from dbdyno.models.cluster.failures import Wish, failures
 from dbdyno.models.cluster.placement import Limits, Site, search, survives
@@ -132,3 +135,39 @@ def held(wish: Wish, sizes: list[int], weights: dict[Node, int]) -> bool:
 def test_what_makes_no_sense_is_refused(make: object) -> None:
     with pytest.raises(ValueError, match=r"needs|from|at most|fewer"):
         make()  # type: ignore[operator]
+
+
+def test_an_arbitrator_that_stands_for_a_site_of_two_is_heavier() -> None:
+    wish = Wish(sites=2, local=True)
+    for data_sites in (0, 3):
+        found = search(wish, Limits(sites=5, arbitrators=2, data_sites=data_sites))
+        assert found.layout is not None
+        assert [(s.data, s.arbitrators, s.weight) for s in found.layout.sites] == [
+            (2, 0, 1), (2, 0, 1), (2, 0, 1), (0, 1, 1), (0, 1, 2)
+        ]  # fmt: skip
+        assert survives(wish, found.layout.sites) is None
+        equal = [Site(s.data, s.arbitrators, 1) for s in found.layout.sites]
+        assert survives(wish, equal) is not None
+    without = search(wish, Limits(sites=5, arbitrators=2, weights=False))
+    assert without.layout is not None and without.layout.data == 8  # two more
+
+
+@pytest.mark.parametrize(
+    ("wish", "limits", "said"),
+    [
+        (Wish(sites=1), Limits(sites=2), "Of at most 2 sites the heaviest holds at least half"),
+        (Wish(sites=2), Limits(sites=4), "Of at most 4 sites the 2 heaviest hold at least half"),
+        (Wish(sites=1), Limits(sites=1), "Of at most 1 site the heaviest holds"),
+        (Wish(crashes=1), Limits(members=1), "Of at most 1 member the heaviest holds"),
+        (Wish(crashes=2), Limits(members=4), "Of at most 4 members the 2 heaviest hold"),
+        (Wish(sites=1), Limits(data_sites=1), "Data stands at 1 site at most"),
+    ],
+)
+def test_arguments_are_sentences(wish: Wish, limits: Limits, said: str) -> None:
+    assert said in placement.text(search(wish, limits))
+
+
+def test_asked_for_nothing_it_says_only_that() -> None:
+    model = models.load("placement")
+    found = calculate.answer(model, given_of.take(model, {}, {}))
+    assert found.sentence.startswith("Nothing is asked") and not found.notes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dbdyno import models
+from dbdyno.models import calculate, given
 from dbdyno.models.cluster import quorum
 from dbdyno.models.cluster.options import Options
 
@@ -52,3 +54,13 @@ def test_options_override_the_rule_and_say_so() -> None:
 
 def test_who_joined_since_has_no_vote() -> None:
     assert not quorum.vote(equal(3), ["n1", "n9"]).primary
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [{"left": "1,2,3"}, {"crashed": "1,2,3"}, {"weights": "0,0,1", "left": "3"}],
+)
+def test_nobody_left_with_a_vote_is_no_split_brain(typed: dict[str, str]) -> None:
+    model = models.load("quorum")
+    said = calculate.answer(model, given.take(model, typed, {})).sentence
+    assert said == "Nobody goes on: no member with a vote is left."

@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from dbdyno import models
+from dbdyno.models import calculate, given
 from dbdyno.models.cluster import history, timeline
 from dbdyno.models.cluster.history import History
 from dbdyno.models.cluster.options import Options
@@ -280,3 +282,53 @@ def test_a_node_that_is_not_there_is_named() -> None:
 def test_an_impossible_topology_is_refused(members: dict[str, Member]) -> None:
     with pytest.raises(ValueError, match=r"node|weight"):
         Topology(members)
+
+
+PAUSES = (3.0, 5.2, 5.7, 6.0, 6.2, 6.4, 6.6, 9.0)
+
+
+@pytest.mark.parametrize("pause", PAUSES)
+@pytest.mark.parametrize("check", [0.1, 0.5])
+@pytest.mark.parametrize("repeat", [0.5, 1.0])
+def test_the_formula_of_a_pause_is_what_a_script_says(
+    pause: float, check: float, repeat: float
+) -> None:
+    model = models.load("cluster-timeline")
+    typed = {"event": "pause", "pause": f"{pause}s", "check": f"{check}s",
+             "retransmission": f"{repeat}s"}  # fmt: skip
+    said = calculate.answer(model, given.take(model, typed, {})).values
+    shortest, longest = said["stall_from"], said["stall_to"]
+    assert isinstance(shortest, float) and isinstance(longest, float)
+    topology = cluster(options=Options(inactive_check_s=check, join_retrans_s=repeat))
+    script = Script((Pause(10, ("n3",)), Resume(10 + pause, ("n3",))), 60.0)
+    seen = set()
+    for seed in range(20):
+        found = simulate(topology, script, seed)
+        dropped = len({one.view for one in found.spans["n1"]}) > 1
+        seen.add("yes" if dropped else "no")
+        stall = next(one.length_s for one in found.stalls() if one.node == "n1")
+        assert shortest - 1e-9 <= stall <= longest + 1e-9
+        believed = sum(s.length_s for s in found.spans["n3"] if s.state == "stalled")
+        assert believed == pytest.approx(said["believes"] if dropped else 0, abs=0.01)
+    assert seen == {said["dropped"]} or said["dropped"] == "either"
+
+
+def dozing(count: int) -> list[Event]:
+    """n3 crashes; n2 stands still again and again, never for as long as the suspicion takes, so
+    that it never suspects n3 itself."""
+    naps: list[Event] = [Pause(10.5 + 4 * i, ("n2",)) for i in range(count)]
+    wakes: list[Event] = [Resume(14.2 + 4 * i, ("n2",)) for i in range(count)]
+    return sorted([Crash(10, ("n3",)), *naps, *wakes], key=lambda one: one.at_s)
+
+
+def test_by_default_who_does_not_answer_is_given_up_after_7_5_s() -> None:
+    found = run(*dozing(4))
+    (vote, *_) = (one.at_s for one in found.happenings if "2*1 = 2 < 3" in one.text)
+    # suspected at 15.0 to 15.5; 7.5 s later both are given up; agreed at the next whole second
+    assert 23.0 <= vote <= 23.5
+
+
+def test_by_default_who_is_silent_for_15_s_is_given_up() -> None:
+    found = run(*dozing(3), topology=cluster(options=Options(install_s=60)))
+    (vote, *_) = (one.at_s for one in found.happenings if "2*2 = 4 > 3" in one.text)
+    assert 25.0 <= vote <= 25.5  # n2 would suspect it at 27.2 s

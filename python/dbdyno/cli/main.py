@@ -78,6 +78,6 @@ def _defect(error: Exception) -> DynoError:
         traceback.print_exception(error, file=file)
     return DynoError(
         f"{type(error).__name__}: {error}",
-        cause="a defect in dbdyno; complete trials are on disk",
-        fix=f"report it with {file.name}; `dyno report RUN` draws a finished run again",
+        cause="a defect in dbdyno; what a run measured is on disk: `dyno report RUN` draws it",
+        fix=f"report it with {file.name}",
     )

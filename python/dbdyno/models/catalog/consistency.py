@@ -13,6 +13,8 @@ Formula:
         rows a second
     ratio [number] = stated / implied if stated > 0 else unknown
         the response time that is stated, by the one that is implied
+    p95_ratio [number] = p95 / implied if p95 > 0 else unknown
+        the 95th percentile that is stated, by the mean that is implied
     verdict [word] = "not stated" if stated <= 0 else ("yes" if 0.9 <= ratio <= 1.1 else "no")
         whether a stated mean agrees within 10 %
     network [duration] = hops * hop
@@ -22,7 +24,11 @@ Formula:
 
 Assumptions:
     A closed loop: each session sends its next request when the last one is answered. Little's law
-    holds for means; a 95th percentile lies above the mean, never far below.
+    holds for means.
+
+    A 95th percentile mostly lies above the mean. It can lie below: if 1 % of the requests stall for
+    long, they lift the mean and not the percentile. Above 20 times the mean it cannot lie, since 5
+    % of the requests take at least as long.
 
 Versions:
     Arithmetic: it depends on no version.
@@ -39,6 +45,9 @@ Trap:
     "18.4 ms on average, p95 19.7 ms" agree with 640 sessions and 34,870 transactions. Held against
     300 sessions and 22,500 transactions the mean is 13.3 ms: the rates of both runs must not be
     mixed.
+
+    Nor short and long runs: long ones of the same benchmark gave about 10 % less (checkpoints),
+    which is as much as the verdict allows.
 """
 
 from __future__ import annotations
@@ -57,7 +66,7 @@ INPUTS = (
     Input("hop", "duration", "what a hop takes", "45us", "0s"),
     Input("base", "duration", "response time without load", "6ms", "1us"),
 )  # fmt: skip
-OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "network",
+OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "p95_ratio", "network",
            "network_share")  # fmt: skip
 SAYS = (
     ("verdict == 'no'", "It does not agree: {sessions} sessions at {tps} take {implied} in the"
@@ -66,13 +75,20 @@ SAYS = (
     ("", "{sessions} sessions at {tps} take {implied} in the mean."),
 )  # fmt: skip
 NOTES = (
-    Note("p95 > 0 and p95 < implied", "a 95th percentile of {p95} below the mean of {implied}: both"
-         " cannot be of one run, or most of the time is spent outside what is timed"),
+    Note("p95 > 0 and p95 < implied", "a 95th percentile of {p95} is below the mean of {implied}:"
+         " a few requests took very long (stalls), or much time is spent outside what is timed, or"
+         " the figures are of two runs"),
+    Note("p95 >= implied and p95 < stated", "a 95th percentile of {p95} is below the mean of"
+         " {stated} that is stated: a few requests took very long (stalls), or the figures are of"
+         " two runs"),
+    Note("p95 > 20 * implied", "a 95th percentile cannot be more than 20 times the mean: {p95} is"
+         " not of the run that took {implied} in the mean"),
     Note("network_share > 1", "hops alone would take longer than the whole: {network} of {base}"),
 )  # fmt: skip
 GOLDEN = (
     Golden({"tps": "34870/s", "sessions": "640", "p95": "19.7ms", "rows": "410"},
-           {"implied": "18.4ms", "statements_per_s": "697400/s", "rows_per_s": "14296700/s"},
+           {"implied": "18.4ms", "p95_ratio": "1.07", "statements_per_s": "697400/s",
+            "rows_per_s": "14296700/s"},
            "published benchmark, recomputed"),
     Golden({"tps": "34870/s", "sessions": "640", "rows": "311"}, {"rows_per_s": "10844570/s"},
            "rows that are returned"),
@@ -80,6 +96,14 @@ GOLDEN = (
            {"implied": "13.3ms", "statements_per_s": "450000/s", "verdict": "yes"}, "published"),
     Golden({"tps": "22500/s", "sessions": "300", "stated": "18.4ms"}, {"verdict": "no"},
            "figures of two runs"),
-    Golden({"tps": "22500/s", "sessions": "300", "hops": "100"},
-           {"network": "4.5ms", "network_share": "75%"}, "100 hops of 40 to 50 us of a 6 ms base"),
+    *(
+        Golden({"tps": "22500/s", "sessions": "300", "hops": "100", "hop": hop},
+               {"network": network, "network_share": share},
+               "published: 100 hops of 40 to 50 us of a 6 ms base")
+        for hop, network, share in (
+            ("40us", "4ms", "67%"), ("45us", "4.5ms", "75%"), ("50us", "5ms", "83%"),
+        )
+    ),
+    Golden({"tps": "1000/s", "sessions": "20", "stated": "20ms", "p95": "19.9ms"},
+           {"verdict": "yes", "ratio": "1", "p95_ratio": "0.995"}, "by hand: stalls can do that"),
 )  # fmt: skip

@@ -8,11 +8,13 @@ throughputs that were measured, the response time beside each, and `within`.
 Formula:
     usable [rate] = best(rate, latency, within)
         the highest of the throughputs whose response time is within the limit
+    used [rate] = usable * utilization
+        what is used of it in the mean
     per_month [count] = usable * utilization * month
         transactions in a month of 30 days
     per_billion [money] = price / per_month * billion
         price of a billion of them
-    machines [count] = ceil(load / (usable * utilization))
+    machines [count] = ceil(load / used) if load > 0 else unknown
         whole machines for the load
     fleet [price] = machines * price
         what they cost together
@@ -35,7 +37,8 @@ Source:
 
 Trap:
     The published comparison calls queries transactions. A read-only transaction of sysbench has 14
-    SELECTs by default, so that a billion transactions cost 14 times as much as is said.
+    SELECTs by default, so that a billion transactions cost 14 times as much as is said; 16 times if
+    BEGIN and COMMIT are counted as queries, as sysbench does.
 
     It says that n2 and n2d cost the same. A billion costs 1.645 dollars on the one, 1.899 and 1.939
     on the other, which is 15 and 18 % more; rounding hid it.
@@ -52,23 +55,25 @@ INPUTS = (
     Input("price", "price", "what a machine costs", None, "0/month"),
     Input("rate", "rate", "throughputs of one machine that were measured", None, "0.001/s",
           many=True, example="164000/s,265000/s,415000/s"),
-    Input("latency", "duration", "response time at each of them", "0s", "0s", many=True,
+    Input("latency", "duration", "response time at each of them; 0: none", "0s", "0s", many=True,
           example="2ms,3ms,9ms"),
     Input("within", "duration", "the response time that is good enough", "1h", "0s"),
     Input("utilization", "share", "how much of the throughput is used in the mean", "100%", "0.1%",
           "100%"),
     Input("load", "rate", "transactions that are wanted from all machines", "0/s", "0/s"),
 )  # fmt: skip
-OUTPUTS = ("per_billion", "usable", "machines", "fleet", "fleet_per_billion")
+OUTPUTS = ("per_billion", "usable", "used", "machines", "fleet", "fleet_per_billion")
 SAYS = (
     ("usable <= 0", "None of the throughputs has a response time within {within}."),
-    ("load <= 0", "A billion transactions cost {per_billion} at {usable}."),
-    ("", "A billion transactions cost {per_billion} at {usable}; {load} takes {machines} machines,"
+    ("load <= 0", "A billion transactions cost {per_billion} at {used}."),
+    ("", "A billion transactions cost {per_billion} at {used}; {load} takes {machines} machines,"
      " {fleet}."),
 )  # fmt: skip
 REFUSALS = (
-    Note("len(latency) > 1 and len(latency) != len(rate)",
-         "rate and latency are lists of pairs, and have not equally many values"),
+    Note("len(latency) != len(rate) and (len(latency) > 1 or max(latency) > 0)",
+         "rate={rate} and latency={latency} are lists of pairs, and have not equally many values"),
+    Note("max(latency) <= 0 and within < hour",
+         "within={within} needs the response time at each rate: give latency"),
 )  # fmt: skip
 NOTES = (
     Note("load > 0 and fleet_per_billion > 1.5 * per_billion",
@@ -104,4 +109,8 @@ GOLDEN = (
     Golden({"price": "100/month", "rate": "1000/s,3000/s", "latency": "2ms,40ms",
             "within": "5ms", "load": "2500/s"},
            {"machines": "3", "fleet": "300/month", "fleet_per_billion": "46.30"}, "by hand"),
+    Golden({"price": "2549.39 USD/month", "rate": "37375/s"}, {"per_billion": "26.32 USD"},
+           "by hand: n2-64 in transactions of 16 queries"),
+    Golden({"price": "1296/month", "rate": "1000/s", "utilization": "50%"},
+           {"used": "500/s", "per_billion": "1000"}, "by hand"),
 )  # fmt: skip

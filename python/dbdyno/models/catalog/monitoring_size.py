@@ -10,8 +10,9 @@ Formula:
         memory for samples: 15,000 a second a GB
     rule [size] = max(by_systems, by_samples)
         the larger one
-    memory [size] = max(rule, 2 * GiB if systems <= 5 and by_samples <= 2 * GiB else 8 * GiB)
-        at least 8 GB, where the rule begins; 2 GB is the minimum, and serves up to 5 systems
+    memory [size] = max(rule, 2 * GiB if rule <= 5 / 8 * GiB else 8 * GiB)
+        at least 8 GB, where the rule begins; 2 GB is the minimum, and serves up to 5 systems, or
+        the samples that have the rule ask for as much as 5 systems (9,375 a second)
     cores [count] = max(1, ceil(systems / 50), ceil(samples * second / 100000))
         processor cores: 50 systems, or 100,000 samples a second, each
 
@@ -32,7 +33,8 @@ Source:
 
 Trap:
     The rule is quoted from 1 GB on. It holds from 8 GB up; below, the server itself needs most of
-    it: 2 GB are the minimum and serve up to 5 systems, not 16.
+    it: 2 GB are the minimum and serve up to 5 systems, not 16, and up to 9,375 samples a second,
+    not 30,000.
 
     The two rules disagree: 1000 systems ask for 125 GB and, at 2 million samples a second, for
     133 GB. The larger one counts.
@@ -66,4 +68,9 @@ GOLDEN = (
            "the published rule"),
     Golden({"systems": "5"}, {"memory": "2Gi", "cores": "1"}, "the published minimum"),
     Golden({"systems": "16"}, {"memory": "8Gi", "rule": "2Gi"}, "the rule begins at 8 GB"),
+    Golden({"samples": "30000/s"}, {"memory": "8Gi", "rule": "2Gi"},
+           "by hand: as much as 16 systems"),
+    Golden({"samples": "9375/s"}, {"memory": "2Gi", "rule": "640Mi"},
+           "by hand: as much as 5 systems"),
+    Golden({"samples": "9376/s"}, {"memory": "8Gi"}, "by hand"),
 )  # fmt: skip

@@ -30,6 +30,16 @@ Assumptions:
     cases: whatever the weights are, one of these failures takes half of them. The answer shows such
     lists; they are checked exactly.
 
+    Unequal weights are seldom the answer: most wishes treat all nodes and sites alike, so that a
+    layout with the fewest nodes does with equal ones. They are it where an arbitrator has to stand
+    for a site with more nodes: the loss of any two of five sites, with a second node with data at
+    each that has some, takes 2+2+2 and two arbitrators, one of them of weight 2. With equal weights
+    two sites with data would be 4 of 8, and two more nodes would be needed.
+
+    Weights rescue a layout that is there already: of 4+1+1 the loss of the first site takes 4 of 6.
+    With weights 2 and 3 for the two others it takes 4 of 9: `dyno model quorum weights=1,1,1,1,2,3
+    crashed=1,2,3,4`.
+
     A site is lost with all that is there. That the network between sites is cut is no worse than
     the loss of the smaller side, if one side has more than half.
 
@@ -92,7 +102,7 @@ REFUSALS = (
          "arbitrators={arbitrators} must be fewer than members={members}"),
 )  # fmt: skip
 NOTES = (
-    Note("data > 0 and sites <= 0 and places > 1",
+    Note("data > 0 and crashes > 0 and sites <= 0 and places > 1",
          "the loss of a site was not asked for: all of them may stand in one place"),
 )  # fmt: skip
 
@@ -168,6 +178,9 @@ FUNCTIONS = {
     "why_of": _why_of,
 }
 _AT_C = "1 node at a, 1 node at b, an arbitrator at c"
+_HEAVY = (
+    "2 nodes at a, 2 nodes at b, 2 nodes at c, an arbitrator at d, an arbitrator of weight 2 at e"
+)
 GOLDEN = (
     Golden({"crashes": "1"}, {"layout": "3", "data": "3"}, "published: f = 1"),
     Golden({"crashes": "2"}, {"layout": "5", "data": "5"}, "published: f = 2"),
@@ -179,6 +192,9 @@ GOLDEN = (
            "published: 2+2+2 adds failover nearby"),
     Golden({"sites": "1", "arbitrators": "1", "data_places": "2"},
            {"layout": _AT_C, "data": "2", "judges": "1"}, "by hand: 2 x 2 > 3 whichever is lost"),
+    Golden({"sites": "2", "places": "5", "local": "yes", "arbitrators": "2"},
+           {"layout": _HEAVY, "data": "6", "judges": "2"},
+           "by hand: of 9 the loss of two sites takes 4 at most; with equal weights 4 of 8"),
     Golden({"sites": "1", "crashes": "1", "together": "yes"}, {"layout": "2+2+2+1", "data": "7"},
            "by hand: 7 - 2 - 1 = 4 are more than half of 7"),
 )  # fmt: skip

@@ -60,8 +60,9 @@ INPUTS = (
 )  # fmt: skip
 OUTPUTS = ("primary", "votes", "last", "remaining", "any_crashes")
 SAYS = (
+    ("remaining <= 0", "Nobody goes on: no member with a vote is left."),
     ("primary == 'yes'", "Those that are left go on: {votes} is more than {last}. Of the whole"
-     " view, any {any_crashes} may crash at once."),
+     " view, {any_crashes} may crash at once, whichever they are."),
     ("votes == last", "Nobody goes on: {votes} is exactly {last}, split brain."),
     ("", "Those that are left stop: {votes} is less than {last}."),
 )  # fmt: skip
@@ -76,7 +77,6 @@ NOTES = (
         "len(weights) > 1 and any_crashes <= 0",
         "the crash of one node is enough to stop all, if it is the wrong one",
     ),
-    Note("remaining <= 0", "no member with a vote is left"),
 )
 
 
@@ -104,6 +104,15 @@ GOLDEN = (
     Golden({"weights": "2,1,0", "crashed": "2,3"}, {"primary": "yes"}, "the rule by hand"),
     Golden({"weights": "2,1,0", "crashed": "1"}, {"primary": "no"}, "the rule by hand"),
     Golden({"weights": "1,1,1", "left": "2,3"}, {"primary": "yes"}, "the rule by hand"),
+    Golden({"left": "1,2,3"}, {"remaining": "0", "votes": "3", "primary": "no"},
+           "by hand: nobody is left"),
+    Golden({"weights": "0,0,1", "left": "3"}, {"remaining": "0", "votes": "1", "primary": "no"},
+           "by hand: two are left, and have no vote"),
+    Golden({"weights": "1,1,1,1,1,1", "crashed": "1,2,3,4"}, {"votes": "4", "primary": "no"},
+           "by hand: a site with four of six is lost"),
+    Golden({"weights": "1,1,1,1,2,3", "crashed": "1,2,3,4"},
+           {"votes": "10", "last": "9", "primary": "yes"},
+           "by hand: the same, with heavier nodes at the other sites"),
     *(
         Golden({"weights": ",".join(["1"] * nodes)}, {"any_crashes": str(crashes)},
                "one vote each: fewer than half")

@@ -4,17 +4,21 @@ Redis reads all its data before it answers: a dump (RDB), or the commands since 
 (AOF). Between two syncs, or two dumps, writes are only in memory.
 
 Formula:
-    load [duration] = memory / GiB * per_gb * (aof_factor if method == "aof" else 1)
-        time until it answers
+    load [duration] = memory / GiB * per_gb * (
+        aof_factor if method == "aof" and preamble == "no" else 1)
+        time until it answers; of a log just after it was rewritten
     base [size] = file if file > 0 else memory
         size of the dump, or of the log just after it was rewritten
-    log_at_rewrite [size] = max(rewrite_min, base * (1 + rewrite_percentage))
-        size of the log at which it is rewritten
-    rewrite_every [duration] = (log_at_rewrite - base) / writes
+    log_at_rewrite [size] = unknown if method == "rdb" or rewrite_percentage <= 0 else (
+        max(rewrite_min, base * (1 + rewrite_percentage)))
+        size of the log at which it is rewritten; none with a dump, or if it never is
+    grows [size] = log_at_rewrite - base
+        commands that come to the log from one rewrite to the next
+    rewrite_every [duration] = grows / writes
         time between two rewrites
     loss_window [duration] = 0 if method == "aof" and sync == "always" else (
         2 if method == "aof" and sync == "everysec" else (
-        30 if method == "aof" else save_every + save_takes))
+        35 if method == "aof" else save_every + save_takes))
         how old what is lost can be at most
     loss [size] = loss_window * writes
         how much it is
@@ -27,12 +31,16 @@ Assumptions:
     longer.
 
     everysec: the thread that syncs may be a second late before writes wait, so two seconds. `no`
-    leaves it to the kernel, which writes dirty pages after 30 s.
+    leaves it to the kernel, which writes pages that are 30 s old, and looks for them each 5 s: 35 s
+    (vm.dirty_expire_centisecs, vm.dirty_writeback_centisecs).
+
+    `aof_factor` is for a log of commands alone (preamble=no). A log that begins with a dump loads
+    like a dump just after a rewrite; commands that came since are added, which `load` leaves out.
 
 Versions:
-    Redis 2.4 to 8; rewritten logs begin with a dump since 4.0 (aof-use-rdb-preamble), so
-    that just after a rewrite the factor is 1. Since 7.0 the log is several files, and the rewrite
-    buffer is gone.
+    Redis 2.4 to 8. A rewritten log can begin with a dump since 4.0 (aof-use-rdb-preamble); it is
+    off by default in 4.0, and on since 5.0. Before 4.0 say preamble=no. Since 7.0 the log is
+    several files, and the rewrite buffer is gone.
 
 Source:
     Redis documentation, "Persistence", and redis.conf (auto-aof-rewrite-percentage,
@@ -45,10 +53,11 @@ Trap:
 
     "A rewrite needs memory for all writes meanwhile": up to 6.2; since 7.0 they go to a new file.
 
-    "Twice as long for AOF" holds for small values only: see what was measured.
+    "Twice as long for AOF" holds for a log of commands alone and for small values: see what was
+    measured. A log that begins with a dump, as by default since 5.0, loads like one.
 
     "Rewritten at 100 %" means: when the log is twice as large as after the last rewrite, and at
-    least 64 MB. A log of 10 MB is not rewritten at 20.
+    least 64 MB. A log of 10 MB is not rewritten at 20. 0 means never.
 """
 
 from __future__ import annotations
@@ -63,13 +72,15 @@ INPUTS = (
           variables=("appendonly",), meanings=(("yes", "aof"), ("no", "rdb"))),
     Input("sync", "word", "`appendfsync`", "everysec", words=("always", "everysec", "no"),
           variables=("appendfsync",)),
+    Input("preamble", "word", "`aof-use-rdb-preamble`: a rewritten log begins with a dump", "yes",
+          words=("yes", "no"), variables=("aof_use_rdb_preamble",)),
     Input("per_gb", "duration", "time to load a GB of memory from a dump", "15s", "100ms", "10m"),
     Input("aof_factor", "number", "how many times longer a log of commands takes", "2", "1", "20"),
     Input("writes", "throughput", "bytes that are written to the log", "1MB/s", "1B/s"),
     Input("save_every", "duration", "time between two dumps", "5m", "1s"),
     Input("save_takes", "duration", "how long a dump takes", "30s", "0s"),
-    Input("rewrite_percentage", "share", "`auto-aof-rewrite-percentage`", "100%", "1%", "10000%",
-          variables=("auto_aof_rewrite_percentage:%",)),
+    Input("rewrite_percentage", "share", "`auto-aof-rewrite-percentage`; 0%: never", "100%", "0%",
+          "10000%", variables=("auto_aof_rewrite_percentage:%",)),
     Input("rewrite_min", "size", "`auto-aof-rewrite-min-size`", "64Mi", "0",
           variables=("auto_aof_rewrite_min_size",)),
 )  # fmt: skip
@@ -79,6 +90,16 @@ SAYS = (
     ("", "It answers after {load}, and can lose {loss_window} of writes, {loss}."),
 )
 NOTES = (
+    Note(
+        "method == 'aof' and preamble == 'yes' and grows >= 0",
+        "this is just after a rewrite: up to {grows} of commands since then are loaded too, and"
+        " those take longer than a dump where values are small",
+    ),
+    Note(
+        "method == 'aof' and rewrite_percentage <= 0",
+        "the log is never rewritten: it grows with each write, and so does the time to load it; if"
+        " it never was, it is of commands alone: say preamble=no",
+    ),
     Note(
         "method == 'aof' and rewrite_every < 10 * minute",
         "the log is rewritten every {rewrite_every}: a larger percentage makes it rarer",
@@ -93,22 +114,30 @@ NOTES = (
 GOLDEN = (
     Golden({"memory": "10Gi", "per_gb": "10s"}, {"load": "100s"}, "10 s a GB (2012)"),
     Golden({"memory": "10Gi", "per_gb": "20s"}, {"load": "200s"}, "20 s a GB (2012)"),
+    Golden({"memory": "10Gi", "per_gb": "10s", "method": "aof", "preamble": "no"},
+           {"load": "200s"}, "twice 10 s a GB for AOF (2012)"),
+    Golden({"memory": "10Gi", "per_gb": "20s", "method": "aof", "preamble": "no"},
+           {"load": "400s", "loss_window": "2s", "log_at_rewrite": "20Gi"},
+           "twice 20 s a GB for AOF (2012)"),
     Golden({"memory": "10Gi", "per_gb": "20s", "method": "aof"},
-           {"load": "400s", "loss_window": "2s", "log_at_rewrite": "20Gi"}, "twice that for AOF"),
+           {"load": "200s", "grows": "10Gi"}, "by hand: the log begins with a dump"),
+    Golden({"memory": "1Gi", "method": "aof", "sync": "no"},
+           {"loss_window": "35s", "loss": "35MB"}, "by hand: 30 s old, looked for each 5 s"),
     Golden({"memory": "10Mi", "method": "aof"}, {"log_at_rewrite": "64Mi"}, "redis.conf"),
     Golden({"memory": "1Gi", "method": "aof", "sync": "always"}, {"loss": "0"}, "by hand"),
     Golden({"memory": "1Gi"}, {"loss_window": "330s", "loss": "330MB"}, "by hand"),
 )  # fmt: skip
 MEASURED_ON = (
     "Redis 7.0.15, 2026-11: processor time of one start by the server's own count, with 133 to 163"
-    " MiB of memory, scaled to 1 GiB; the model with its defaults, the rule of 2012. That rule is"
-    " one for small values. With large ones a log of commands loads as fast as a dump, which has to"
-    " be decompressed. `make proof ROWS=redis` measures it again (`docs/proof.md`);"
-    " `tests/live/test_redis_restart.py` counts keys and bytes, and the size at which the log is"
-    " rewritten."
+    " MiB of memory, scaled to 1 GiB; logs of commands alone (`aof-use-rdb-preamble no`); the model"
+    " with its other defaults, the rule of 2012. That rule is one for small values. With large ones"
+    " a log of commands loads as fast as a dump, which has to be decompressed. `make proof"
+    " ROWS=redis` measures it again (`docs/proof.md`); `tests/live/test_redis_restart.py` counts"
+    " keys and bytes, and the size at which the log is rewritten."
 )
 MEASURED = tuple(
-    Measured({"memory": "1Gi", "method": method}, {"load": load}, within, f"values of {size} bytes")
+    Measured({"memory": "1Gi", "method": method, "preamble": "no"}, {"load": load}, within,
+             f"values of {size} bytes")
     for size, method, load, within in (
         (10, "rdb", "9.2s", 0.7), (10, "aof", "20.4s", 0.6),
         (100, "rdb", "6.0s", 1.6), (100, "aof", "11.0s", 2.5),

@@ -10,12 +10,12 @@ Formula:
         what the ratio applies to
     operator_gb [number] = max(0.25, floor(ratio * above) / GiB)
         the operator's cache in GB of 2^30 bytes, a quarter at least
-    printed_gb [number] = round(operator_gb * 100) / 100
-        the same as it stands on mongod's command line
-    operator_cache [size] = floor(printed_gb * 1024) * MiB
-        what mongod makes of it
-    own_cache [size] = max(floor(0.5 * above / MiB), 256) * MiB
-        what mongod takes without the option
+    printed_gb [number] = round(operator_gb * 100) / 100 if set_by == "operator" else unknown
+        the same as it stands on mongod's command line, if the option is passed
+    operator_cache [size] = min(floor(printed_gb * 1024), 10 * million) * MiB
+        what mongod makes of it, 10,000,000 MB at most
+    own_cache [size] = min(max(floor(0.5 * above / MiB), 256), 10 * million) * MiB
+        what mongod takes without the option, 10,000,000 MB at most
     cache [size] = operator_cache if set_by == "operator" else own_cache
         the cache that there is
     cache_mb [count] = cache / MiB
@@ -37,8 +37,12 @@ Versions:
     MongoDB 3.4 and later; Percona Operator for MongoDB 1.4 to 1.22, whose rule is the same in each.
     MongoDB 3.2 took 60 % of memory above 1 GB, and at least 1 GB.
 
+    mongod takes no option above 10,000 GB, and no larger cache than 10,000,000 MB (9,765 GB).
+
 Source:
-    MongoDB manual, `storage.wiredTiger.engineConfig.cacheSizeGB`; the operator's documentation of
+    MongoDB manual, `storage.wiredTiger.engineConfig.cacheSizeGB`; MongoDB's public source (the
+    largest cache: `wiredtiger_util.cpp`, `wiredtiger_global_options.idl`; SERVER-104485 says it in
+    words); the operator's documentation of
     `cacheSizeRatio` and its public source (`getWiredTigerCacheSizeGB`; the CPU limit:
     K8SPSMDB-603, merged in 2021-12 for 1.11). Read 2026-11.
 
@@ -76,7 +80,13 @@ SAYS = (
      "mongod gets {cache_mb} MB of cache (--wiredTigerCacheSizeGB={printed_gb}); {left} are left."),
     ("", "mongod takes {cache_mb} MB of cache; {left} are left."),
 )  # fmt: skip
+REFUSALS = (
+    Note("set_by == 'operator' and ratio * (limit - GiB) > 10000 * GiB",
+         "ratio={ratio} of limit={limit} is more than 10,000 GB, and with such an option mongod"
+         " does not start: give a smaller `ratio`"),
+)  # fmt: skip
 NOTES = (
+    Note("cache >= 10 * million * MiB", "mongod takes no larger cache than 10,000,000 MB"),
     Note("set_by == 'operator' and operator_gb <= 0.25",
          "the ratio has no effect: the cache has its smallest size, 0.25 GB"),
     Note("set_by == 'old-operator'",
@@ -94,4 +104,6 @@ GOLDEN = (
     Golden({"limit": "1280Mi", "set_by": "mongod"}, {"cache": "256Mi"}, "MongoDB manual"),
     Golden({"limit": "3Gi", "ratio": "0.8", "set_by": "old-operator"}, {"cache": "1Gi"},
            "by hand"),
+    Golden({"limit": "16Ti", "ratio": "0.6"}, {"printed_gb": "9829.80", "cache_mb": "10000000"},
+           "MongoDB's source, by hand"),
 )  # fmt: skip

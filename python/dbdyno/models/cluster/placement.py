@@ -192,26 +192,37 @@ def bounds(wish: Wish, limits: Limits) -> tuple[str, ...]:
     found = []
     if wish.crashes and limits.members < 2 * wish.crashes + 1:
         found.append(
-            f"The {wish.crashes} heaviest of at most {limits.members} members hold at least half of"
-            f" the weight, since the others are not more than they; to survive their crash takes"
-            f" {2 * wish.crashes + 1} members."
+            f"Of at most {_counted(limits.members, 'member')} {_heaviest(wish.crashes)} at least"
+            " half of the weight, since the others are not more; to survive"
+            f" {'its' if wish.crashes == 1 else 'their'} crash takes {2 * wish.crashes + 1}"
+            " members."
         )
     if wish.sites and limits.sites < 2 * wish.sites + 1:
-        word = "site" if wish.sites == 1 else f"{wish.sites} sites"
         found.append(
-            f"Of at most {limits.sites} sites the heaviest {word} hold at least half of the weight,"
-            f" wherever the nodes stand; to survive their loss takes {2 * wish.sites + 1} sites, of"
+            f"Of at most {_counted(limits.sites, 'site')} {_heaviest(wish.sites)} at least half of"
+            " the weight, wherever the nodes stand; to survive"
+            f" {'its' if wish.sites == 1 else 'their'} loss takes {2 * wish.sites + 1} sites, of"
             " which some may hold an arbitrator only."
         )
     data_sites = min(limits.data_sites or limits.sites, limits.sites)
     if wish.sites and data_sites <= wish.sites:
         found.append(
-            f"Data stands at {data_sites} of the sites at most; the loss of {wish.sites} takes it"
-            " all, and arbitrators hold none."
+            f"Data stands at {_counted(data_sites, 'site')} at most; the loss of {wish.sites} takes"
+            " it all, and arbitrators hold none."
         )
     if wish.local and limits.members - limits.arbitrators < 2:
         found.append("A second node with data takes two of them.")
     return tuple(found)
+
+
+def _counted(count: int, word: str) -> str:
+    """`1 site`, `2 sites`."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def _heaviest(count: int) -> str:
+    """Of members or sites, with the verb."""
+    return "the heaviest holds" if count == 1 else f"the {count} heaviest hold"
 
 
 def _budgets(limits: Limits) -> Iterator[tuple[int, int]]:
@@ -341,13 +352,11 @@ def text(found: Found) -> str:
     asked = found.wish.said()
     if found.layout is not None:
         made = found.layout
-        counted = f"{made.data} {'node' if made.data == 1 else 'nodes'} with data"
         judges = made.members - made.data
-        counted += (
-            f" and {judges} {'arbitrator' if judges == 1 else 'arbitrators'}" if judges else ""
-        )
+        counted = f"{_counted(made.data, 'node')} with data"
+        counted += f" and {_counted(judges, 'arbitrator')}" if judges else ""
         return f"{made.said()} survives {asked}: {counted}, the fewest of {found.tried} layouts."
-    within = f"{found.limits.members} members at {found.limits.sites} sites"
+    within = f"{_counted(found.limits.members, 'member')} at {_counted(found.limits.sites, 'site')}"
     head = f"No layout within {within} survives {asked}; {found.tried} were looked at."
     return "\n".join([head, *(f"  {one}" for one in arguments(found))])
 
@@ -359,4 +368,7 @@ def arguments(found: Found) -> list[str]:
     shown = sorted(found.proofs, key=lambda p: (-sum(p.sizes), -len(p.sizes), p.sizes))
     lines = [f"{one.said()}." for one in shown[:SHOWN_MAX]]
     rest = len(shown) - SHOWN_MAX
-    return [*lines, f"The {rest} others fall in the same way."] if rest > 0 else lines
+    if rest <= 0:
+        return lines
+    others = "other one falls" if rest == 1 else f"{rest} others fall"
+    return [*lines, f"The {others} in the same way."]

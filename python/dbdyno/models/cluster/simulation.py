@@ -8,8 +8,9 @@ What is modelled, and where it comes from:
   evs.suspect_timeout. Once all that hear each other suspect the same, they agree on a new view; who
   is silent for evs.inactive_timeout is given up without that agreement.
 - They agree when join messages are repeated, every evs.join_retrans_period after the first
-  suspicion (seen: 6.00 to 6.47 s from crash to new view by default; 5.22 to 5.32 s with 0.2 s for
-  the repetition and 0.1 s for the check).
+  suspicion (seen: 6.00 to 6.47 s from crash to new view by default; 5.21 to 5.30 s with 0.2 s for
+  the repetition and for keepalives, 0.1 s for the check). With 0.2 s for the repetition alone it
+  was 5.65 to 5.94 s, up to 0.3 s more than is said here.
 - In an idle cluster the last message of a member may be a keepalive of evs.keepalive_period ago
   (seen: 5.1 to 6.1 s).
 - A member that falls silent meanwhile is waited for, until it is suspected too or an install

@@ -193,7 +193,8 @@ def _histogram(counts: Sequence[int], width: int) -> list[str]:
     lines = []
     for i in range(there[0], there[-1] + 1):
         filled = max(1, round(counts[i] / top * room)) if counts[i] else 0
-        lines.append(f"   {words.BUCKETS[i]:>9}  {'█' * filled} {counts[i] or '':,}".rstrip())
+        said = f"{'█' * filled} {counts[i]:,}" if counts[i] else ""
+        lines.append(f"   {words.BUCKETS[i]:>9}  {said}".rstrip())
     return lines
 
 

@@ -102,7 +102,7 @@ def _cents(value: float) -> str:
 
 
 def _date(day: float) -> str:
-    if not math.isfinite(day) or not 1 <= day < 3_652_059:  # the calendar's last day is in 9999
+    if not math.isfinite(day) or not 1 <= day < 3_652_060:  # the calendar's last day is in 9999
         return "never"
     return datetime.date.fromordinal(math.floor(day)).isoformat()
 

@@ -1,0 +1,77 @@
+"""What the models `redis-restart`, `stall-period` and `parallel-replication` say beside their
+numbers, and settings that mean "never" or "none"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno import models
+from dbdyno.errors import DynoError
+from dbdyno.models import calculate, given, origins
+from dbdyno.report.models import words
+
+
+def answer(name: str, file: Path | None = None, **typed: str) -> calculate.Answer:
+    model = models.load(name)
+    read = origins.read_file(model, file) if file else {}
+    return calculate.answer(model, given.take(model, typed, read))
+
+
+def notes(found: calculate.Answer) -> str:
+    return " ".join(words.notes(found, words.all_shown(found)))
+
+
+def test_a_log_that_is_never_rewritten_is_read_and_said(tmp_path: Path) -> None:
+    file = tmp_path / "redis.conf"
+    file.write_text("appendonly yes\naof-use-rdb-preamble no\nauto-aof-rewrite-percentage 0\n")
+    found = answer("redis-restart", file, memory="1Gi")
+    assert found.values["load"] == 30
+    assert "never rewritten" in notes(found)
+    shown = words.all_shown(found)
+    assert {shown[name] for name in ("log_at_rewrite", "rewrite_every", "disk")} == {"–"}
+
+
+def test_of_a_dump_nothing_is_said_about_rewriting() -> None:
+    shown = words.all_shown(answer("redis-restart", memory="1Gi"))
+    assert (shown["log_at_rewrite"], shown["rewrite_every"]) == ("–", "–")
+    assert shown["disk"] == "2 GiB"
+
+
+def test_commands_since_the_last_rewrite_come_on_top() -> None:
+    assert "up to 1 GiB of commands" in notes(answer("redis-restart", memory="1Gi", method="aof"))
+
+
+@pytest.mark.parametrize("name", ["replica_parallel_workers", "slave_parallel_threads"])
+def test_no_workers_are_one(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "my.cnf"
+    file.write_text(f"[mysqld]\n{name}=0\n")
+    found = answer("parallel-replication", file, times="3s,1s")
+    assert (found.values["workers"], found.values["speedup"]) == (1, 1)
+    assert "one is no faster" in words.sentence(found, words.all_shown(found))
+
+
+def test_published_costs_are_said_where_they_count() -> None:
+    assert "about 4 %" in notes(answer("stall-period", write="10MiB/s", log="64Mi"))
+    assert "2.8 %" in notes(answer("stall-period", write="10MiB/s", dirty_background="1%"))
+    assert not notes(answer("stall-period", write="10MiB/s"))
+
+
+def test_write_back_in_the_background_stalls_nobody() -> None:
+    found = answer("stall-period", write="40MiB/s", dirty_background="1%")
+    assert "that alone stalls nobody" in notes(found)
+    assert "dirty_background_bytes" in notes(
+        answer("stall-period", write="40MiB/s", dirty_background="0%")
+    )
+
+
+def test_more_than_the_device_writes_is_refused() -> None:
+    for synced in ("yes", "no"):
+        with pytest.raises(DynoError, match="write=300MiB/s is more than device=200MiB/s"):
+            answer("stall-period", write="300MiB/s", synced=synced)
+
+
+def test_a_log_that_is_full_before_it_is_synced_stalls_all_the_time() -> None:
+    found = answer("stall-period", write="20MiB/s", log="4Ki")
+    assert found.values["share"] == 1 and "all the time" in notes(found)
