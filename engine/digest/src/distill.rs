@@ -51,6 +51,7 @@ pub fn distill(statement: &[u8], language: Language) -> Distilled {
         levels: vec![Level::default()],
         beyond: 0,
         expected: Expected::Nothing,
+        options: 0,
         word_before: Vec::new(),
     };
     reader.read();
@@ -76,6 +77,31 @@ struct Level {
     in_tables: bool,
     /// A comma brings another common table expression.
     in_with: bool,
+    /// What the statement of a common table expression writes.
+    write: Write,
+}
+
+/// A statement that writes within another one, as PostgreSQL has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Write {
+    #[default]
+    Nothing,
+    Insert,
+    Update,
+    Delete,
+    Merge,
+}
+
+impl Write {
+    fn of(word: &[u8]) -> Self {
+        match word {
+            b"insert" => Self::Insert,
+            b"update" => Self::Update,
+            b"delete" => Self::Delete,
+            b"merge" => Self::Merge,
+            _ => Self::Nothing,
+        }
+    }
 }
 
 struct Reader<'a> {
@@ -88,6 +114,8 @@ struct Reader<'a> {
     levels: Vec<Level>,
     beyond: usize,
     expected: Expected,
+    /// How many levels there are within a bracket of options; 0: this is none.
+    options: usize,
     word_before: Vec<u8>,
 }
 
@@ -101,11 +129,12 @@ impl Reader<'_> {
                 Kind::Open => self.open(),
                 Kind::Close => self.close(),
                 Kind::Comma => self.comma(),
+                Kind::HintBegin => self.skip_hint(),
                 // Statements of one text are read as one, with the verb of the first.
-                Kind::Semicolon => self.levels = vec![Level::default()],
+                Kind::Semicolon => (self.levels, self.options) = (vec![Level::default()], 0),
                 _ => self.expected = Expected::Nothing,
             }
-            if !matches!(token.kind, Kind::Word) {
+            if !matches!(token.kind, Kind::Word | Kind::HintBegin) {
                 self.word_before.clear();
             }
         }
@@ -126,11 +155,16 @@ impl Reader<'_> {
             Kind::Word if text.len() <= 64 => text.to_ascii_lowercase(),
             _ => Vec::new(),
         };
+        if self.is_outermost() && self.verb.explains(&word) {
+            self.expected = Expected::Nothing;
+        } else if self.is_outermost() && self.verb.describes(&word, self.language) {
+            self.expected = Expected::Table;
+        }
         if self.expected != Expected::Nothing && !is_before_table(&word) {
             return self.source(token);
         }
         if self.is_outermost() {
-            self.verb.word(&word, self.language);
+            self.verb.word(&word);
         }
         self.keyword(&word);
         self.word_before = word;
@@ -145,32 +179,77 @@ impl Reader<'_> {
                 *self.level() = Level { is_query: true, ..Level::default() };
             }
             b"union" => self.verb.union(),
-            b"delete" | b"show" => self.level().is_query = true,
+            b"delete" => self.level().is_query = true,
+            b"from" | b"in" if is_outermost && self.verb.is(b"show") => self.shown(),
             b"from" if self.word_before == b"distinct" => {}
-            b"from" if self.level().is_query || self.verb.is(b"update") && is_outermost => {
+            b"from" if self.level().is_query || self.writes(b"update") => {
                 self.expect(Expected::Source)
             }
-            b"join" | b"straight_join" => self.expect(Expected::Source),
-            b"using"
-                if self.verb.is(b"delete")
-                    && is_outermost
-                    && self.lexer.peek().kind != Kind::Open =>
-            {
+            b"join" => self.expect(Expected::Source),
+            // Behind SELECT it is an option.
+            b"straight_join" if self.level().in_tables => self.expect(Expected::Source),
+            b"using" if self.writes(b"merge") => self.expect(Expected::Source),
+            b"using" if self.writes(b"delete") && self.lexer.peek().kind != Kind::Open => {
                 self.expect(Expected::Source);
             }
-            b"into" if is_outermost && self.verb.writes_into(self.language) => {
+            b"into"
+                if is_outermost && self.verb.writes_into(self.language)
+                    || self.level().write != Write::Nothing =>
+            {
                 self.expected = Expected::Table
             }
             b"insert" | b"replace" if is_outermost && self.verb.is(word) => {
                 self.expected = Expected::Table
             }
-            b"update" if self.verb.is(b"update") && is_outermost => self.expect(Expected::Table),
+            b"update" if self.writes(b"update") => self.expect(Expected::Table),
+            b"call" | b"execute" if is_outermost && self.verb.is(word) => self.routine(),
             b"where" | b"set" | b"group" | b"order" | b"having" | b"limit" | b"values"
             | b"window" => {
                 self.level().in_tables = false;
             }
             _ if is_outermost && self.verb.expects_table(word) => self.expect(Expected::Table),
             _ => {}
+        }
+    }
+
+    /// Whether the statement that this level holds is this one.
+    fn writes(&self, word: &[u8]) -> bool {
+        let write = self.levels[self.levels.len() - 1].write;
+        write != Write::Nothing && write == Write::of(word)
+            || self.verb.is(word) && self.is_outermost()
+    }
+
+    /// Hints name tables that the statement names too.
+    fn skip_hint(&mut self) {
+        while !matches!(self.lexer.next_token().kind, Kind::HintEnd | Kind::End) {}
+    }
+
+    /// After FROM or IN of `SHOW COLUMNS FROM t FROM db`; that of `SHOW TABLES FROM db` names no table.
+    fn shown(&mut self) {
+        if !self.verb.shows_one_table() {
+            return;
+        }
+        let token = self.lexer.peek();
+        if !matches!(token.kind, Kind::Word | Kind::Name) {
+            return;
+        }
+        self.lexer.next_token();
+        let Some((name, _)) = self.qualified(token) else { return };
+        match self.tables.first_mut() {
+            None => self.tables.push(name),
+            Some(table) if !table.contains('.') => *table = format!("{name}.{table}"),
+            Some(_) => {}
+        }
+    }
+
+    /// After CALL: what is called, with its schema.
+    fn routine(&mut self) {
+        let token = self.lexer.peek();
+        if matches!(token.kind, Kind::Word | Kind::Name) {
+            self.lexer.next_token();
+            if let Some((name, _)) = self.qualified(token) {
+                self.verb.named(name);
+            }
         }
     }
 
@@ -183,6 +262,24 @@ impl Reader<'_> {
     fn source(&mut self, first: Token) {
         let expected = std::mem::replace(&mut self.expected, Expected::Nothing);
         self.word_before.clear();
+        let Some((name, is_qualified)) = self.qualified(first) else { return };
+        let is_function = expected == Expected::Source && self.lexer.peek().kind == Kind::Open;
+        let is_expression = !is_qualified && self.expressions.contains(&name);
+        let is_dual = self.language == Language::Mysql
+            && expected == Expected::Source
+            && first.kind == Kind::Word
+            && name == "dual";
+        let is_variable = name.starts_with('@') || name == "outfile" || name == "dumpfile";
+        if is_function || is_expression || is_variable || is_dual || self.tables.contains(&name) {
+            return;
+        }
+        if self.tables.len() < TABLES_MAX {
+            self.tables.push(name);
+        }
+    }
+
+    /// A name with all its parts, and whether it has several; none if something else follows a dot.
+    fn qualified(&mut self, first: Token) -> Option<(String, bool)> {
         let mut name = String::new();
         self.push_name(&mut name, first);
         let mut is_qualified = false;
@@ -190,22 +287,14 @@ impl Reader<'_> {
             self.lexer.next_token();
             let part = self.lexer.peek();
             if !matches!(part.kind, Kind::Word | Kind::Name) {
-                return;
+                return None;
             }
             self.lexer.next_token();
             name.push('.');
             self.push_name(&mut name, part);
             is_qualified = true;
         }
-        let is_function = expected == Expected::Source && self.lexer.peek().kind == Kind::Open;
-        let is_expression = !is_qualified && self.expressions.contains(&name);
-        let is_variable = name.starts_with('@') || name == "outfile" || name == "dumpfile";
-        if is_function || is_expression || is_variable || self.tables.contains(&name) {
-            return;
-        }
-        if self.tables.len() < TABLES_MAX {
-            self.tables.push(name);
-        }
+        Some((name, is_qualified))
     }
 
     /// A name as people write it: without quotes, in lower case if it had none.
@@ -237,7 +326,15 @@ impl Reader<'_> {
             self.beyond += 1;
             return;
         }
+        let in_with = self.level().in_with;
         self.levels.push(Level::default());
+        if in_with && matches!(self.word_before.as_slice(), b"as" | b"materialized") {
+            self.write_within();
+        }
+        // `VACUUM (ANALYZE) t`: what stands in the bracket are options.
+        if expected == Expected::Table && self.verb.has_options() {
+            self.options = self.levels.len();
+        }
         if expected == Expected::Source {
             self.expect(Expected::Source);
             let next = self.lexer.peek();
@@ -249,8 +346,25 @@ impl Reader<'_> {
         }
     }
 
+    /// Behind the bracket that a common table expression begins with: whether it writes.
+    fn write_within(&mut self) {
+        let next = self.lexer.peek();
+        let word = self.lexer.text(next);
+        let word = word[..word.len().min(8)].to_ascii_lowercase();
+        self.level().write = Write::of(&word);
+        if self.level().write != Write::Nothing {
+            self.verb.within(word);
+        }
+    }
+
     fn close(&mut self) {
+        let ends_options = self.options == self.levels.len();
         self.expected = Expected::Nothing;
+        if ends_options {
+            self.options = 0;
+            self.levels.pop();
+            return self.expect(Expected::Table);
+        }
         if self.beyond > 0 {
             self.beyond -= 1;
         } else if self.levels.len() > 1 {
@@ -324,6 +438,8 @@ fn is_before_table(word: &[u8]) -> bool {
             | b"into"
             | b"concurrently"
             | b"verbose"
+            | b"local"
+            | b"no_write_to_binlog"
             | b"overwrite"
             | b"analyze"
             | b"full"

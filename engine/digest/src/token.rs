@@ -13,6 +13,7 @@ mod literals;
 
 use crate::event::Language;
 use bytes::{is_space, is_word, word_end};
+pub(crate) use literals::is_constant;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -40,6 +40,8 @@ pub(super) struct Verb {
     first: Vec<u8>,
     /// What it is done to, or which of its kinds it is.
     second: Vec<u8>,
+    /// What is written within a query, in lower case.
+    within: Vec<u8>,
     is_explained: bool,
     is_complete: bool,
     has_query: bool,
@@ -53,12 +55,17 @@ impl Verb {
     }
 
     /// A word outside of all brackets.
-    pub(super) fn word(&mut self, word: &[u8], language: Language) {
+    pub(super) fn word(&mut self, word: &[u8]) {
         if self.is_complete || word.is_empty() {
             return;
         }
         match self.first.as_slice() {
-            b"" => self.begin(word, language),
+            b"" => self.begin(word),
+            b"analyze" | b"describe" if is_statement(word) => {
+                self.first.clear();
+                self.is_explained = true;
+                self.begin(word);
+            }
             b"with" => {
                 if matches!(
                     word,
@@ -68,7 +75,11 @@ impl Verb {
                     self.is_complete = true;
                 }
             }
-            b"create" | b"alter" | b"drop" => {
+            b"rename" if word == b"tables" => {
+                self.second = b"table".to_vec();
+                self.is_complete = true;
+            }
+            b"create" | b"alter" | b"drop" | b"rename" => {
                 if OBJECTS.iter().any(|object| object.as_bytes() == word) {
                     self.second = word.to_vec();
                     self.is_complete = word != b"materialized";
@@ -78,7 +89,7 @@ impl Verb {
             b"show" if word == b"create" && self.second.is_empty() => {
                 self.second = b"create".to_vec()
             }
-            b"show" | b"start" | b"load" | b"lock" | b"unlock" | b"call" | b"execute" | b"xa" => {
+            b"show" | b"start" | b"load" | b"lock" | b"unlock" | b"xa" => {
                 if !self.second.is_empty() {
                     self.second.push(b' ');
                 }
@@ -89,17 +100,55 @@ impl Verb {
         }
     }
 
-    fn begin(&mut self, word: &[u8], _language: Language) {
+    fn begin(&mut self, word: &[u8]) {
         match word {
-            b"explain" | b"analyze" | b"analyse" if !self.is_explained => {
-                self.is_explained = true;
-            }
+            _ if self.is_explained && is_explaining(word) => {}
+            b"explain" if !self.is_explained => self.is_explained = true,
+            // They explain if a statement follows.
+            b"analyze" | b"analyse" => self.first = b"analyze".to_vec(),
             b"desc" | b"describe" => self.first = b"describe".to_vec(),
-            b"verbose" | b"extended" | b"partitions" | b"format" | b"tree" | b"json"
-            | b"traditional"
-                if self.is_explained => {}
             _ => self.first = word.to_vec(),
         }
+    }
+
+    /// Whether this word, outside of all brackets, begins what `ANALYZE` or `DESCRIBE` explains.
+    pub(super) fn explains(&self, word: &[u8]) -> bool {
+        !self.is_complete && (self.is(b"analyze") || self.is(b"describe")) && is_statement(word)
+    }
+
+    /// Whether this word, outside of all brackets, is the table of MySQL's `EXPLAIN t`, which describes.
+    pub(super) fn describes(&mut self, word: &[u8], language: Language) -> bool {
+        let is_bare = language == Language::Mysql && self.is_explained && self.first.is_empty();
+        let is_option = is_explaining(word) || matches!(word, b"for" | b"into");
+        let is_table = is_bare && !is_statement(word) && !is_option;
+        if is_table {
+            self.is_explained = false;
+            self.first = b"describe".to_vec();
+        }
+        is_table
+    }
+
+    /// A statement that writes stands within.
+    pub(super) fn within(&mut self, word: Vec<u8>) {
+        if self.within.is_empty() {
+            self.within = word;
+        }
+    }
+
+    /// What is called or executed.
+    pub(super) fn named(&mut self, name: String) {
+        self.second = name.into_bytes();
+        self.is_complete = true;
+    }
+
+    /// Whether options in brackets may stand before its table.
+    pub(super) fn has_options(&self) -> bool {
+        matches!(self.first.as_slice(), b"analyze" | b"vacuum" | b"cluster")
+    }
+
+    /// Whether it shows something of one table.
+    pub(super) fn shows_one_table(&self) -> bool {
+        matches!(self.second.as_slice(), b"columns" | b"fields" | b"index" | b"indexes" | b"keys")
     }
 
     /// A SELECT was read.
@@ -128,21 +177,22 @@ impl Verb {
     /// Whether a table follows this word, outside of brackets.
     pub(super) fn expects_table(&self, word: &[u8]) -> bool {
         match self.first.as_slice() {
-            b"create" | b"alter" | b"drop" => match self.second.as_slice() {
+            b"create" | b"alter" | b"drop" | b"rename" => match self.second.as_slice() {
+                b"table" if self.is(b"rename") => matches!(word, b"table" | b"tables" | b"to"),
                 b"table" => word == b"table",
                 b"view" => word == b"view",
                 b"index" | b"trigger" | b"policy" | b"rule" | b"statistics" => word == b"on",
                 _ => false,
             },
-            b"show" => word == b"table",
+            b"show" => word == b"table" && self.second.starts_with(b"create"),
             b"load" | b"optimize" | b"repair" | b"check" | b"checksum" | b"flush" | b"unlock" => {
                 matches!(word, b"table" | b"tables")
             }
             b"lock" => matches!(word, b"lock" | b"table" | b"tables"),
-            first @ (b"truncate" | b"vacuum" | b"cluster" | b"copy" | b"describe" | b"handler"
-            | b"table" | b"refresh") => {
-                word == first || matches!(word, b"table" | b"tables" | b"view")
-            }
+            b"analyze" => matches!(word, b"analyze" | b"analyse" | b"table" | b"tables"),
+            b"describe" => matches!(word, b"desc" | b"describe"),
+            first @ (b"truncate" | b"vacuum" | b"cluster" | b"copy" | b"handler" | b"table"
+            | b"refresh") => word == first || matches!(word, b"table" | b"tables" | b"view"),
             _ => false,
         }
     }
@@ -151,7 +201,7 @@ impl Verb {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         let mut push = |word: &[u8]| {
-            if !text.is_empty() {
+            if !text.is_empty() && !word.is_empty() {
                 text.push(' ');
             }
             text.push_str(&String::from_utf8_lossy(word));
@@ -167,7 +217,12 @@ impl Verb {
                 }
                 return text;
             }
-            first => push(&first.to_ascii_uppercase()),
+            first => {
+                if first == b"select" {
+                    push(&self.within.to_ascii_uppercase());
+                }
+                push(&first.to_ascii_uppercase());
+            }
         }
         match self.first.as_slice() {
             b"truncate" => push(b"TABLE"),
@@ -183,4 +238,40 @@ impl Verb {
         }
         text
     }
+}
+
+/// Words that begin what can be explained.
+fn is_statement(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"select"
+            | b"insert"
+            | b"update"
+            | b"delete"
+            | b"replace"
+            | b"merge"
+            | b"with"
+            | b"values"
+            | b"execute"
+            | b"declare"
+            | b"create"
+            | b"refresh"
+            | b"format"
+    )
+}
+
+/// Words between EXPLAIN and what it explains.
+fn is_explaining(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"analyze"
+            | b"analyse"
+            | b"verbose"
+            | b"extended"
+            | b"partitions"
+            | b"format"
+            | b"tree"
+            | b"json"
+            | b"traditional"
+    )
 }

@@ -7,7 +7,7 @@
 //! calls, JSON. Source: the program's manual, and its answers (version 3.2.1), which the tests hold.
 
 use crate::event::Language;
-use crate::token::{Kind, Lexer, Token};
+use crate::token::{Kind, Lexer, Token, is_constant};
 use md5::{Digest, Md5};
 
 /// Longer statements get none: that program, too, looks at a part of them only.
@@ -23,72 +23,190 @@ pub(super) fn id(statement: &[u8]) -> Option<String> {
 /// That program's fingerprint, if the statement is plain enough.
 fn fingerprint(statement: &[u8]) -> Option<String> {
     let statement = statement.trim_ascii().trim_suffix_semicolon();
-    if statement.is_empty() || statement.len() > STATEMENT_MAX || !statement.is_ascii() {
+    // What begins a comment is one there in strings too.
+    let has_comment = memchr::memmem::find(statement, b"/*").is_some();
+    let is_long = statement.len() > STATEMENT_MAX;
+    if statement.is_empty() || is_long || has_comment || !statement.is_ascii() {
         return None;
     }
-    let mut lexer = Lexer::new(statement, Language::Mysql);
-    let (mut text, mut end) = (String::new(), 0);
-    let (mut word, mut is_list) = (Vec::new(), false);
-    loop {
-        let token = lexer.next_token();
-        let gap = &statement[end..token.begin];
-        if !gap.trim_ascii().is_empty() {
+    let mut plain = Plain::new(statement);
+    while plain.step()? {}
+    Some(plain.text)
+}
+
+/// A plain statement that is being read. What returns nothing has found that it is not.
+struct Plain<'a> {
+    statement: &'a [u8],
+    lexer: Lexer<'a>,
+    text: String,
+    /// Where the last token ended.
+    end: usize,
+    /// What the last token became, and what it was.
+    before: String,
+    kind: Kind,
+}
+
+impl<'a> Plain<'a> {
+    fn new(statement: &'a [u8]) -> Self {
+        Self {
+            statement,
+            lexer: Lexer::new(statement, Language::Mysql),
+            text: String::new(),
+            end: 0,
+            before: String::new(),
+            kind: Kind::End,
+        }
+    }
+
+    /// Reads on; false: there is nothing more.
+    fn step(&mut self) -> Option<bool> {
+        match self.lexer.peek().kind {
+            Kind::End => return self.gap(self.statement.len()).map(|_| false),
+            Kind::Open if self.before == "in" => self.list()?,
+            Kind::Open if self.before == "values" => self.rows()?,
+            _ => {
+                self.token()?;
+            }
+        }
+        Some(true)
+    }
+
+    /// Whether there is space between the last token and here, and nothing but that.
+    fn gap(&self, here: usize) -> Option<bool> {
+        let gap = &self.statement[self.end..here];
+        gap.trim_ascii().is_empty().then_some(!gap.is_empty())
+    }
+
+    /// Writes the next token, and tells what it was.
+    fn token(&mut self) -> Option<Kind> {
+        let token = self.lexer.next_token();
+        if self.gap(token.begin)? {
+            self.text.push(' ');
+        }
+        // Several strings in a row are one value.
+        if token.kind == Kind::Literal && self.kind == Kind::Literal {
             return None;
         }
-        if token.kind == Kind::End {
-            return Some(text);
+        let written = piece(&self.lexer, token, &self.before)?;
+        self.text.push_str(&written);
+        (self.before, self.kind, self.end) = (written, token.kind, token.end);
+        Some(token.kind)
+    }
+
+    /// After IN: literals, or a query. Other items stand there as often as in the statement.
+    fn list(&mut self) -> Option<()> {
+        if self.literals()? {
+            return Some(());
         }
-        if token.kind == Kind::Open && is_list && lexer.skip_literals() {
-            let list = &statement[token.begin..lexer.position()];
-            if list.iter().any(|b| matches!(b, b'\\' | b'/' | b'#' | b'-' | b'+'))
-                || !list.ends_with(b")")
-            {
+        self.token()?;
+        let next = self.lexer.peek();
+        self.lexer.text(next).eq_ignore_ascii_case(b"select").then_some(())
+    }
+
+    /// Passes over a bracket of plain literals, if one comes.
+    fn literals(&mut self) -> Option<bool> {
+        let open = self.lexer.next_token();
+        self.gap(open.begin)?;
+        if !self.lexer.skip_literals() {
+            self.lexer.go_to(open.begin);
+            return Some(false);
+        }
+        let list = &self.statement[open.end..self.lexer.position()];
+        if !is_plain_list(list) {
+            return None;
+        }
+        self.text.push_str("(?+)");
+        self.before.clear();
+        (self.kind, self.end) = (Kind::Close, self.lexer.position());
+        Some(true)
+    }
+
+    /// After VALUES. That program keeps the first row, and drops all behind it.
+    fn rows(&mut self) -> Option<()> {
+        let values = self.end;
+        let first = self.row()?;
+        let mut border = None;
+        while self.lexer.peek().kind == Kind::Comma {
+            let comma = self.lexer.next_token();
+            border = border.or(Some(self.end - 1 - values));
+            self.gap(comma.begin)?;
+            self.end = comma.end;
+            let length = self.text.len();
+            let is_row = self.lexer.peek().kind == Kind::Open && self.row()? == first;
+            self.text.truncate(length);
+            if !is_row {
                 return None;
             }
-            text.push_str("(?+)");
-            end = skip_rows(&mut lexer, word == b"values", statement)?;
-            is_list = false;
-            continue;
         }
-        if !gap.is_empty() {
-            text.push(' ');
+        let is_end = self.lexer.peek().kind == Kind::End;
+        let is_insert = ["insert", "replace"].iter().any(|verb| self.text.starts_with(verb));
+        let is_first = border == find_border(&self.statement[values..]);
+        (is_first && (border.is_none() || is_end && is_insert)).then_some(())
+    }
+
+    /// Writes a row, and tells what it became.
+    fn row(&mut self) -> Option<String> {
+        let begin = self.text.len();
+        if !self.literals()? {
+            let mut depth = 0u32;
+            loop {
+                match self.token()? {
+                    Kind::Open => depth += 1,
+                    Kind::Close => depth -= 1,
+                    _ if matches!(self.before.as_str(), "default" | "in" | "values") => {
+                        return None;
+                    }
+                    _ => {}
+                }
+                if depth == 0 {
+                    break;
+                }
+            }
         }
-        let written = piece(&lexer, token, &word)?;
-        text.push_str(&written);
-        word = written.into_bytes();
-        is_list = matches!(word.as_slice(), b"in" | b"values");
+        Some(self.text[begin..].trim_ascii_start().to_owned())
+    }
+}
+
+/// Where that program takes a row for ended: at the first bracket with a comma and another one behind it.
+fn find_border(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b')', text).find(|&at| {
+        let behind = text[at + 1..].trim_ascii_start().strip_prefix(b",");
+        behind.is_some_and(|behind| behind.trim_ascii_start().starts_with(b"("))
+    })
+}
+
+/// Whether this is plain literals up to a bracket that closes.
+fn is_plain_list(list: &[u8]) -> bool {
+    let mut lexer = Lexer::new(list, Language::Mysql);
+    let mut end = 0;
+    loop {
+        let token = lexer.next_token();
+        let text = lexer.text(token);
+        let is_plain = match token.kind {
+            Kind::Literal => std::str::from_utf8(text).is_ok_and(is_plain),
+            Kind::Word => is_constant(text) && !text.eq_ignore_ascii_case(b"default"),
+            Kind::Comma => true,
+            Kind::Close => token.end == list.len(),
+            _ => false,
+        };
+        if !is_plain || !list[end..token.begin].trim_ascii().is_empty() {
+            return false;
+        }
+        if token.kind == Kind::Close {
+            return true;
+        }
         end = token.end;
     }
 }
 
-/// Behind the further rows of VALUES; where the last one ends.
-fn skip_rows(lexer: &mut Lexer<'_>, in_values: bool, statement: &[u8]) -> Option<usize> {
-    loop {
-        let end = lexer.position();
-        if !in_values || lexer.peek().kind != Kind::Comma {
-            return Some(end);
-        }
-        lexer.next_token();
-        if lexer.next_token().kind != Kind::Open || !lexer.skip_literals() {
-            return None;
-        }
-        let row = &statement[end..lexer.position()];
-        if row.iter().any(|b| matches!(b, b'\\' | b'/' | b'#' | b'-' | b'+'))
-            || !row.ends_with(b")")
-        {
-            return None;
-        }
-    }
-}
-
 /// What one token becomes.
-fn piece(lexer: &Lexer<'_>, token: Token, before: &[u8]) -> Option<String> {
+fn piece(lexer: &Lexer<'_>, token: Token, before: &str) -> Option<String> {
     let text = std::str::from_utf8(lexer.text(token)).ok()?;
     let lower = text.to_ascii_lowercase();
     match token.kind {
-        Kind::Word | Kind::Name if text.bytes().any(|b| b.is_ascii_digit() || b == b'@') => None,
+        Kind::Word if text.bytes().any(|b| b.is_ascii_digit() || b == b'@') => None,
         Kind::Word => word(lower, before),
-        Kind::Name => Some(lower),
+        Kind::Name => is_plain_name(&lower).then_some(lower),
         Kind::Literal => is_plain(text).then(|| "?".to_owned()),
         Kind::Operator => {
             matches!(text, "=" | "<" | ">" | "<=" | ">=" | "<>" | "!=" | "*").then_some(lower)
@@ -98,15 +216,43 @@ fn piece(lexer: &Lexer<'_>, token: Token, before: &[u8]) -> Option<String> {
     }
 }
 
-fn word(word: String, before: &[u8]) -> Option<String> {
+fn word(word: String, before: &str) -> Option<String> {
     match word.as_str() {
         "null" => Some("?".to_owned()),
         // The database is a value there; the tool's other special cases are left to it.
-        _ if before == b"use" => None,
-        "union" | "asc" | "duplicate" | "call" | "limit" | "value" | "use" | "true" | "false"
-        | "load" => None,
+        _ if before == "use" => None,
+        _ if is_special(&word) => None,
         _ => Some(word),
     }
+}
+
+/// Words that mean something else there, or that make it read on in another way.
+fn is_special(word: &str) -> bool {
+    matches!(
+        word,
+        "union"
+            | "asc"
+            | "duplicate"
+            | "call"
+            | "limit"
+            | "value"
+            | "use"
+            | "true"
+            | "false"
+            | "load"
+    )
+}
+
+/// A name in quotes that reads as words do there: there are no quotes around names for that program.
+fn is_plain_name(name: &str) -> bool {
+    let words = name.trim_matches('`').split(' ');
+    let is_plain = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'$'))
+            && !is_special(word)
+            && !matches!(word, "null" | "in" | "values")
+    };
+    words.into_iter().all(is_plain)
 }
 
 /// A string without escapes, or a number of digits, with a point or not.
@@ -153,6 +299,12 @@ mod tests {
             ("select a\n from t", "select a from t"),
             ("set a = 5", "set a = ?"),
             ("select a from t where c IN(1,2)", "select a from t where c in(?+)"),
+            (
+                "insert into t values (1, f('a', g(b))), (2, f('c', g(b)))",
+                "insert into t values (?, f(?, g(b)))",
+            ),
+            ("insert into t values ('a (b)', '2020-01-01')", "insert into t values(?+)"),
+            ("select a from `b c` where d = 'x # (-- y'\n", "select a from `b c` where d = ?"),
         ];
         for (statement, expected) in observed {
             assert_eq!(fingerprint(statement.as_bytes()).as_deref(), Some(expected), "{statement}");
@@ -189,6 +341,19 @@ mod tests {
             "select 'cut",
             "call p(1)",
             "",
+            "select * from t where (a,b) in ((1,2),(3,4))",
+            "select * from t where b in (1, now())",
+            "insert into t (a) values (default),(1)",
+            "insert into t values (now()), (1)",
+            "insert into t values (now()), (now()) returning a",
+            "insert into t values ('a),(b', 'x')",
+            "insert into t values (now(), 'a),(b')",
+            "insert into t values (f(1), (2), (3))",
+            "select a from `order-items`",
+            "select a from `null`",
+            "select a from `a  b`",
+            "select 'a' 'b'",
+            "select '/*', '*/'",
         ] {
             assert_eq!(id(statement.as_bytes()), None, "{statement}");
         }

@@ -25,6 +25,10 @@ fn literals_go_and_what_is_compared_stays() {
             "insert into t1_2020 (a,b) values (1,'x'),(2,'y\\'') on duplicate key update a=values(a)",
             "insert into t1_2020(a, b) values(?+) on duplicate key update a = values(a)",
         ),
+        (
+            "select /*+ SET_VAR(sort_buffer_size=16M) SET_VAR(a = 'x') INDEX(t2 i3) */ b from t2",
+            "select /*+ set_var(sort_buffer_size = ?) set_var(a = ?) index(t2 i3) */ b from t2",
+        ),
         ("select * from t where (a,b) in ((1,2),(3,4))", "select * from t where (a, b) in(?+)"),
     ];
     for (statement, expected) in cases {

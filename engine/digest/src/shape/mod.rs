@@ -76,6 +76,8 @@ pub struct Statement {
     pub lists: Vec<List>,
     /// Places that are ends of ranges.
     pub ranges: Vec<Range>,
+    /// Whether values within its hints, which stay in `template`, are not the same in all events.
+    pub hints_differ: bool,
 }
 
 /// Statements that a session sends one after the other.
@@ -227,6 +229,7 @@ impl Shaper {
                 parameters: best.parameters,
                 lists: best.lists,
                 ranges: best.ranges,
+                hints_differ: best.hints_differ,
             }
         });
         let statements: Vec<Statement> = statements.collect();

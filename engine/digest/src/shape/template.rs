@@ -24,6 +24,8 @@ pub struct Template {
     /// The literals, as they stand in the statement.
     places: Vec<Vec<u8>>,
     count: usize,
+    /// Literals within its hints, which stay.
+    hints: Vec<u8>,
     /// A sign that belongs to the number behind it.
     sign: Option<u8>,
     /// Where the last place ends in `text`.
@@ -89,6 +91,7 @@ impl Template {
             text: vec![],
             places: vec![],
             count: 0,
+            hints: vec![],
             sign: None,
             place_end: 0,
             marks: vec![],
@@ -102,6 +105,7 @@ impl Template {
     pub fn take(&mut self, statement: &[u8], parameters: &[u8]) {
         self.text.clear();
         self.count = 0;
+        self.hints.clear();
         self.sign = None;
         self.place_end = 0;
         self.marks.clear();
@@ -132,6 +136,11 @@ impl Template {
                     self.place(parameter(parameters, text).unwrap_or(b""));
                 }
                 _ if is_place => self.place(text),
+                Kind::HintBegin => {
+                    let hint = token.begin..self.hint(&mut lexer);
+                    end_before = hint.end;
+                    self.text.extend_from_slice(&statement[hint]);
+                }
                 Kind::Operator
                     if matches!(text, b"-" | b"+") && !is_operand && is_number(&lexer) =>
                 {
@@ -149,6 +158,22 @@ impl Template {
             };
         }
         self.shorten();
+    }
+
+    /// Reads a hint, whose literals are kept, up to where it ends: servers drop what they cannot read in
+    /// one, so there is no place for a value.
+    fn hint(&mut self, lexer: &mut Lexer<'_>) -> usize {
+        loop {
+            let token = lexer.next_token();
+            match token.kind {
+                Kind::HintEnd | Kind::End => return token.end,
+                Kind::Literal | Kind::CutName | Kind::Parameter | Kind::Question => {
+                    self.hints.extend_from_slice(lexer.text(token));
+                    self.hints.push(0);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn layout(&self) -> Layout<'_> {
@@ -334,6 +359,9 @@ fn parameter<'a>(parameters: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 pub struct Templates {
     forms: Vec<Form>,
     others: u64,
+    /// Literals within hints of the first statement.
+    hints: Option<Vec<u8>>,
+    hints_differ: bool,
 }
 
 struct Form {
@@ -398,6 +426,7 @@ impl Form {
             parameters: self.values.into_iter().map(Values::finish).collect(),
             lists: lists.collect(),
             ranges: ranges.filter(|range| range.widths.count as f64 >= enough).collect(),
+            hints_differ: false,
         }
     }
 }
@@ -411,10 +440,14 @@ pub struct Best {
     pub parameters: Vec<Summary>,
     pub lists: Vec<List>,
     pub ranges: Vec<Range>,
+    /// Whether values within hints are not the same in all events of the class.
+    pub hints_differ: bool,
 }
 
 impl Templates {
     pub fn add(&mut self, template: &Template) {
+        let hints = self.hints.get_or_insert_with(|| template.hints.clone());
+        self.hints_differ |= *hints != template.hints;
         let mut hash = DefaultHasher::new();
         hash.write(&template.short);
         let hash = hash.finish();
@@ -440,7 +473,7 @@ impl Templates {
             return Best::default();
         };
         let share = best.count as f64 / total.max(1) as f64;
-        best.finish(share)
+        Best { hints_differ: self.hints_differ, ..best.finish(share) }
     }
 }
 

@@ -122,7 +122,7 @@ impl Lexer<'_> {
             }
             _ => false,
         };
-        if is_literal {
+        if is_literal || self.in_hint && is_size(&self.bytes[digits..run]) {
             return self.take(Kind::Literal, begin, run);
         }
         if let Some(end) = self.exponent_end(digits)
@@ -236,8 +236,13 @@ impl Lexer<'_> {
     }
 }
 
+/// The unit of a size, as values of variables have it in hints: `SET_VAR(sort_buffer_size = 16M)`.
+fn is_size(letters: &[u8]) -> bool {
+    matches!(letters, [unit] if b"kmgtpe".contains(&unit.to_ascii_lowercase()))
+}
+
 /// NULL, TRUE, FALSE, and DEFAULT where a value stands.
-pub fn is_constant(word: &[u8]) -> bool {
+pub(crate) fn is_constant(word: &[u8]) -> bool {
     match word.len() {
         4 => word.eq_ignore_ascii_case(b"null") || word.eq_ignore_ascii_case(b"true"),
         5 => word.eq_ignore_ascii_case(b"false"),

@@ -94,4 +94,8 @@ fn comments_are_none_and_version_comments_are_code() {
         |text| tokens(text, Language::Mysql).into_iter().map(|(_, t)| t).collect::<Vec<_>>();
     assert_eq!(words("/*!40001 a */ b /*M!100100 c */"), ["a", "b", "c"]);
     assert_eq!(words("/*+ don't */ b"), ["/*+", "don", "'t ", "*/", "b"]);
+    let kinds =
+        |text| tokens(text, Language::Mysql).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
+    assert_eq!(kinds("/*+ 16M")[1..2], [Kind::Literal]);
+    assert_eq!(kinds("16M"), [Kind::Word]);
 }

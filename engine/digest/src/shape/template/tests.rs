@@ -52,6 +52,20 @@ fn numbered_parameters_take_the_values_that_the_log_has() {
     assert_eq!(taken(Language::Postgres, "select $1", "").1, [""]);
 }
 
+#[test]
+fn hints_stay_as_they_are_written() {
+    let statement = |n: &str| {
+        format!("select /*+ MAX_EXECUTION_TIME({n})  SET_VAR(a='x') */ b from t where c=5")
+    };
+    let expected = "select /*+ MAX_EXECUTION_TIME(1000)  SET_VAR(a='x') */ b from t where c=:p1";
+    let (text, values) = taken(Language::Mysql, &statement("1000"), "");
+    assert_eq!((text.as_str(), values), (expected, vec!["5".to_owned()]));
+    let same = best(Language::Mysql, [statement("1000"), statement("1000")]);
+    assert!(!same.hints_differ && same.text == expected);
+    assert!(best(Language::Mysql, [statement("1000"), statement("999")]).hints_differ);
+    assert_eq!(taken(Language::Postgres, "select /*+ Rows(a b #10", "").1, [""; 0]);
+}
+
 fn best(language: Language, statements: impl IntoIterator<Item = String>) -> Best {
     let (mut template, mut templates) = (Template::new(language), Templates::default());
     for statement in statements {
