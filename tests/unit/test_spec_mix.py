@@ -81,6 +81,10 @@ WRONG = {
         PARAMS + '  statements: {find: "SELECT :uid, :n, :udi"}\n',
         (6, "parameter `:udi`, which is not declared", "did you mean `uid`?"),
     ),
+    "parameter in a hint": (
+        PARAMS + '  statements: {find: "SELECT /*+ MAX_EXECUTION_TIME(:n) */ :uid, :n"}\n',
+        (6, "`:n` stands in a comment that servers read", "write a value"),
+    ),
     "unused parameter": (
         PARAMS + '  statements: {find: "SELECT :uid"}\n',
         (5, "`n` is declared, but no statement names `:n`", "remove it"),

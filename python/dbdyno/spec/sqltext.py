@@ -39,6 +39,14 @@ def parameters(sql: str) -> list[str]:
     return list(dict.fromkeys(name for name in found if name is not None))
 
 
+def out_of_reach(sql: str) -> list[str]:
+    """Names like parameters' in comments that servers read: hints, `/*+ ... */`, and MySQL's code
+    for some versions, `/*! ... */`. They would be sent as they stand."""
+    comments = (match["skip"] or "" for match in _TOKEN.finditer(sql))
+    read = (one for one in comments if one.startswith(("/*+", "/*!", "/*M!")))
+    return list(dict.fromkeys(name for one in read for name in parameters(one[2:-2])))
+
+
 def occurrences(sql: str, part: str) -> int:
     """How often a part of a statement stands in it, not counting the beginnings and ends of longer
     names."""

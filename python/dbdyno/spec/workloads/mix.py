@@ -296,6 +296,12 @@ def _parameters(full: Options) -> Iterator[Contradiction]:
                     f"the statement names a parameter `:{name}`, which is not declared",
                     f"declare it under `params:`; {known}",
                 )
+        for name in sqltext.out_of_reach(each["sql"]):
+            yield Contradiction(
+                keys,
+                f"`:{name}` stands in a comment that servers read, where no parameter can be",
+                "write a value in its place: hints and `/*! */` are sent as they stand",
+            )
     used |= {term for name in used for term in _terms(declared.get(name, {}))}
     for name in declared:
         if name not in used:
