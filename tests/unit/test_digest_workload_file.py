@@ -380,6 +380,21 @@ def test_bulk_loads_are_left_out() -> None:
     assert any("bulk loads" in reason for reason in left(made))
 
 
+def test_hints_are_carried_over_as_they_are_or_not_at_all() -> None:
+    made = Made()
+    hint = "select /*+ MAX_EXECUTION_TIME(1000) SET_VAR(a='x:y') */ a from t where b = :p1"
+    same, named = made.says(hint, whole(1, 9)), made.says(hint.replace("1000", ":p1"), whole(1, 9))
+    differ = made.says(hint, whole(1, 9))
+    made.statements[differ]["hints_differ"] = True
+    made.units = [unit(1000, number) for number in (same, named, differ)]
+    (sent,) = written(made)["groups"]["app"]["statements"].values()
+    assert hint.partition(" a from")[0] in sent["sql"]
+    assert set(left(made)) == {
+        "statements whose text cannot be taken apart with certainty",
+        "statements with hints whose values differ from call to call",
+    }
+
+
 def test_writing_is_said_and_locks_are_no_reads() -> None:
     made = Made()
     locks = made.says("SELECT a FROM t WHERE id = :p1 FOR UPDATE", whole(1, 5))

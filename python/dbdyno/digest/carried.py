@@ -31,6 +31,7 @@ TOO_LONG = "in transactions that are too long"
 MIXED = "in transactions over several databases"
 NO_WORK = "statements that define, lock, copy or control: they are not a load that can be repeated"
 SESSIONS = "statements about sessions: SET, SHOW and the like"
+HINTS = "statements with hints whose values differ from call to call"
 FRAMES = "begin, commit and rollback"
 OURS = (SESSIONS, FRAMES)  # dyno sends its own
 NOT_KEPT = "classes beyond those whose values are looked at"
@@ -110,12 +111,15 @@ def _refused(statement: Statement, places: Places) -> str | None:
         return NO_WORK
     if places.refused is not None:
         return places.refused
+    if statement.hints_differ:
+        return HINTS
     if statement.count < RARE and lengths.values_a_call(statement) > BULKY:
         return f"seen less than {RARE} times, with more than {BULKY} values: bulk loads"
     if len(places.sql) > SQL_MAX // 2:
         return "statements of more than 50,000 characters"
     named = [f"p{place.number}" for place in places.places]
-    if sorted(sqltext.parameters(places.sql)) != sorted(named) or "\0" in places.sql:
+    found = sorted(sqltext.parameters(places.sql))
+    if found != sorted(named) or sqltext.out_of_reach(places.sql) or "\0" in places.sql:
         return "statements whose text cannot be taken apart with certainty"
     return None
 

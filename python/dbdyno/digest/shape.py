@@ -2,7 +2,7 @@
 values, how these are spread, and which statements sessions send together.
 
 Layout: `engine/digest/src/shape/`, whose names these are. No literal is in it but the least and the
-greatest of numbers, dates and times.
+greatest of numbers, dates and times, and what stands in hints.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A class in its most frequent form, with `:p1`, `:p2` for values and one element of lists."""
+    """A class in its most frequent form, with `:p1`, `:p2` for values and one element of lists.
+    Hints stand in it as they were written; `hints_differ`: their values are not those of all
+    calls."""
 
     id: str
     template: str
@@ -89,6 +91,7 @@ class Statement:
     parameters: tuple[Summary, ...]
     lists: tuple[List, ...] = ()
     ranges: tuple[Range, ...] = ()
+    hints_differ: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 Carried over: statements, what sessions send together and how often, how values are spread,
 sessions, pace, databases. Whatever is not is said in the file, with its share of calls and time. No
-literal of the log is in it but the ends of ranges of numbers, dates and times.
+literal of the log is in it but the ends of ranges of numbers, dates and times, and hints.
 """
 
 from __future__ import annotations
