@@ -338,7 +338,7 @@ fn languages() -> impl Strategy<Value = Language> {
 /// Pieces of statements, more often wrong than right; those in capitals have several forms.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
-    "NUMBER", "NUMBER", "STRING", "STRING", "LIST", "LIST", " ", " ", " ", "'", "\"", "`", "e", "E", "0x", "1e",
+    "NUMBER", "NUMBER", "STRING", "STRING", "LIST", "LIST", " ", " ", " ", "'", "\"", "`", "e", "E", "0x", "1e", "/*+", "7m",
     "in", "IN ", "values", " values ", "(", ")", ",", ", ", ".", "-", "--", "/*", "*/", "#", "$", "$$", "null",
     "a", "t1", "_utf8", "@", ":", "?", "\\", " limit ", " union ", "select ", "call ", "use ", "array[", "]", "\0",
     "\n", ";", "é", "\u{fe}",

@@ -4,7 +4,7 @@
 //! An ID is given only to plain MySQL statements, for which that fingerprint was observed to be what one
 //! expects. There is none for names with digits (they become `?` there, so that tables flow together),
 //! signs and arithmetic, escapes and doubled quotes, hexadecimal numbers, comments, unions, upserts,
-//! calls, JSON. Source: the program's manual, and its answers (version 3.2.1), which the tests hold.
+//! calls, JSON, brackets within lists, rows that differ (only the first is left there), odd names in quotes. Source: the program's manual, and its answers (version 3.2.1), which the tests hold.
 
 use crate::event::Language;
 use crate::token::{Kind, Lexer, Token, is_constant};
@@ -139,7 +139,8 @@ impl<'a> Plain<'a> {
             }
         }
         let is_end = self.lexer.peek().kind == Kind::End;
-        let is_insert = ["insert", "replace"].iter().any(|verb| self.text.starts_with(verb));
+        let verbs = ["insert into ", "insert ignore into ", "replace into "];
+        let is_insert = verbs.iter().any(|verb| self.text.starts_with(verb));
         let is_first = border == find_border(&self.statement[values..]);
         (is_first && (border.is_none() || is_end && is_insert)).then_some(())
     }
@@ -346,6 +347,7 @@ mod tests {
             "insert into t (a) values (default),(1)",
             "insert into t values (now()), (1)",
             "insert into t values (now()), (now()) returning a",
+            "insert t values (now()), (now())",
             "insert into t values ('a),(b', 'x')",
             "insert into t values (now(), 'a),(b')",
             "insert into t values (f(1), (2), (3))",
