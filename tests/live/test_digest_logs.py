@@ -4,14 +4,16 @@ report read ours."""
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from private_servers import running
+from ruamel.yaml import YAML
 from running import Place, place
 
 from needed import missing
@@ -104,6 +106,123 @@ def test_scripts_that_read_pt_query_digest_read_ours(here: Place, log: Path) -> 
         assert ROWS.findall(mine) == ROWS.findall(there)
         for pattern in (EXEC, BUCKET):
             assert len(pattern.findall(mine)) == len(pattern.findall(there)), pattern.pattern
+
+
+HINT = "/*+ MAX_EXECUTION_TIME(1000) SET_VAR(optimizer_switch='mrr=off') SET_VAR(a=16M) */"
+ODD = (
+    f"select {HINT} a from t where b = {{n}}",
+    "select /*+ MAX_EXECUTION_TIME({n}) */ a, b from t where b = {n}",
+    "select /*!40001 SQL_NO_CACHE */ c from t where b = '{n}:p1'",
+    "insert /*+ SET_VAR(a='{n}') */ into t values ({n}, ':p2'), (2, 'x')",
+    "select :p1, d from t where b = {n}",
+    "select `a:p1`, ':p9' from t -- :p3 it's\n where b in ({n}, -1) and e = {n} # :p4\n",
+    "update t set a = 'x''y{n}', b = \"{n}\" where c between {n} and {n} + 1 /* :p5 */",
+)
+
+
+def slow_log(statements: Iterable[str]) -> str:
+    return "".join(
+        f"# Time: 2025-11-22T04:{n // 60 % 60:02}:{n % 60:02}.000000Z\n"
+        f"# User@Host: app[app] @ h []  Id: 5\n# Schema: shop\n# Query_time: 0.{n % 1000:06}"
+        "  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n"
+        f"SET timestamp={1763786535 + n};\n{statement};\n"
+        for n, statement in enumerate(statements)
+    )
+
+
+def test_a_workload_names_no_parameter_that_it_does_not_declare(here: Place) -> None:
+    log, file = here.path / "odd.log", here.path / "odd.yaml"
+    log.write_text(slow_log(one.format(n=n) for n in range(40) for one in ODD))
+    done = here.dyno("digest", log, "--workload", file)
+    assert done.returncode == 0, done.stderr
+    text = file.read_text()
+    group = YAML(typ="safe").load(text)["groups"]["app"]
+    sent = [one["sql"] for one in group["statements"].values()]
+    assert sum(HINT in sql for sql in sent) == 1 and len(sent) == 4
+    for sql in sent:
+        bare = re.sub(r"'[^']*'|`[^`]*`", "", sql)
+        assert set(re.findall(r":(\w+)", bare)) <= set(group["params"]), sql
+    for why in ("hints whose values differ from call to call", "be taken apart with certainty"):
+        assert why in text.replace("\n# ", " ")
+    assert here.dyno("run", file, "--dry-run", "--write-to", "shop").returncode == 0
+
+
+STRINGS = ("x", "a (b)", "a),(b", " -- c", " # c\n", "/* c", "*/", "2020-01-01", "", "a;b", "`")
+NAMES = ("a", "t.a", "`a`", "`b c`", "`order-items`", "`null`", "`a  b`", "`true`", "`limit`", "t1")
+
+
+class Plain:
+    """Statements of the forms that pt-query-digest reads well, and of those that it mangles."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def some(self, make: Callable[[], str], least: int = 1) -> str:
+        return self.one(",", ", ").join(make() for _ in range(self.random.randint(least, 3)))
+
+    def one(self, *of: str) -> str:
+        return self.random.choice(of)
+
+    def value(self) -> str:
+        text = "".join(self.one(*STRINGS) for _ in range(self.random.randint(0, 2)))
+        plain = self.one("5", "1.5", "'x'", "null", f"'{text}'", f'"{text}"')
+        return self.one(plain, plain, plain, "-3", "0xff", "1e5", "true", "'it''s'", "'a' 'b'")
+
+    def item(self) -> str:
+        return self.one(self.value(), self.value(), "now()", "default", f"f({self.value()}, g(1))")
+
+    def condition(self) -> str:
+        name, value = self.one(*NAMES), self.value()
+        return self.one(
+            f"{name} = {value}",
+            f"{name}>{value}",
+            f"{name} in{self.one('', ' ')}({self.some(self.value)})",
+            f"{name} in ({self.some(self.item)})",
+            f"(a, b) in ((1, 2), ({self.some(self.value)}))",
+            f"{name} between 1 and {value}",
+            f"{name} is not null and not (a < {value})",
+            f"{name} in (select b from u where c = {value})",
+        )
+
+    def rows(self) -> str:
+        shape = [self.one("?", "?", "now()", "f(?)", "default") for _ in range(2)]
+
+        def row() -> str:
+            return f"({', '.join(shape).replace('?', self.value())})"
+
+        return self.one(self.some(row), self.some(lambda: f"({self.some(self.item)})"))
+
+    def statement(self) -> str:
+        table = self.one("t", "db.t", "`t`", "t")
+        tail = self.one("", "", " returning a", " on duplicate key update a = 1")
+        return self.one(
+            f"select {self.one(*NAMES)} from {table} where {self.condition()}",
+            f"{self.one('insert', 'replace')} into {table} (a, b) values {self.rows()}{tail}",
+            f"INSERT INTO {table} VALUES{self.rows()}",
+            f"update {table} set a = {self.item()}\nwhere {self.condition()} and b = 1",
+            f"delete from {table} where {self.condition()}",
+        )
+
+
+def test_ids_of_pt_query_digest_are_those_that_it_gives(here: Place) -> None:
+    program = shutil.which("pt-query-digest")
+    if program is None:
+        missing("no pt-query-digest: apt-get install percona-toolkit")
+    made, log = Plain(7), here.path / "plain.log"
+    log.write_text(slow_log(made.statement() for _ in range(1500)))
+    theirs = subprocess.run(
+        [program, "--no-version-check", "--limit", "100%", "--output", "json", log],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+    there = {one["checksum"] for one in json.loads(theirs[theirs.index("{") :])["classes"]}
+    done = here.dyno("digest", log, "--json", "--limit", "all")
+    assert done.returncode == 0, done.stderr
+    named = [one for one in json.loads(done.stdout)["classes"] if one["pt_id"]]
+    wrong = [one["fingerprint"] for one in named if one["pt_id"] not in there]
+    assert not wrong and len(named) > 50, wrong
 
 
 def profile(report: str) -> dict[str, tuple[str, float, float, int]]:
