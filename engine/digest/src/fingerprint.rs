@@ -9,7 +9,7 @@
 //! | NULL, TRUE, FALSE | `?`, but for `is null`, `not null`, and statements that define tables |
 //! | keywords and names without quotes | in lower case; digits in names stay |
 //! | names in quotes | as they stand |
-//! | comments; hints `/*+ */` | left out; kept, without their numbers |
+//! | comments; hints `/*+ */` | left out; kept, without their numbers, sizes (`16M`) and strings |
 //! | lists after IN, rows after VALUES, `array[...]` | `in(?+)`, `values(?+)`, `array[?+]` if all are literals; otherwise items (rows) that repeat once |
 //! | selects of a union that repeat | the first, and `union all+` |
 //! | `limit 5, 10`, `offset 5 limit 10` | `limit ? offset ?` |

@@ -3,7 +3,8 @@
 //! Sources: the chapters on lexical structure in the manuals of MySQL 8.4 ("Language Structure"),
 //! MariaDB ("Identifier Names", "Comment Syntax") and PostgreSQL 17 ("Lexical Structure"). Server
 //! settings that change how text is read are taken at their defaults: backslashes escape in MySQL's
-//! strings, and not in PostgreSQL's plain ones.
+//! strings, and not in PostgreSQL's plain ones. (Where they are not so, a string seems to end elsewhere,
+//! and what is in later ones may be taken for names: a log does not show it.)
 //!
 //! Logs cut statements: a string, name or comment without its end goes to the end of the text. Every
 //! byte is looked at a bounded number of times.

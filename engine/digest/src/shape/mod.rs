@@ -1,7 +1,7 @@
 //! What a workload is made of, so that one like it can be run: statements with places for their
 //! values, how the values are spread, and which statements a session sends together.
 //!
-//! No literal is kept: of numbers, dates and times the least and the greatest; of ranges their widths
+//! No literal is kept, but for hints, which stay as they are written: of numbers, dates and times the least and the greatest; of ranges their widths
 //! and of lists their lengths; of texts their lengths
 //! and what kinds of characters stand where; of hot values how often they come, not which they are.
 //!
