@@ -88,8 +88,17 @@ impl Grouper {
         match event.kind {
             Kind::Statement => self.fingerprinter.key(event.text),
             Kind::Prepare => self.fingerprinter.key(event.text) ^ key_of(b"prepare"),
+            Kind::Command if self.has_values(event) => {
+                self.fingerprinter.key(event.text) ^ key_of(b"command")
+            }
             Kind::Command => key_of(event.text) ^ key_of(b"command"),
         }
+    }
+
+    /// Whether this command, no statement, is told with its values, as one of MongoDB's whose writes are
+    /// events of their own. Others are called by their names alone.
+    fn has_values(&self, event: &Event<'_>) -> bool {
+        self.language == Language::Mongo && event.text.starts_with(b"{")
     }
 
     /// What the class is called.
@@ -99,6 +108,9 @@ impl Grouper {
             GroupBy::Fingerprint => match event.kind {
                 Kind::Statement => self.fingerprinter.fingerprint(event.text),
                 Kind::Prepare => format!("PREPARE {}", self.fingerprinter.fingerprint(event.text)),
+                Kind::Command if self.has_values(event) => {
+                    format!("command: {}", self.fingerprinter.fingerprint(event.text))
+                }
                 Kind::Command => format!("command: {}", text(event.text)),
             },
             GroupBy::Database => text(event.database),
@@ -111,14 +123,16 @@ impl Grouper {
 
     fn tables(&self, event: &Event<'_>) -> Vec<String> {
         match event.kind {
-            Kind::Command => Vec::new(),
+            Kind::Command if !self.has_values(event) => Vec::new(),
             _ => distill(event.text, self.language).tables,
         }
     }
 
     fn distilled(&self, event: &Event<'_>) -> String {
         match event.kind {
-            Kind::Command => String::from_utf8_lossy(event.text).into_owned(),
+            Kind::Command if !self.has_values(event) => {
+                String::from_utf8_lossy(event.text).into_owned()
+            }
             _ => distill(event.text, self.language).to_string(),
         }
     }
@@ -162,6 +176,31 @@ mod tests {
         let keys: std::collections::BTreeSet<u128> =
             [Kind::Statement, Kind::Prepare, Kind::Command].map(|k| grouper.key(&of(k))).into();
         assert_eq!(keys.len(), 3);
+    }
+
+    #[test]
+    fn commands_around_writes_of_mongodb_are_classes_without_values() {
+        let text = |value: &str| {
+            format!(
+                r#"{{"update":"users","updates":[{{"q":{{"email":"{value}"}}}}],"$db":"shop"}}"#
+            )
+        };
+        let (one, other) = (text("secret"), text("another secret"));
+        let of = |text| Event { kind: Kind::Command, text, ..Event::default() };
+        let (one, other) = (of(one.as_bytes()), of(other.as_bytes()));
+        for (by, name) in [
+            (GroupBy::Fingerprint, r#"command: {"update":"users","updates":[{"q":{"email":?}}]}"#),
+            (GroupBy::Distill, "UPDATE users"),
+            (GroupBy::Table, "users"),
+        ] {
+            let mut grouper = Grouper::new(by, Language::Mongo);
+            assert_eq!(grouper.key(&one), grouper.key(&other));
+            let title = grouper.title(0, &one);
+            assert_eq!(title.fingerprint, name);
+            assert!(!title.distill.contains("secret"));
+        }
+        let mut grouper = Grouper::new(GroupBy::Fingerprint, Language::Mongo);
+        assert_eq!(grouper.title(0, &of(b"connect")).fingerprint, "command: connect");
     }
 
     #[test]

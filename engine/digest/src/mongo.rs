@@ -1,9 +1,10 @@
 //! MongoDB's commands, as its log writes them in JSON, without their values.
 //!
 //! Keys and operators stay, values become `?`; arrays of values become `[?+]`, and in other arrays what
-//! repeats is written once. Names of the command, its collection and those that `$lookup` and its like
-//! read are no values. What belongs to the session (`lsid`, `$clusterTime`, ...) is left out. Paths such
-//! as `"$status"` cannot be told from strings that begin so: they become `?`.
+//! repeats is written once. Names of the command, its collection, those that `$lookup` and its like read,
+//! and the field of `distinct` are no values; but what a command that is not in the list below is given
+//! may be anything, so it is one. What belongs to the session (`lsid`, `$clusterTime`, ...) is left out,
+//! as are comments. Paths such as `"$status"` cannot be told from strings that begin so: they become `?`.
 //! (MongoDB manual: "Database Commands", "Log Messages", "MongoDB Extended JSON (v2)".)
 
 use crate::distill::Distilled;
@@ -33,7 +34,57 @@ const SESSION: &[&[u8]] = &[
     b"$audit",
     b"$oplogQueryData",
     b"$replData",
+    b"comment",
 ];
+
+/// Commands, in lower case, whose value is the name of a collection, and what the log calls single
+/// operations (`remove`). Others take users, code, patterns: `createUser`, `eval`, `getParameter`.
+const OF_COLLECTIONS: &[&[u8]] = &[
+    b"aggregate",
+    b"analyze",
+    b"checkshardingindex",
+    b"cleanuporphaned",
+    b"collmod",
+    b"collstats",
+    b"compact",
+    b"converttocapped",
+    b"count",
+    b"create",
+    b"createindexes",
+    b"createsearchindexes",
+    b"datasize",
+    b"delete",
+    b"deleteindexes",
+    b"distinct",
+    b"drop",
+    b"dropindexes",
+    b"dropsearchindex",
+    b"find",
+    b"findandmodify",
+    b"geosearch",
+    b"insert",
+    b"killcursors",
+    b"listindexes",
+    b"listsearchindexes",
+    b"mapreduce",
+    b"plancacheclear",
+    b"plancacheclearfilters",
+    b"plancachelistfilters",
+    b"plancachesetfilter",
+    b"query",
+    b"reindex",
+    b"remove",
+    b"renamecollection",
+    b"shardcollection",
+    b"update",
+    b"updatesearchindex",
+    b"validate",
+];
+
+/// Whether the value of the command of this name is a collection's name.
+fn is_of_collection(command: &[u8]) -> bool {
+    OF_COLLECTIONS.iter().any(|name| name.eq_ignore_ascii_case(command))
+}
 
 /// Objects with one such key are values.
 const TYPES: &[&[u8]] = &[
@@ -55,6 +106,9 @@ const TYPES: &[&[u8]] = &[
     b"$dbPointer",
 ];
 
+/// Its collection stands behind it.
+const GET_MORE: &[u8] = b"getMore";
+
 /// The command without its values.
 pub(crate) fn fingerprint(command: &[u8]) -> String {
     let mut reader = Reader::new(command);
@@ -72,9 +126,14 @@ pub(crate) fn distill(command: &[u8]) -> Distilled {
         // What the log has of one write within a command.
         b"q" if named(b"u").is_some() => "UPDATE".to_owned(),
         b"q" => "DELETE".to_owned(),
+        name if name.len() > KEY_BYTES_MAX => "?".to_owned(),
         name => String::from_utf8_lossy(name).to_uppercase(),
     };
-    let collection = named(b"collection").and_then(|(_, value)| *value).or(*value);
+    let collection = match *first {
+        GET_MORE => named(b"collection").and_then(|(_, value)| *value),
+        name if is_of_collection(name) => *value,
+        _ => None,
+    };
     let tables = collection.filter(|name| !name.is_empty() && name.len() <= KEY_BYTES_MAX);
     Distilled {
         verb,
@@ -109,13 +168,23 @@ struct Reader<'a> {
     frames: Vec<Frame>,
     /// The key whose value is read, within the command.
     key: (usize, usize),
+    /// The first key of the outermost object: what the command is.
+    command: &'a [u8],
     /// Brackets open beyond the deepest.
     lost: usize,
 }
 
 impl<'a> Reader<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, text: Vec::new(), frames: Vec::new(), key: (0, 0), lost: 0 }
+        Self {
+            bytes,
+            at: 0,
+            text: Vec::new(),
+            frames: Vec::new(),
+            key: (0, 0),
+            command: b"",
+            lost: 0,
+        }
     }
 
     fn read(&mut self) {
@@ -225,6 +294,12 @@ impl<'a> Reader<'a> {
             self.quoted(&self.bytes[from..to]);
         }
         self.text.push(b':');
+        if let [command] = self.frames.as_slice()
+            && command.count == 1
+            && !is_long
+        {
+            self.command = &self.bytes[from..to];
+        }
         let is_dropped = self.frames.len() == 1 && SESSION.contains(&&self.bytes[from..to]);
         if let Some(frame) = self.frames.last_mut() {
             frame.is_dropped = is_dropped;
@@ -243,30 +318,54 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether this string is the name of a collection.
+    /// Whether this string is the name of a collection, or that of a field which is no key.
     fn is_name(&self, from: usize, to: usize) -> bool {
         if to - from > KEY_BYTES_MAX || self.lost > 0 {
             return false;
         }
         let key = &self.bytes[self.key.0..self.key.1];
         match self.frames.as_slice() {
-            [command] => {
-                !command.is_array && (command.count == 1 && key != b"q" || key == b"collection")
-            }
-            [.., outer, last] if !last.is_array => {
-                let outer_key = &self.bytes[outer.key.0..outer.key.1];
-                let is_stage = self.frames.len() >= 3
-                    && self.frames[1].is_array
-                    && &self.bytes[self.frames[0].key.0..self.frames[0].key.1] == b"pipeline";
-                let reads = match outer_key {
+            [command] if !command.is_array => match self.command {
+                GET_MORE => key == b"collection",
+                b"distinct" if key == b"key" => true,
+                name => command.count == 1 && key == name && is_of_collection(name),
+            },
+            [stages @ .., stage, last] if !stage.is_array && !last.is_array => {
+                let reads = match self.key_of(stage) {
                     b"$lookup" | b"$graphLookup" => key == b"from",
                     b"$unionWith" => key == b"coll",
                     _ => false,
                 };
-                is_stage && reads
+                reads && self.is_pipeline(stages)
             }
             _ => false,
         }
+    }
+
+    /// Whether the last of these is an array of stages: the command's, or one within a stage.
+    fn is_pipeline(&self, frames: &[Frame]) -> bool {
+        let [outer @ .., owner, stages] = frames else { return false };
+        if !stages.is_array || owner.is_array {
+            return false;
+        }
+        let is_pipeline = self.key_of(owner) == b"pipeline";
+        match outer {
+            [] => is_pipeline,
+            [outer @ .., stage] if !stage.is_array => {
+                let holds = match self.key_of(stage) {
+                    b"$facet" => true,
+                    b"$lookup" | b"$unionWith" => is_pipeline,
+                    _ => false,
+                };
+                holds && self.is_pipeline(outer)
+            }
+            _ => false,
+        }
+    }
+
+    /// The key whose value is open in this object.
+    fn key_of(&self, frame: &Frame) -> &'a [u8] {
+        &self.bytes[frame.key.0..frame.key.1]
     }
 
     fn scalar(&mut self) {
@@ -414,6 +513,35 @@ mod tests {
                 r#"{"q":{"a":"secret"},"u":{"$set":{"b":1}},"multi":false}"#,
                 r#"{"q":{"a":?},"u":{"$set":{"b":?}},"multi":?}"#,
             ),
+            (
+                r#"{"update":"users","updates":[{"q":{"email":"secret"},"u":{"$set":{"password":"secret"}}}],"ordered":true,"$db":"shop"}"#,
+                r#"{"update":"users","updates":[{"q":{"email":?},"u":{"$set":{"password":?}}}],"ordered":?}"#,
+            ),
+            (
+                r#"{"findAndModify":"o","query":{"a":"secret"},"update":{"$inc":{"n":1}},"comment":{"secret":1}}"#,
+                r#"{"findAndModify":"o","query":{"a":?},"update":{"$inc":{"n":?}}}"#,
+            ),
+            (
+                r#"{"bulkWrite":1,"ops":[{"insert":0,"document":{"a":"secret"}},{"delete":0,"filter":{"b":"secret"}}],"nsInfo":[{"ns":"shop.o"}],"comment":"secret"}"#,
+                r#"{"bulkWrite":?,"ops":[{"insert":?,"document":{"a":?}},{"delete":?,"filter":{"b":?}}],"nsInfo":[{"ns":?}]}"#,
+            ),
+            (
+                r#"{"distinct":"o","key":"a.b","query":{"key":"secret"},"$db":"shop"}"#,
+                r#"{"distinct":"o","key":"a.b","query":{"key":?}}"#,
+            ),
+            (r#"{"find":"o","key":"secret"}"#, r#"{"find":"o","key":?}"#),
+            // What is given to other commands may be anything.
+            (r#"{"eval":"secret","collection":"secret"}"#, r#"{"eval":?,"collection":?}"#),
+            (r#"{"createUser":"secret","pwd":"secret"}"#, r#"{"createUser":?,"pwd":?}"#),
+            (r#"{"secret":"secret"}"#, r#"{"secret":?}"#),
+            (
+                r#"{"aggregate":"o","pipeline":[{"$facet":{"x":[{"$lookup":{"from":"c","pipeline":[{"$unionWith":{"coll":"d"}}]}}]}}]}"#,
+                r#"{"aggregate":"o","pipeline":[{"$facet":{"x":[{"$lookup":{"from":"c","pipeline":[{"$unionWith":{"coll":"d"}}]}}]}}]}"#,
+            ),
+            (
+                r#"{"aggregate":"o","pipeline":[{"$match":{"x":{"$lookup":{"from":"secret"}},"y":[{"$lookup":{"from":"secret"}}]}}]}"#,
+                r#"{"aggregate":"o","pipeline":[{"$match":{"x":{"$lookup":{"from":?}},"y":[{"$lookup":{"from":?}}]}}]}"#,
+            ),
             (r#"{"find":"o","filter":{"a":"cut in the mid"#, r#"{"find":"o","filter":{"a":?}}"#),
             ("", ""),
         ];
@@ -428,6 +556,9 @@ mod tests {
         assert_eq!(told(r#"{"find":"orders","filter":{"a":1},"$db":"x"}"#), "FIND orders");
         assert_eq!(told(r#"{"getMore":12,"collection":"o"}"#), "GETMORE o");
         assert_eq!(told(r#"{"q":{},"u":{}}"#), "UPDATE");
+        assert_eq!(told(r#"{"findandmodify":"o","query":{}}"#), "FINDANDMODIFY o");
+        assert_eq!(told(r#"{"remove":"o","q":{}}"#), "REMOVE o");
+        assert_eq!(told(r#"{"eval":"secret","collection":"secret"}"#), "EVAL");
         assert_eq!(told("rubbish"), "");
     }
 
