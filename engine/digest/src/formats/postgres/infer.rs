@@ -3,7 +3,7 @@
 
 use super::content;
 use super::moment::Clock;
-use super::prefix::{Prefix, has_word, number, session};
+use super::prefix::{Prefix, epoch, has_word, number, session};
 use super::words;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
@@ -194,6 +194,10 @@ impl Model<'_> {
             self.put(if has_fraction { "%m" } else { self.first(&["%t", "%s"])? });
             return Some(length);
         }
+        if let Some((length, _)) = epoch(bytes).filter(|(length, _)| is_epoch(bytes, *length)) {
+            self.put(self.first(&["%n"])?);
+            return Some(length);
+        }
         if let Some((length, ..)) = session(bytes).filter(|(length, ..)| *length > 9) {
             self.put("%c");
             return Some(length);
@@ -283,6 +287,14 @@ impl Model<'_> {
     }
 }
 
+/// Whether the number of so many bytes, with milliseconds, is one of seconds since 1970, and no part of
+/// something longer.
+fn is_epoch(bytes: &[u8], length: usize) -> bool {
+    const SINCE_2001: usize = "1000000000.000".len();
+    length == SINCE_2001
+        && !bytes.get(length).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
+}
+
 /// The length of `user=` and the like.
 fn key(bytes: &[u8]) -> Option<usize> {
     const KEYS: &[&str] = &[
@@ -348,6 +360,14 @@ mod tests {
             format!("{time} CET [7]: [2-1] user=me,db=shop,app=psql,client=::1 FEHLER:  x");
         let expected = "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ";
         assert_eq!(found(&[&german]).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn seconds_since_1970_are_times() {
+        let line = "1763786520.120 [4711] LOG:  duration: 10.000 ms  statement: select 1";
+        assert_eq!(found(&[line]).as_deref(), Some("%n [%p] "));
+        let session = "1763786520.120 4711 6b028031.29e5 me@shop LOG:  x";
+        assert_eq!(found(&[session]).as_deref(), Some("%n %p %c %u@%d "));
     }
 
     #[test]

@@ -294,7 +294,7 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// `1795326001.389`: length and nanoseconds.
-fn epoch(text: &[u8]) -> Option<(usize, i64)> {
+pub(super) fn epoch(text: &[u8]) -> Option<(usize, i64)> {
     let whole = text.iter().take(12).take_while(|byte| byte.is_ascii_digit()).count();
     let seconds = number(&text[..whole])?;
     let fraction = text.get(whole..whole + 4).filter(|rest| rest[0] == b'.')?;

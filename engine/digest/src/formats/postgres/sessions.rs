@@ -38,9 +38,28 @@ struct Session {
     /// The last statement that was executed by its name: its plan may come afterwards.
     executed: Vec<u8>,
     temporary: Option<(u64, Vec<u8>)>,
-    locked_ns: u64,
-    waiting_ns: u64,
+    locks: Locks,
 }
+
+/// What one statement of a session waited for locks, as messages have told that may be of the next
+/// event: or of one that took less than what is logged, and never comes.
+#[derive(Debug, Default)]
+struct Locks {
+    /// Empty: the messages do not say.
+    statement: Vec<u8>,
+    /// When each was had, and after how long; at most [`LOCKS_MAX`].
+    had: Vec<Wait>,
+    /// The last one that was still waited for.
+    waiting: Option<Wait>,
+}
+
+/// When a message of waiting came, and after how many nanoseconds of it.
+type Wait = (Option<i64>, u64);
+
+/// Waits of a statement that are kept apart; of more, the oldest are one.
+const LOCKS_MAX: usize = 32;
+/// Logs may have whole seconds only.
+const TICK_NS: i64 = 1_000_000_000;
 
 /// A message that may be a part of the next event.
 #[derive(Debug)]
@@ -114,13 +133,12 @@ impl Sessions {
             }
             What::Locked(ns) => {
                 if let Some(session) = self.session(message) {
-                    session.locked_ns = session.locked_ns.saturating_add(ns);
-                    session.waiting_ns = 0;
+                    session.locks.had(message, ns);
                 }
             }
             What::Waiting(ns) => {
                 if let Some(session) = self.session(message) {
-                    session.waiting_ns = ns;
+                    session.locks.of(message.statement).waiting = Some((message.end_ns, ns));
                 }
             }
             What::Connected(user, database) => {
@@ -190,7 +208,7 @@ impl Sessions {
     ) {
         let prepared = message.detail.strip_prefix(b"prepare: ").unwrap_or_default();
         let mut numbers = Numbers::default();
-        self.join(message, text, prepared, &mut numbers, sink);
+        self.join(message, Some(ns), text, prepared, &mut numbers, sink);
         let event = Event {
             text,
             parameters: parameters(message.detail),
@@ -204,10 +222,11 @@ impl Sessions {
         }
     }
 
-    /// Takes what the session holds of the statement `text`, and tells the rest as it is.
+    /// Takes what the session holds of the statement `text`, which is over, and tells the rest as it is.
     fn join(
         &mut self,
         message: &Message<'_>,
+        duration_ns: Option<u64>,
         text: &[u8],
         prepared: &[u8],
         numbers: &mut Numbers,
@@ -238,8 +257,8 @@ impl Sessions {
         {
             numbers.set(Measure::TmpBytes, bytes);
         }
-        let waiting_ns = std::mem::take(&mut session.waiting_ns);
-        let waited = std::mem::take(&mut session.locked_ns).saturating_add(waiting_ns);
+        let begin_ns = duration_ns.and_then(|ns| message.end_ns?.checked_sub_unsigned(ns));
+        let waited = session.locks.take(text, begin_ns);
         if waited > 0 {
             numbers.set(Measure::LockTime, waited);
         }
@@ -250,7 +269,7 @@ impl Sessions {
         match self.begun(message, |_| true) {
             Some(begun) => {
                 let mut numbers = Numbers::default();
-                self.join(message, &begun.text, b"", &mut numbers, sink);
+                self.join(message, Some(ns), &begun.text, b"", &mut numbers, sink);
                 let event = Event {
                     offset: begun.offset,
                     bytes: begun.bytes + message.bytes,
@@ -286,7 +305,7 @@ impl Sessions {
         let begun = self.begun(message, |held| statement.is_empty() || held.text == statement);
         let text = begun.as_ref().map_or(statement, |held| &held.text);
         let mut numbers = Numbers::default();
-        self.join(message, text, b"", &mut numbers, sink);
+        self.join(message, None, text, b"", &mut numbers, sink);
         if text.is_empty() {
             let event = Event { error, ..command(message, severity) };
             sink.event(&event);
@@ -428,6 +447,45 @@ impl Sessions {
             event.database = or(message.database, &session.database);
         }
         event
+    }
+}
+
+impl Locks {
+    /// Those of this statement: what another one waited for is forgotten.
+    fn of(&mut self, statement: &[u8]) -> &mut Self {
+        if self.statement != statement {
+            *self = Self { statement: statement.into(), ..Self::default() };
+        }
+        self
+    }
+
+    fn had(&mut self, message: &Message<'_>, ns: u64) {
+        let locks = self.of(message.statement);
+        locks.waiting = None;
+        if locks.had.len() == LOCKS_MAX {
+            let (_, oldest_ns) = locks.had.remove(0);
+            locks.had[0].1 = locks.had[0].1.saturating_add(oldest_ns);
+        }
+        locks.had.push((message.end_ns, ns));
+    }
+
+    /// What the statement `text` waited, nanoseconds, if it is the one, and what of it came since it
+    /// began.
+    #[inline]
+    fn take(&mut self, text: &[u8], begin_ns: Option<i64>) -> u64 {
+        if self.had.is_empty() && self.waiting.is_none() {
+            return 0;
+        }
+        let locks = std::mem::take(self);
+        if !locks.statement.is_empty() && locks.statement != text {
+            return 0;
+        }
+        let is_within = |at: Option<i64>| match (at, begin_ns) {
+            (Some(at), Some(begin)) => at.saturating_add(TICK_NS) > begin,
+            _ => true,
+        };
+        let waits = locks.had.iter().chain(&locks.waiting).filter(|(at, _)| is_within(*at));
+        waits.fold(0, |sum, (_, ns)| sum.saturating_add(*ns))
     }
 }
 

@@ -278,6 +278,33 @@ fn a_prefix_may_be_given() {
     assert_eq!(kept.events[0].event.kind, Kind::Statement);
 }
 
+#[test]
+fn locks_are_waited_for_by_the_statement_that_the_message_names() {
+    let wait = "2025-11-22 04:42:07.500 UTC [200] LOG:  process 200 acquired ShareLock on x after 2000.081 ms
+2025-11-22 04:42:07.500 UTC [200] STATEMENT:  update t set a = 5\n";
+    let still = wait.replace("acquired", "still waiting for").replace("2000.081", "1000.081");
+    let done = |at: &str, ms: &str, text: &str| {
+        format!("2025-11-22 {at} UTC [200] LOG:  duration: {ms} ms  statement: {text}\n")
+    };
+    let update = "update t set a = 5";
+    let same = done("04:42:07.501", "2001.000", update);
+    let other = done("05:59:08.200", "1300.000", "select count(*) from big");
+    let later = done("05:59:08.200", "1300.000", update);
+    let waited = |log: &str| {
+        let kept = read("postgres-stderr", log);
+        kept.events.iter().map(|e| e.event.numbers.get(Measure::LockTime)).collect::<Vec<_>>()
+    };
+    assert_eq!(waited(&format!("{still}{wait}{same}")), [Some(2_000_081_000)]);
+    assert_eq!(waited(&format!("{wait}{wait}{same}{same}")), [Some(4_000_162_000), None]);
+    assert_eq!(waited(&format!("{still}{wait}{other}")), [None]);
+    assert_eq!(waited(&format!("{still}{other}")), [None]);
+    // The same statement, but the wait was that of an earlier call which was too quick to be logged.
+    assert_eq!(waited(&format!("{still}{wait}{later}")), [None]);
+    let nameless = wait.split_inclusive('\n').next().unwrap();
+    assert_eq!(waited(&format!("{nameless}{same}")), [Some(2_000_081_000)]);
+    assert_eq!(waited(&format!("{nameless}{other}")), [None]);
+}
+
 proptest! {
     #[test]
     fn pieces_make_no_difference(piece in 1_usize..2500) {
