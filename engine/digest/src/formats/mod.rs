@@ -6,6 +6,7 @@ mod capture;
 mod json;
 mod mongodb;
 mod mysql_binlog;
+mod mysql_error;
 mod mysql_general;
 mod mysql_opening;
 mod mysql_slow;

@@ -7,8 +7,13 @@
 //!
 //! Who is behind a connection stands where it connects: parts cannot be read apart. A time is when the
 //! server received the statement, which stands for its end here: there is no other.
+//!
+//! A login is told when its connection goes on, or the log ends: a line that it was refused may follow,
+//! with others' between them. Where the slow log was written to the same place, its events are counted as
+//! not understood.
 
 use super::mysql_opening::{opened, reopened, without_openings};
+use super::mysql_slow;
 use super::mysql_time::{Stamp, stamp};
 use crate::event::{Event, Kind, Language};
 use crate::format::{Context, Format, FormatKind, Part, Settings, Sink};
@@ -131,6 +136,11 @@ fn entry(log: &[u8], at: usize) -> Option<Entry<'_>> {
     Some(Entry { at, time, session, command, kind, argument })
 }
 
+/// Whether `text` begins with an entry.
+pub(super) fn is_entry(text: &[u8]) -> bool {
+    entry(text, 0).is_some()
+}
+
 impl Format for MysqlGeneral {
     fn language(&self) -> Language {
         Language::Mysql
@@ -138,7 +148,7 @@ impl Format for MysqlGeneral {
 
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize {
         let log = part.bytes;
-        let mut sessions = Sessions::take(context);
+        let mut sessions = Sessions::take_from(context);
         let mut next = find(log, 0);
         let lead = next.map_or(log.len(), |entry| entry.at);
         if next.is_some() || part.is_last {
@@ -157,6 +167,9 @@ impl Format for MysqlGeneral {
             };
             self.event(&log[..end], entry, part.offset, context, &mut sessions, sink);
             done = end;
+        }
+        if part.is_last {
+            sessions.finish(sink);
         }
         context.state = Some(Box::new(sessions));
         done
@@ -183,31 +196,33 @@ impl MysqlGeneral {
         if let Some(time) = entry.time {
             context.time_ns = Some(time.utc(self.utc_offset_s));
         }
-        let argument = &log[entry.argument..];
-        let (rest, version) = without_openings(argument);
+        let (argument, version) = without_openings(&log[entry.argument..]);
+        let slow = slow_events(argument).unwrap_or(argument.len());
+        let (rest, before) = without_openings(&argument[..slow]);
         let text = rest.trim_ascii();
-        sessions.learn(entry, text);
-        let unknown = Who::default();
-        let who = sessions.0.get(&entry.session).unwrap_or(&unknown);
-        sink.event(&Event {
+        let event = Event {
             offset: offset + entry.at as u64,
             bytes: (entry.argument - entry.at + rest.len()) as u64,
             kind: entry.kind,
             end_ns: context.time_ns,
-            text: if entry.kind == Kind::Command { entry.command } else { text },
-            user: &who.user,
-            host: &who.host,
-            database: &who.database,
             session: Some(entry.session),
             ..Event::default()
-        });
-        if entry.command == b"Quit" {
-            sessions.0.remove(&entry.session);
+        };
+        sessions.take(event, entry.command, text, sink);
+        if slow < argument.len() {
+            let at = offset + (entry.argument + slow) as u64;
+            sink.not_understood(at, (argument.len() - slow) as u64, "events of a slow log");
         }
-        if let Some(version) = version {
+        if let Some(version) = version.or(before) {
             reopened(version, context);
         }
     }
+}
+
+/// Where the first event of a slow log begins on a line behind an entry's own, if one does.
+fn slow_events(argument: &[u8]) -> Option<usize> {
+    memmem::find(argument, b"\n# ")?;
+    mysql_slow::event_from(argument, 1)
 }
 
 /// Who is behind a connection.
@@ -220,33 +235,106 @@ struct Who {
 
 /// Connections by their numbers.
 #[derive(Debug, Default)]
-struct Sessions(HashMap<u64, Who>);
+struct Sessions {
+    known: HashMap<u64, Who>,
+    /// Logins that may still be refused.
+    logins: HashMap<u64, Login>,
+}
+
+/// A `Connect` or `Change user` that is not told yet.
+#[derive(Debug)]
+struct Login {
+    /// Without its texts.
+    event: Event<'static>,
+    command: &'static [u8],
+    who: Who,
+}
+
+impl Login {
+    fn tell(&self, error: &[u8], sink: &mut dyn Sink) {
+        let Who { user, host, database } = &self.who;
+        let event = Event { text: self.command, user, host, database, error, ..self.event.clone() };
+        sink.event(&event);
+    }
+}
 
 impl Sessions {
-    fn take(context: &mut Context) -> Self {
+    fn take_from(context: &mut Context) -> Self {
         let state = context.state.take();
         state.and_then(|state| state.downcast().ok()).map(|state| *state).unwrap_or_default()
     }
 
-    /// Learns from `Connect`, `Change user`, `Init DB` and `use`.
-    fn learn(&mut self, entry: Entry<'_>, text: &[u8]) {
-        if self.0.len() >= SESSIONS && !self.0.contains_key(&entry.session) {
+    /// Takes an entry: `event` lacks its texts.
+    fn take(&mut self, event: Event<'static>, command: &[u8], text: &[u8], sink: &mut dyn Sink) {
+        let number = event.session.unwrap_or_default();
+        let login = self.logins.remove(&number);
+        let error = if command == b"Connect" { refused(text) } else { b"" };
+        if let Some(login) = login {
+            login.tell(error, sink);
+            if !error.is_empty() {
+                return;
+            }
+        }
+        self.learn(number, command, text);
+        let unknown = Who::default();
+        let who = self.known.get(&number).unwrap_or(&unknown);
+        if error.is_empty()
+            && self.logins.len() < SESSIONS
+            && let Some(command) = LOGINS.into_iter().find(|login| *login == command)
+        {
+            self.logins.insert(number, Login { event, command, who: who.clone() });
             return;
         }
-        match entry.command {
+        let Who { user, host, database } = who;
+        let text = if event.kind == Kind::Command { command } else { text };
+        sink.event(&Event { text, user, host, database, error, ..event });
+        if command == b"Quit" {
+            self.known.remove(&number);
+        }
+    }
+
+    /// Tells all logins that nothing followed.
+    fn finish(&mut self, sink: &mut dyn Sink) {
+        let mut logins: Vec<Login> = self.logins.drain().map(|(_, login)| login).collect();
+        logins.sort_by_key(|login| login.event.offset);
+        logins.iter().for_each(|login| login.tell(b"", sink));
+    }
+
+    /// Learns from `Connect`, `Change user`, `Init DB` and `use`.
+    fn learn(&mut self, number: u64, command: &[u8], text: &[u8]) {
+        if self.known.len() >= SESSIONS && !self.known.contains_key(&number) {
+            return;
+        }
+        match command {
             b"Connect" | b"Change user" => {
                 if let Some(who) = who(text) {
-                    self.0.insert(entry.session, who);
+                    self.known.insert(number, who);
                 }
             }
-            b"Init DB" => self.0.entry(entry.session).or_default().database = text.to_vec(),
+            b"Init DB" => self.known.entry(number).or_default().database = text.to_vec(),
             b"Query" => {
                 if let Some(name) = used(text) {
-                    self.0.entry(entry.session).or_default().database = name.to_vec();
+                    self.known.entry(number).or_default().database = name.to_vec();
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// Commands by which users log in.
+const LOGINS: [&[u8]; 2] = [b"Connect", b"Change user"];
+
+/// The error's number, if a `Connect` says that a login was refused: in the server's language, with its
+/// account in quotes. Empty: it does not.
+fn refused(text: &[u8]) -> &'static [u8] {
+    let is_refusal = text.starts_with(b"Access denied ")
+        || who(text).is_none() && memmem::find(text, b"'@'").is_some();
+    match is_refusal {
+        false => b"",
+        true if text.ends_with(b")") => b"1045",
+        true if text.ends_with(b"Account is locked.") => b"3118",
+        true => b"1698",
     }
 }
 
@@ -358,6 +446,51 @@ Time\t\t    Id Command\tArgument
             (kept.events[1].event.duration_ns, kept.events[1].event.session),
             (None, Some(9))
         );
+    }
+
+    #[test]
+    fn a_refused_login_is_one_event_with_its_error() {
+        let log = "\
+2025-11-22T04:42:16.223456Z\t    9 Connect\tbob@10.0.0.9 on  using TCP/IP
+2025-11-22T04:42:16.323456Z\t   10 Connect\teve@10.0.0.9 on shop using TCP/IP
+2025-11-22T04:42:16.423456Z\t    9 Connect\tAccess denied for user 'bob'@'10.0.0.9' (using password: YES)
+2025-11-22T04:42:16.523456Z\t   10 Query\tselect 1
+2025-11-22T04:42:16.623456Z\t   11 Connect\tBenutzer 'x'@'y' hat keine Zugriffsberechtigung (verwendetes Passwort: JA)
+2025-11-22T04:42:16.723456Z\t   12 Connect\tmal@10.0.0.9 on  using TCP/IP
+";
+        let kept = read(log, usize::MAX >> 1);
+        let told: Vec<_> =
+            kept.events.iter().map(|event| (&*event.text, &*event.user, &*event.error)).collect();
+        assert_eq!(
+            told,
+            [
+                ("Connect", "bob", "1045"),
+                ("Connect", "eve", ""),
+                ("select 1", "eve", ""),
+                ("Connect", "", "1045"),
+                ("Connect", "mal", ""),
+            ]
+        );
+        assert_eq!(kept.events[0].event.offset, 0);
+        for piece in [1, 50, 200] {
+            assert_eq!(read(log, piece).events, kept.events);
+        }
+    }
+
+    #[test]
+    fn events_of_a_slow_log_among_entries_are_counted() {
+        let slow = "# Time: 2025-11-22T04:42:15.000000Z\n# User@Host: a[a] @ h []  Id:     5\n\
+                    # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n\
+                    SET timestamp=1763786534;\nselect * from t;\n";
+        let entry = "2025-11-22T04:42:15.123456Z\t    8 Query\tselect 99 from g\n";
+        let log = format!("{entry}{slow}{slow}{entry}{slow}");
+        let kept = read(&log, usize::MAX >> 1);
+        assert_eq!(kept.events.len(), 2);
+        assert!(kept.events.iter().all(|event| event.text == "select 99 from g"));
+        let (why, entry, slow) = ("events of a slow log", entry.len() as u64, slow.len() as u64);
+        let pieces = [(entry, 2 * slow, why), (2 * entry + 2 * slow, slow, why)];
+        assert_eq!(kept.not_understood, pieces);
+        assert_eq!(read(&log, 10).not_understood, pieces);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod parameters;
 mod tracer;
 
 pub use effect::effect;
+pub(crate) use effect::is_cut;
 pub use tracer::Tracer;
 
 use crate::digest::{Request, Watcher};

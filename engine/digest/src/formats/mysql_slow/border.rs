@@ -3,7 +3,11 @@
 //!
 //! An event begins with `# Time: ` before `# User@Host: `, with `# User@Host: ` alone (older servers
 //! write the time once a second), or with `# Query_time: ` (`log_short_format`). Whether a line is a border
-//! depends on itself, the line before and two behind it, so that a log cut anywhere has the same ones.
+//! depends on itself, the line before and three behind it, so that a log cut anywhere has the same ones.
+//!
+//! What a crash or another writer spoils of a header must not make the event a part of the one before:
+//! where a statement has ended, a time and a user are a border whatever follows; elsewhere they are if one
+//! strange line stands between them and the measures.
 
 use crate::formats::mysql_time::stamp;
 use memchr::memmem::Finder;
@@ -52,10 +56,10 @@ fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
         b'T' => {
             let time = line(log, at)?;
             is_time(time).then_some(())?;
-            user_and_second(log, at + time.len() + 1)?
+            user_and_second(log, at + time.len() + 1, at)?
         }
         b'U' => {
-            let found = user_and_second(log, at)?;
+            let found = user_and_second(log, at, at)?;
             // Mostly a statement ends there.
             let is_statement = at > 1 && log[at - 2] == b';';
             if !is_statement && line_before(log, at, LONGEST_TIME).is_some_and(is_time) {
@@ -65,11 +69,17 @@ fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
         }
         b'Q' => {
             // Mostly it stands in a header.
-            if line_before(log, at, LONGEST).is_some_and(|line| line.starts_with(b"#")) {
+            let before = line_before(log, at, LONGEST);
+            if before.is_some_and(|line| line.starts_with(b"#")) {
                 return None;
             }
             let line = line(log, at)?;
             is_short(line).then_some(())?;
+            // Then it is that line's event, with a strange line between.
+            let user_line = line_before(log, at - before.map_or(0, |line| line.len() + 1), LONGEST);
+            if before.is_some() && user_line.and_then(user).is_some() {
+                return None;
+            }
             (None, at + line.len())
         }
         _ => return None,
@@ -77,19 +87,52 @@ fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
     Some(Border { at, next, user })
 }
 
-/// The user in the line at `at`, and the end of the line behind it.
-fn user_and_second(log: &[u8], at: usize) -> Option<(Option<User<'_>>, usize)> {
+/// The user in the line at `at`, and the end of the line behind it; `border` is where the event would begin.
+fn user_and_second(log: &[u8], at: usize, border: usize) -> Option<(Option<User<'_>>, usize)> {
     let first = line(log, at)?;
     let next = at + first.len() + 1;
-    is_second(&log[next..]).then_some(())?;
+    if !is_second(&log[next..]) {
+        return user_alone(log, first, next, border);
+    }
     let user = user(first)?;
     // A line behind a header line is no border.
     Some((Some(user), next + line(log, next).map_or(0, <[u8]>::len)))
 }
 
+/// The same where the line at `next`, behind the `first`, is none that servers write there.
+#[cold]
+fn user_alone<'a>(
+    log: &'a [u8],
+    first: &'a [u8],
+    next: usize,
+    border: usize,
+) -> Option<(Option<User<'a>>, usize)> {
+    let user = user(first)?;
+    let measures = measures_behind(log, next);
+    (measures.is_some() || is_behind_an_end(log, border)).then_some(())?;
+    Some((Some(user), measures.unwrap_or(next)))
+}
+
+/// The begin of the line behind the one at `next`, if measures stand there, which belong to this event: so no
+/// border depends on bytes behind the next one.
+fn measures_behind(log: &[u8], next: usize) -> Option<usize> {
+    let strange = line(log, next)?;
+    let measures = next + strange.len() + 1;
+    let is_behind = is_second(&log[measures..]) && !strange.starts_with(b"# User@Host: ");
+    is_behind.then_some(measures)
+}
+
+/// Whether a statement or a server's opening lines end before `at`, a line's begin; nothing stands before
+/// the first.
+fn is_behind_an_end(log: &[u8], at: usize) -> bool {
+    let before = log[..at].strip_suffix(b"\n").unwrap_or_default();
+    let before = before.strip_suffix(b"\r").unwrap_or(before);
+    before.is_empty() || before.ends_with(b";") || before.ends_with(b"Argument")
+}
+
 /// Whether this is what follows `# User@Host: ` in all servers.
 #[inline]
-fn is_second(line: &[u8]) -> bool {
+pub(super) fn is_second(line: &[u8]) -> bool {
     line.starts_with(b"# Query_time: ")
         || line.starts_with(b"# Thread_id: ")
         || line.starts_with(b"# Schema: ")
@@ -194,6 +237,22 @@ mod tests {
         assert_eq!(borders(&[begin, b"# Time: now\n", USER, QUERY]).len(), 1);
         assert_eq!(borders(&[b" ", ISO, USER, QUERY]), [1 + ISO.len()], "not at a line's begin");
         assert_eq!(borders(&[b" ", &[b'x'; 4096], b"\n", ISO, USER, QUERY]), [4098]);
+    }
+
+    #[test]
+    fn headers_that_are_spoilt_are_borders_behind_a_statement() {
+        let (text, garbage) = (&b"select 1;\n"[..], &b"#garbage here\n"[..]);
+        let second = ISO.len() + USER.len() + QUERY.len() + text.len();
+        for spoilt in [&[USER, garbage, QUERY][..], &[USER, b"\0\0\0"], &[USER, text]] {
+            let event = [&[ISO, USER, QUERY, text, ISO], spoilt].concat();
+            assert_eq!(borders(&event), [0, second]);
+        }
+        let event = [ISO, USER, QUERY, text, USER, garbage, ISO, USER, QUERY];
+        assert_eq!(borders(&event).len(), 3, "the line behind may be one");
+        // Inside of a statement they are text, unless measures follow.
+        let begin = &b"select '\n"[..];
+        assert_eq!(borders(&[ISO, USER, QUERY, begin, ISO, USER, garbage]), [0]);
+        assert_eq!(borders(&[ISO, USER, QUERY, begin, ISO, USER, garbage, QUERY]).len(), 2);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The header of an event: lines of `# Name: value` fields.
 
-use super::border::{User, user};
+use super::border::{User, is_second, user};
 use super::fields::{Field, decimal, field};
 use crate::event::{Event, Measure};
 use crate::formats::mysql_time::{Stamp, stamp};
 use crate::token::bytes::word_end;
-use memchr::memchr;
+use memchr::{memchr, memchr_iter, memmem};
 
 /// What a header says beyond the event's own fields.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,10 @@ pub(super) struct Header<'a> {
     pub(super) is_mariadb: bool,
     /// How many bytes it takes.
     pub(super) length: usize,
-    /// A line that is no list of fields: where and how long.
+    /// Lines that are no list of fields: where and how long.
     pub(super) strange: Option<(usize, usize)>,
+    /// Whether the line of measures, which all servers write, is missing.
+    pub(super) has_no_time: bool,
 }
 
 /// Reads the header at the begin of `chunk`, an event, into `event`; `known` is what its first line
@@ -32,21 +34,70 @@ pub(super) fn header<'a>(
     event: &mut Event<'a>,
 ) -> Header<'a> {
     let mut header = Header::default();
-    let mut at = 0;
-    while chunk.get(at) == Some(&b'#') {
-        let next = memchr(b'\n', &chunk[at..]).map_or(chunk.len(), |end| at + end + 1);
-        let line = &chunk[at..next];
-        if line.get(2) == Some(&b'a') && line.starts_with(b"# administrator command: ") {
-            break;
-        }
-        if !read(line, &mut known, &mut header, event) && header.strange.is_none() {
-            header.strange = Some((at, next - at));
-        }
-        at = next;
+    header.lines(chunk, &mut known, event);
+    if event.duration_ns.is_none() {
+        header.missing(chunk, &mut known, event);
     }
-    header.length = at;
     header
 }
+
+impl<'a> Header<'a> {
+    /// Reads lines from its end on, as long as they are a header's.
+    #[inline]
+    fn lines(&mut self, chunk: &'a [u8], known: &mut Option<User<'a>>, event: &mut Event<'a>) {
+        let mut at = self.length;
+        while chunk.get(at) == Some(&b'#') {
+            let next = memchr(b'\n', &chunk[at..]).map_or(chunk.len(), |end| at + end + 1);
+            let line = &chunk[at..next];
+            if line.get(2) == Some(&b'a') && line.starts_with(b"# administrator command: ") {
+                break;
+            }
+            if !read(line, known, self, event) {
+                self.is_strange(at, next);
+            }
+            at = next;
+        }
+        self.length = at;
+    }
+
+    /// Where no time was read: goes on behind what is none of a header's lines, if measures stand there.
+    #[cold]
+    fn missing(&mut self, chunk: &'a [u8], known: &mut Option<User<'a>>, event: &mut Event<'a>) {
+        let has_time = |header: &Self| memmem::find(&chunk[..header.length], QUERY_TIME).is_some();
+        if !has_time(self)
+            && let Some(length) = measures(&chunk[self.length..])
+        {
+            self.is_strange(self.length, self.length + length);
+            self.length += length;
+            self.lines(chunk, known, event);
+        }
+        self.has_no_time = !has_time(self);
+    }
+
+    /// Notes the first line that is none of a header's, and what follows it directly.
+    fn is_strange(&mut self, begin: usize, end: usize) {
+        match &mut self.strange {
+            Some((at, length)) if *at + *length == begin => *length = end - *at,
+            Some(_) => {}
+            None => self.strange = Some((begin, end - begin)),
+        }
+    }
+}
+
+const QUERY_TIME: &[u8] = b"Query_time: ";
+
+/// Where the first line of measures begins in what is not understood of a header. What was spoilt may end
+/// without a line feed.
+fn measures(rest: &[u8]) -> Option<usize> {
+    let near = &rest[..rest.len().min(SPOILT_MAX)];
+    memchr_iter(b'#', near).find(|&at| {
+        let is_begin = at > 0 && matches!(rest[at - 1], b'\n' | 0);
+        is_begin && is_second(&rest[at..])
+    })
+}
+
+/// So far behind a header's begin its measures are looked for.
+const SPOILT_MAX: usize = 1 << 16;
 
 /// Reads a line; false: it is nothing that servers write.
 fn read<'a>(
@@ -67,10 +118,16 @@ fn read<'a>(
             header.time.is_some()
         }
         Some(b'e') if line.starts_with(b"# explain: ") => true,
+        // A name may have spaces; Percona Server's manual has one in the field's name, too.
+        Some(b'S') if is_routine(line) => true,
         Some(b'N') if line.starts_with(b"# No InnoDB statistics") => true,
         Some(_) => fields(&line[1..], header, event),
         None => true,
     }
+}
+
+fn is_routine(line: &[u8]) -> bool {
+    line.starts_with(b"# Stored_routine: ") || line.starts_with(b"# Stored routine: ")
 }
 
 /// Reads `Name: value` as often as it stands there. A value ends at white space, names of databases at

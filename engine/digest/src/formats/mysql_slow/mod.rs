@@ -40,6 +40,11 @@ fn open(settings: &Settings, _head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(MysqlSlow { utc_offset_s: settings.utc_offset_s }))
 }
 
+/// Where the first event that begins at or after `from` does, if one does.
+pub(super) fn event_from(text: &[u8], from: usize) -> Option<usize> {
+    border::find(text, from).map(|border| border.at)
+}
+
 /// A reader of one log.
 struct MysqlSlow {
     utc_offset_s: i32,
@@ -127,6 +132,10 @@ impl MysqlSlow {
         event.database = &database;
         let (rest, version) = without_openings(rest);
         match statement::statement(rest) {
+            Some(_) if header.has_no_time => {
+                let length = (behind + rest.len()) as u64;
+                sink.not_understood(offset, length, "an event without its measures");
+            }
             Some((text, length)) if !text.is_empty() => {
                 if let Some((at, length)) = header.strange {
                     let at = offset + at as u64;

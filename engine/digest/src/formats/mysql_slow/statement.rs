@@ -1,7 +1,13 @@
 //! What stands behind a header: the server's own `use` and `SET timestamp`, and the statement.
 
 use super::fields::decimal;
+use crate::event::Language;
+use crate::formats::mysql_error::is_of_error_log;
+use crate::formats::mysql_general::is_entry;
+use crate::tracing::is_cut;
+use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
+use std::sync::LazyLock;
 
 /// The lines between header and statement.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +74,18 @@ fn timestamp(settings: &[u8]) -> Option<i64> {
 /// The statement in `body`: up to the `;` that servers write behind it, and where what they wrote ends.
 /// None: there is no end.
 pub(super) fn statement(body: &[u8]) -> Option<(&[u8], usize)> {
+    let (text, length) = last_end(body)?;
+    match foreign(text) {
+        Some(next) => Some((end_of(&text[..next]), next)),
+        None => Some((text.trim_ascii(), length)),
+    }
+}
+
+/// The text before the last `;` at a line's end, and where the next line begins.
+fn last_end(body: &[u8]) -> Option<(&[u8], usize)> {
     let whole = body.trim_ascii_end();
     if let Some(text) = whole.strip_suffix(b";") {
-        return Some((text.trim_ascii(), body.len()));
+        return Some((text, body.len()));
     }
     // Something else was written behind the statement.
     let mut most = whole;
@@ -78,10 +93,37 @@ pub(super) fn statement(body: &[u8]) -> Option<(&[u8], usize)> {
         let at = memrchr(b';', most)?;
         let newline = if body[at + 1..].starts_with(b"\r\n") { 3 } else { 2 };
         if body[at + newline - 1] == b'\n' {
-            return Some((body[..at].trim_ascii(), at + newline));
+            return Some((&body[..at], at + newline));
         }
         most = &most[..at];
     }
+}
+
+/// Made once, since making it costs as much as a short event.
+static ENDS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b";\n"));
+
+/// Where the first line of another log begins that stands behind the end of a statement: several were
+/// written to one place.
+#[inline]
+fn foreign(text: &[u8]) -> Option<usize> {
+    let lines = ENDS.find_iter(text).map(|end| end + 2).filter(|&next| is_foreign(&text[next..]));
+    // In a literal it is text.
+    lines.take(TRIES_MAX).find(|&next| !is_cut(end_of(&text[..next]), Language::Mysql))
+}
+
+/// Such lines of a statement, which are looked at before it is taken for one that holds a log.
+const TRIES_MAX: usize = 16;
+
+/// Whether `text` begins with a line of the error log or the general log.
+#[cold]
+fn is_foreign(text: &[u8]) -> bool {
+    is_of_error_log(text) || is_entry(text)
+}
+
+/// A statement without what ends it.
+fn end_of(text: &[u8]) -> &[u8] {
+    let text = text.trim_ascii();
+    text.strip_suffix(b";").unwrap_or(text).trim_ascii_end()
 }
 
 /// The command in `# administrator command: Quit`.
@@ -113,6 +155,15 @@ mod tests {
         assert_eq!(statement(b"a;\nb;\r\n"), Some((&b"a;\nb"[..], 7)));
         assert_eq!(statement(b"select 1;\n[Note] x\n"), Some((&b"select 1"[..], 10)));
         assert_eq!(statement(b"select 1;\r\n[Note; x\n"), Some((&b"select 1"[..], 11)));
+        let note = "2025-11-22T04:42:16.000000Z 7 [Note] [MY-010914] [Server] Aborted; timeout;\n";
+        let query = "\t\t    8 Query\tselect 2;\n";
+        for behind in [note, query, &[note, query, "[Note] x\n"].concat()] {
+            let body = format!("select 1;\n{behind}");
+            assert_eq!(statement(body.as_bytes()), Some((&b"select 1"[..], 10)));
+            let text = format!("insert into logs values (';\n{behind}')");
+            let body = format!("{text};\n");
+            assert_eq!(statement(body.as_bytes()), Some((text.as_bytes(), body.len())));
+        }
         for open in [&b""[..], b"select 1", b"select ';'", b"\n"] {
             assert_eq!(statement(open), None);
         }

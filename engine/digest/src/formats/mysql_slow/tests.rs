@@ -213,6 +213,75 @@ fn what_is_no_event_is_told_and_nothing_more() {
     assert_eq!(read(&cut).not_understood, [(0, cut.len() as u64, "the event is cut off")]);
 }
 
+/// Three events, the second one's header as `spoil` makes it.
+fn with_spoilt_header(spoil: impl Fn(&str) -> String) -> String {
+    let event = |second: u8| {
+        format!(
+            "# Time: 2025-11-22T04:42:1{second}.000000Z\n\
+             # User@Host: app[app] @ web1 [10.0.0.1]  Id:     5\n\
+             # Query_time: 0.00{second}000  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n\
+             SET timestamp=1763786534;\nselect * from t where id={second};\n"
+        )
+    };
+    [event(1), spoil(&event(2)), event(3)].concat()
+}
+
+#[test]
+fn an_event_whose_header_is_spoilt_is_none_of_the_one_before() {
+    let texts = |kept: &Kept| -> Vec<_> {
+        kept.events.iter().map(|e| e.text.bytes().last().unwrap() - b'0').collect()
+    };
+    let strange = "an unknown header line";
+    for garbage in ["#garbage here\n", "garbage\n", "#a\nb\n# c d\n", "\0\0\0\n", "\0\0\0"] {
+        let log = with_spoilt_header(|event| {
+            event.replace("# Query_time", &format!("{garbage}# Query_time"))
+        });
+        let kept = read(&log);
+        assert_eq!(texts(&kept), [1, 2, 3], "{garbage:?}");
+        assert_eq!(kept.events[1].event.duration_ns, Some(2_000_000));
+        let at = log.find(garbage).unwrap() as u64;
+        assert_eq!(kept.not_understood, [(at, garbage.len() as u64, strange)]);
+    }
+    for spoil in [
+        |event: &str| event.replace("# Query_time: 0.002", &"\0".repeat(512)),
+        |event: &str| event.replace("# Query_time: 0.002", "Query_tim"),
+        |event: &str| {
+            let (begin, end) = (event.find("# Query").unwrap(), event.find("SET").unwrap());
+            format!("{}{}", &event[..begin], &event[end..])
+        },
+    ] {
+        let log = with_spoilt_header(spoil);
+        let kept = read(&log);
+        assert_eq!(texts(&kept), [1, 3]);
+        let [(_, bytes, "an event without its measures")] = kept.not_understood[..] else {
+            panic!("{:?}", kept.not_understood)
+        };
+        let told: u64 = kept.events.iter().map(|event| event.event.bytes).sum();
+        assert_eq!(bytes + told, log.len() as u64);
+    }
+}
+
+#[test]
+fn lines_of_other_logs_are_no_part_of_a_statement() {
+    let error = "2025-11-22T04:42:16.0Z 7 [Note] [MY-010914] [Server] Aborted; got timeout;\n";
+    let general = "2025-11-22T04:42:15.123456Z\t    8 Query\tselect 99 from g\n";
+    for other in [error, general, &[general, error].concat()] {
+        let log = with_spoilt_header(|event| format!("{event}{other}"));
+        let kept = read(&log);
+        assert_eq!(kept.events[1].text, "select * from t where id=2");
+        let at = log.find(other).unwrap() as u64;
+        assert_eq!(kept.not_understood, [(at, other.len() as u64, "no part of the event")]);
+    }
+}
+
+#[test]
+fn routines_are_named_with_a_space_or_without() {
+    for line in ["# Stored routine: world.improved_sp_log\n", "# Stored_routine: my db.p q\n"] {
+        let log = PERCONA.replace("# InnoDB_trx_id", &format!("{line}# InnoDB_trx_id"));
+        assert_eq!(read(&log).not_understood, []);
+    }
+}
+
 #[test]
 fn logs_one_after_the_other_do_not_share_a_database() {
     let opened = MYSQL_9.replace("use shop;\n", "");
@@ -271,7 +340,8 @@ fn pieces() -> Vec<&'static [u8]> {
     pieces.extend(events.iter().flat_map(|log| log.split_inclusive('\n')).map(str::as_bytes));
     pieces.extend([
         &b"# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=7;\na;\n"[..],
-        b"garbage\n", b"\0\0\0", b"\r\n", b"# ", b"#", b";", b"\n", b"'", b"\xff\xfe", b"use x;\n",
+        b"2025-11-22T04:42:16.000000Z 7 [Note] x;\n", b"2025-11-22T04:42:16.000000Z\t    8 Query\tselect 1\n",
+        b"garbage\n", b"#garbage here\n", b"\0\0\0", b"\r\n", b"# ", b"#", b";", b"\n", b"'", b"\xff\xfe", b"use x;\n",
     ]);
     pieces
 }
