@@ -214,9 +214,9 @@ def test_the_pace_is_the_logs() -> None:
     untimed = replace(typed, overall=replace(typed.overall, query_time=None))
     found = pace.pace(untimed, shaped, 6000)
     assert found.rates is not None and any("no query times" in why for why in found.why)
-    line = document.Timeline(
-        begin_unix_s=0, bucket_s=0.5, count=(0, 0, 9, 1, 0) * 24, time_s=(0.0,) * 120
-    )
+    # What ran before the first end makes no step.
+    counts = (0,) * 7 + (9, 1, 0, 0, 0) * 24
+    line = document.Timeline(begin_unix_s=0, bucket_s=0.5, count=counts, time_s=(0.0,) * 127)
     bursts = pace.pace(replace(typed, timeline=line), replace(shaped, dispersion=9.0), 6000)
     assert bursts.rates is not None and len(bursts.rates) == 60 and bursts.duration_s == 60
     assert math.isclose(sum(length * rate for length, rate in bursts.rates), 6000)

@@ -33,6 +33,17 @@ pub enum OrderBy {
 }
 
 impl OrderBy {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QueryTime => "query_time",
+            Self::Count => "count",
+            Self::Max => "max",
+            Self::StatementBytes => "statement_bytes",
+            Self::Measure(measure) => measure.name(),
+        }
+    }
+
     /// What an event adds.
     #[inline]
     pub fn cost(self, event: &Event<'_>) -> u64 {

@@ -164,8 +164,7 @@ impl Details {
             self.spread(measure).add(value, weight);
         }
         if let Some(end_ns) = seen.end_ns {
-            let time_ns = seen.duration_ns.unwrap_or(0).saturating_mul(u64::from(weight));
-            self.times.add(end_ns, time_ns);
+            self.times.add(end_ns, seen.duration_ns.unwrap_or(0), weight);
         }
         let texts = [seen.user, seen.host, seen.database, seen.error];
         for (names, text) in self.names.iter_mut().zip(texts) {

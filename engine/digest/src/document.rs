@@ -18,6 +18,8 @@ pub struct Document {
     pub engine_version: String,
     /// What makes a class: `fingerprint`, `table`, `db`, `user`, `host`, `distill`.
     pub group_by: String,
+    /// What classes are ranked by: `query_time`, `count`, `max`, `statement_bytes`, or a measure.
+    pub order_by: String,
     /// The logs, in the order given.
     pub inputs: Vec<Input>,
     /// Why some statements are missing by the log's own settings, if so: shown in line 2 of reports.
@@ -181,7 +183,7 @@ pub struct Class {
     pub error_codes: BTreeMap<String, u64>,
     /// Events by query time: below 1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms, 1 s, 10 s, and more.
     pub histogram: Option<[u64; 9]>,
-    /// Query time in each bucket of the timeline, seconds.
+    /// Time that its events ran within each bucket of the timeline, seconds.
     pub timeline_s: Option<Vec<f64>>,
     /// Its slowest event: where it is.
     pub sample: Option<Sample>,
@@ -213,7 +215,8 @@ pub struct Timeline {
     pub bucket_s: f64,
     /// Events that ended in each.
     pub count: Vec<u64>,
-    /// Query time of those, seconds: divided by the length it is the mean concurrency.
+    /// Time that events ran within each, whenever they ended, seconds: divided by the length it is the mean
+    /// concurrency. What ran before the first bucket is in none.
     pub time_s: Vec<f64>,
     /// Longest gap between two ends of events within each bucket, seconds: stalls.
     pub gap_s: Vec<f64>,

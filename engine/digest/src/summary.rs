@@ -11,6 +11,7 @@ use crate::id::id;
 use crate::names::Names;
 use crate::sketch;
 use crate::sums::{NO_DETAILS, Sums};
+use crate::timeline::Frame;
 use std::collections::BTreeMap;
 
 /// Which classes are listed.
@@ -67,12 +68,13 @@ pub fn document(
     }
     let overall = Whole::of(all.iter().copied());
     let listed = listed(&all, asked, &overall.sums);
-    let frame = &classes.overall.times;
+    let times = &classes.overall.times;
     let rest = &all[listed..];
     Document {
         schema_version: SCHEMA_VERSION,
         engine_version: env!("CARGO_PKG_VERSION").to_owned(),
         group_by: asked.group_by.name().to_owned(),
+        order_by: asked.order_by.name().to_owned(),
         inputs,
         censored,
         overall: stats(&overall.sums, Some(&classes.overall)),
@@ -80,13 +82,18 @@ pub fn document(
         classes: all[..listed]
             .iter()
             .enumerate()
-            .map(|(at, sums)| class(at, sums, classes, &overall.sums))
+            .map(|(at, sums)| class(at, sums, classes, &overall.sums, times.frame()))
             .collect(),
         rest: (!rest.is_empty()).then(|| rest_of(rest, classes)),
-        timeline: (!frame.is_empty()).then(|| {
-            let ((begin_unix_s, bucket_s), (count, time_s)) = (frame.frame(), frame.columns());
-            let gap_s = classes.gaps.longest_in(frame);
-            Timeline { begin_unix_s, bucket_s, count, time_s, gap_s }
+        timeline: (!times.is_empty()).then(|| {
+            let frame = times.frame();
+            Timeline {
+                begin_unix_s: frame.begin_unix_s(),
+                bucket_s: frame.bucket_s(),
+                count: times.counts_in(frame),
+                time_s: times.seconds_in(frame),
+                gap_s: classes.gaps.longest_in(frame),
+            }
         }),
         concurrency,
     }
@@ -125,7 +132,7 @@ fn rest_of(rest: &[&Sums], classes: &Classes) -> Stats {
     stats(&whole.sums, whole.details.as_ref())
 }
 
-fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums) -> Class {
+fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums, frame: Frame) -> Class {
     let none = Details::default();
     let details = classes.details(sums).unwrap_or(&none);
     let unknown = Title {
@@ -145,7 +152,8 @@ fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums) -> Class {
         fingerprint: title.fingerprint.clone(),
         distill: title.distill.clone(),
         tables: title.tables.clone(),
-        time_share: (overall.time_ns > 0).then(|| sums.time_ns as f64 / overall.time_ns as f64),
+        time_share: (overall.time_ns > 0 && sums.timed > 0)
+            .then(|| sums.time_ns as f64 / overall.time_ns as f64),
         v_m: variance_to_mean(&details.time),
         users,
         hosts,
@@ -153,7 +161,7 @@ fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums) -> Class {
         error_codes: errors,
         histogram: (details.time.count > 0).then_some(details.histogram),
         timeline_s: (!details.times.is_empty() && sums.timed > 0)
-            .then(|| details.times.seconds_in(&classes.overall.times)),
+            .then(|| details.times.seconds_in(frame)),
         sample: details.sample.as_deref().cloned(),
         stats: stats(sums, Some(details)),
     }

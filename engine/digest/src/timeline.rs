@@ -1,6 +1,6 @@
 //! Events over time in a fixed number of buckets, whose length doubles as the range grows.
 //!
-//! A bucket is 2^n seconds long and begins at a multiple of that, so that what two threads have seen
+//! The time of each event is spread over the buckets that it ran in. A bucket is 2^n seconds long and begins at a multiple of that, so that what two threads have seen
 //! adds up to the same however the log was shared out. Gaps are found from the first and the last end
 //! within each of many fine slots: a gap longer than a slot is exact, however disordered the log is.
 
@@ -98,18 +98,63 @@ impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
         }
     }
 
-    fn width_ns(&self) -> i64 {
-        BASE_NS << self.doublings
+    /// Adds a stretch of time: to each bucket what `of` makes of the nanoseconds within it.
+    fn spread(&mut self, begin_ns: i64, end_ns: i64, of: impl Fn(u64) -> T) {
+        // Both ends first: that may make buckets longer.
+        self.at(end_ns - 1);
+        self.at(begin_ns);
+        let mut number = begin_ns.div_euclid(BASE_NS) >> self.doublings;
+        let mut from_ns = begin_ns;
+        while from_ns < end_ns {
+            let until_ns = self.begin_of(number + 1).min(end_ns);
+            self.values[(number - self.first) as usize].join(of(until_ns.abs_diff(from_ns)));
+            (from_ns, number) = (until_ns, number + 1);
+        }
+    }
+
+    /// How far a moment is behind the begin of its bucket.
+    #[inline]
+    fn into_ns(&self, at_ns: i64) -> u64 {
+        let whole = at_ns.div_euclid(BASE_NS) & ((1 << self.doublings) - 1);
+        (whole * BASE_NS + at_ns.rem_euclid(BASE_NS)) as u64
+    }
+
+    fn begin_of(&self, number: i64) -> i64 {
+        (number << self.doublings).saturating_mul(BASE_NS)
+    }
+
+    /// Begin of the first bucket.
+    fn begin_ns(&self) -> i64 {
+        self.begin_of(self.first)
+    }
+
+    /// End of the last bucket.
+    fn end_ns(&self) -> i64 {
+        self.begin_of(self.first + self.values.len() as i64)
     }
 }
 
-/// Events of one class, or of all, by the end of the event.
+/// Events of one class, or of all: how many ended in each bucket, and the time that they ran in it.
+///
+/// Ends alone decide how long buckets are, so that one event that ran for a day does not make those of a
+/// log of minutes as long as hours. What ran before the first end stays aside, as a bucket further back
+/// may still come.
 #[derive(Debug, Clone)]
-pub struct Times(Buckets<(u64, u64), BASE_NS>);
+pub struct Times {
+    ends: Buckets<(u64, u64), BASE_NS>,
+    /// Nanoseconds in cells of 2^position seconds. The further a cell is before the end of its event, the
+    /// longer it is, but never longer than a bucket would be that reaches from there to that end.
+    earlier: Vec<Cells>,
+}
+
+type Cells = Buckets<u64, BASE_NS>;
+
+/// Seconds before its end up to which an event is in cells of one second; those of two reach twice as far.
+const NEAR_S: i64 = 2 * BUCKETS as i64;
 
 impl Default for Times {
     fn default() -> Self {
-        Self(Buckets::new(BUCKETS))
+        Self { ends: Buckets::new(BUCKETS), earlier: Vec::new() }
     }
 }
 
@@ -120,43 +165,168 @@ impl Joins for (u64, u64) {
     }
 }
 
+impl Joins for u64 {
+    fn join(&mut self, other: Self) {
+        *self = self.saturating_add(other);
+    }
+}
+
 impl Times {
-    /// Adds an event.
+    /// Adds an event that stands for `weight`.
     #[inline]
-    pub fn add(&mut self, end_ns: i64, duration_ns: u64) {
-        self.0.at(end_ns).join((1, duration_ns));
+    pub fn add(&mut self, end_ns: i64, duration_ns: u64, weight: u32) {
+        // Nearly all begin in the bucket in which they end.
+        if duration_ns <= self.ends.into_ns(end_ns) {
+            self.ends.at(end_ns).join((1, duration_ns.saturating_mul(u64::from(weight))));
+        } else {
+            self.add_spread(end_ns, duration_ns, u64::from(weight));
+        }
+    }
+
+    #[inline(never)]
+    fn add_spread(&mut self, end_ns: i64, duration_ns: u64, weight: u64) {
+        self.ends.at(end_ns).join((1, 0));
+        let begin_ns = end_ns.saturating_sub_unsigned(duration_ns);
+        let border_ns = self.ends.begin_ns();
+        let from_ns = begin_ns.max(border_ns);
+        if from_ns < end_ns {
+            self.ends.spread(from_ns, end_ns, |ns| (0, ns.saturating_mul(weight)));
+        }
+        if begin_ns < border_ns {
+            if self.earlier.iter().any(|cells| cells.end_ns() > border_ns) {
+                let cells = std::mem::take(&mut self.earlier);
+                self.place(&cells);
+            }
+            self.add_earlier(begin_ns, border_ns, end_ns, weight);
+        }
+    }
+
+    /// Adds to cells what an event ran before the first bucket: until `until_ns`.
+    fn add_earlier(&mut self, begin_ns: i64, mut until_ns: i64, end_ns: i64, weight: u64) {
+        let end_s = end_ns.div_euclid(BASE_NS) + 1;
+        for level in 0.. {
+            // Where cells of this length end and those of twice the length begin.
+            let border_s = (end_s - (NEAR_S << level)) >> (level + 1) << (level + 1);
+            let from_ns = border_s.saturating_mul(BASE_NS).max(begin_ns);
+            if from_ns < until_ns {
+                self.cells(level).spread(from_ns, until_ns, |ns| ns.saturating_mul(weight));
+                until_ns = from_ns;
+            }
+            if from_ns == begin_ns {
+                return;
+            }
+        }
+    }
+
+    /// Cells of 2^`level` seconds.
+    fn cells(&mut self, level: usize) -> &mut Cells {
+        while self.earlier.len() <= level {
+            // They are never made longer: those that are kept lie near the first bucket (`place`).
+            let doublings = self.earlier.len() as u32;
+            self.earlier.push(Cells { doublings, ..Buckets::new(i64::MAX as usize) });
+        }
+        &mut self.earlier[level]
+    }
+
+    /// Adds cells: to a bucket those for which there is one by now.
+    fn place(&mut self, earlier: &[Cells]) {
+        let border_ns = self.ends.begin_ns();
+        for (level, cells) in earlier.iter().enumerate() {
+            for (begin_ns, ns) in cells.each() {
+                if begin_ns >= border_ns {
+                    self.ends.at(begin_ns).join((0, ns));
+                } else {
+                    self.cells(level).at(begin_ns).join(ns);
+                }
+            }
+        }
     }
 
     /// Adds all of another.
     pub fn merge(&mut self, other: &Times) {
-        self.0.merge(&other.0);
+        self.ends.merge(&other.ends);
+        let mine = std::mem::take(&mut self.earlier);
+        self.place(&mine);
+        self.place(&other.earlier);
     }
 
     /// Whether there is no event.
     pub fn is_empty(&self) -> bool {
-        self.0.values.is_empty()
+        self.ends.values.is_empty()
     }
 
-    /// Begin of the first bucket and length of each, seconds.
-    pub fn frame(&self) -> (f64, f64) {
-        let width = self.0.width_ns() as f64 / SECOND_NS;
-        (self.0.first as f64 * width, width)
+    /// The buckets of a document: those of ends, and before them as many as are needed for what ran then,
+    /// as long as at least half of them can be those of ends.
+    pub fn frame(&self) -> Frame {
+        let first_ns = self.earlier.iter().flat_map(Cells::each).map(|cell| cell.0).min();
+        let (ends, last) = (&self.ends, self.ends.first + self.ends.values.len() as i64 - 1);
+        let first = |doublings: u32| {
+            let of_ends = ends.first >> (doublings - ends.doublings);
+            first_ns.map_or(of_ends, |ns| (ns.div_euclid(BASE_NS) >> doublings).min(of_ends))
+        };
+        let fits = last - first(ends.doublings) < BUCKETS as i64;
+        let doublings = ends.doublings + u32::from(!fits);
+        let last = last >> (doublings - ends.doublings);
+        let first = first(doublings).max(last + 1 - BUCKETS as i64);
+        Frame { doublings, first, count: (last + 1 - first) as usize }
     }
 
-    /// Events in each bucket, and their time, seconds.
-    pub fn columns(&self) -> (Vec<u64>, Vec<f64>) {
-        let seconds = |&(_, time): &(u64, u64)| time as f64 / SECOND_NS;
-        (self.0.values.iter().map(|v| v.0).collect(), self.0.values.iter().map(seconds).collect())
-    }
-
-    /// Time in each bucket of `frame`, seconds: this one's events are among those of `frame`.
-    pub fn seconds_in(&self, frame: &Times) -> Vec<f64> {
-        let mut seconds = vec![0.0; frame.0.values.len()];
-        let shift = frame.0.doublings - self.0.doublings;
-        for (number, &(_, time)) in (self.0.first..).zip(&self.0.values) {
-            seconds[((number >> shift) - frame.0.first) as usize] += time as f64 / SECOND_NS;
+    /// How many ended in each bucket of `frame`; as for [`Times::seconds_in`].
+    pub fn counts_in(&self, frame: Frame) -> Vec<u64> {
+        let mut counts = vec![0; frame.count];
+        for (number, &(count, _)) in (self.ends.first..).zip(&self.ends.values) {
+            if let Some(there) = frame.of(&mut counts, self.ends.begin_of(number)) {
+                *there += count;
+            }
         }
-        seconds
+        counts
+    }
+
+    /// Time that events ran in each bucket of `frame`, seconds; its events are among those of `frame`.
+    pub fn seconds_in(&self, frame: Frame) -> Vec<f64> {
+        let numbered = (self.ends.first..).zip(&self.ends.values);
+        let ended = numbered.map(|(number, value)| (self.ends.begin_of(number), value.1));
+        let mut all_ns = vec![0_u64; frame.count];
+        for (begin_ns, ns) in ended.chain(self.earlier.iter().flat_map(Cells::each)) {
+            if let Some(there) = frame.of(&mut all_ns, begin_ns) {
+                there.join(ns);
+            }
+        }
+        all_ns.iter().map(|&ns| ns as f64 / SECOND_NS).collect()
+    }
+}
+
+/// The buckets of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    doublings: u32,
+    first: i64,
+    count: usize,
+}
+
+impl Frame {
+    /// Begin of the first bucket, seconds.
+    pub fn begin_unix_s(self) -> f64 {
+        self.first as f64 * self.bucket_s()
+    }
+
+    /// Length of each, seconds.
+    pub fn bucket_s(self) -> f64 {
+        (BASE_NS << self.doublings) as f64 / SECOND_NS
+    }
+
+    /// That of `values`, one a bucket, in which a moment lies; none: it lies before the first.
+    fn of<T>(self, values: &mut [T], at_ns: i64) -> Option<&mut T> {
+        let number = at_ns.div_euclid(BASE_NS) >> self.doublings;
+        values.get_mut(usize::try_from(number - self.first).ok()?)
+    }
+}
+
+impl Cells {
+    /// Begin and content of those that are not empty.
+    fn each(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
+        let numbered = (self.first..).zip(&self.values).filter(|cell| *cell.1 > 0);
+        numbered.map(|(number, &ns)| (self.begin_of(number), ns))
     }
 }
 
@@ -201,15 +371,14 @@ impl Gaps {
     }
 
     /// The longest gap in each bucket of `frame`, seconds; a gap counts where it ends.
-    pub fn longest_in(&self, frame: &Times) -> Vec<f64> {
-        let mut longest = vec![0.0_f64; frame.0.values.len()];
+    pub fn longest_in(&self, frame: Frame) -> Vec<f64> {
+        let mut longest = vec![0.0_f64; frame.count];
         let mut last_ns = None;
         for slot in self.0.values.iter().filter(|slot| slot.0 <= slot.1) {
-            if let Some(last_ns) = last_ns {
-                let bucket = slot.0.div_euclid(BASE_NS) >> frame.0.doublings;
-                if let Some(known) = longest.get_mut((bucket - frame.0.first) as usize) {
-                    *known = known.max((slot.0 - last_ns) as f64 / SECOND_NS);
-                }
+            if let Some(last_ns) = last_ns
+                && let Some(known) = frame.of(&mut longest, slot.0)
+            {
+                *known = known.max((slot.0 - last_ns) as f64 / SECOND_NS);
             }
             last_ns = Some(slot.1);
         }
@@ -224,22 +393,30 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
+    fn frame(times: &Times) -> (f64, f64) {
+        (times.frame().begin_unix_s(), times.frame().bucket_s())
+    }
+
+    fn columns(times: &Times) -> (Vec<u64>, Vec<f64>) {
+        (times.counts_in(times.frame()), times.seconds_in(times.frame()))
+    }
+
     #[test]
     fn all_in_one_second_is_one_bucket() {
         let mut times = Times::default();
-        times.add(5 * S + 1, 7);
-        times.add(5 * S + 999, 8);
-        assert_eq!(times.frame(), (5.0, 1.0));
-        assert_eq!(times.columns(), (vec![2], vec![15e-9]));
+        times.add(5 * S + 7, 7, 1);
+        times.add(5 * S + 999, 8, 1);
+        assert_eq!(frame(&times), (5.0, 1.0));
+        assert_eq!(columns(&times), (vec![2], vec![15e-9]));
     }
 
     #[test]
     fn buckets_double_until_the_range_fits() {
         let mut times = Times::default();
-        times.add(0, 0);
-        times.add(1000 * S, 0);
-        assert_eq!(times.frame(), (0.0, 4.0));
-        let (count, _) = times.columns();
+        times.add(0, 0, 1);
+        times.add(1000 * S, 0, 1);
+        assert_eq!(frame(&times), (0.0, 4.0));
+        let (count, _) = columns(&times);
         assert_eq!((count.len(), count[0], count[250]), (251, 1, 1));
     }
 
@@ -247,35 +424,105 @@ mod tests {
     fn a_gap_counts_in_the_bucket_where_it_ends() {
         let (mut times, mut gaps) = (Times::default(), Gaps::default());
         for end_ns in [7 * S, S, S + S / 4, 7 * S + S / 2] {
-            times.add(end_ns, 0);
+            times.add(end_ns, 0, 1);
             gaps.add(end_ns);
         }
-        assert_eq!(gaps.longest_in(&times), [0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 5.75]);
+        assert_eq!(gaps.longest_in(times.frame()), [0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 5.75]);
     }
 
     #[test]
     fn moments_before_1970_and_far_apart_are_kept() {
         let (mut times, mut gaps) = (Times::default(), Gaps::default());
         for end_ns in [-5, i64::MIN, i64::MAX] {
-            times.add(end_ns, 1);
+            times.add(end_ns, 1, 1);
             gaps.add(end_ns);
         }
-        assert_eq!(times.columns().0.iter().sum::<u64>(), 3);
-        assert!(gaps.longest_in(&times).len() <= BUCKETS);
+        assert_eq!(columns(&times).0.iter().sum::<u64>(), 3);
+        assert!(gaps.longest_in(times.frame()).len() <= BUCKETS);
+    }
+
+    #[test]
+    fn a_long_event_is_spread_over_the_time_that_it_ran() {
+        let mut times = Times::default();
+        times.add(10 * S + S / 2, S as u64 / 4, 1);
+        times.add(13 * S + S / 4, 2 * S as u64, 3);
+        let (count, time_s) = columns(&times);
+        assert_eq!((count, time_s), (vec![1, 0, 0, 1], vec![0.25, 2.25, 3.0, 0.75]));
+        // An event that ends where a bucket begins ran in those before it.
+        times.add(12 * S, S as u64, 1);
+        assert_eq!(columns(&times), (vec![1, 0, 1, 1], vec![0.25, 3.25, 3.0, 0.75]));
+    }
+
+    #[test]
+    fn what_ran_before_the_first_end_has_buckets_as_far_as_they_get_at_most_twice_as_long() {
+        let mut times = Times::default();
+        times.add(1000 * S, 100 * S as u64, 1);
+        assert_eq!(
+            (frame(&times), columns(&times).1),
+            ((900.0, 1.0), [vec![1.0; 100], vec![0.0]].concat())
+        );
+        times.add(1003 * S, 600 * S as u64, 1);
+        assert_eq!(frame(&times), (492.0, 2.0));
+        let (count, time_s) = columns(&times);
+        assert_eq!((count.len(), count[254], count[255]), (256, 1, 1));
+        assert_eq!((time_s[0], time_s[203], time_s[204], time_s[255]), (2.0, 2.0, 4.0, 1.0));
+        // Further back only once there is an end.
+        times.add(100 * S, 0, 1);
+        assert_eq!(frame(&times), (100.0, 4.0));
+        assert_eq!(columns(&times).1.iter().sum::<f64>(), 700.0);
+    }
+
+    #[test]
+    fn impossible_durations_make_buckets_at_most_twice_as_long() {
+        let mut times = Times::default();
+        for n in 0..1000 {
+            times.add(1_700_000_000 * S + n * S / 10, u64::MAX, 1);
+        }
+        assert_eq!((columns(&times).0.len(), frame(&times).1), (256, 2.0));
+        let cells: usize = times.earlier.iter().map(|cells| cells.values.len()).sum();
+        assert!(cells < 30 * 2 * NEAR_S as usize, "{cells}");
+    }
+
+    /// Nanoseconds of events within each bucket, one by one.
+    fn slowly(events: &[(i64, u64)], times: &Times) -> Vec<f64> {
+        let (begin_s, width_s) = frame(times);
+        let width_ns = width_s as i64 * S;
+        let of = |bucket: usize| {
+            let from_ns = begin_s as i64 * S + bucket as i64 * width_ns;
+            let within = |&(end_ns, ns): &(i64, u64)| {
+                let from = from_ns.max(end_ns - ns as i64);
+                (end_ns.min(from_ns + width_ns) - from).max(0)
+            };
+            events.iter().map(within).sum::<i64>() as f64 / SECOND_NS
+        };
+        (0..columns(times).0.len()).map(of).collect()
+    }
+
+    /// Ends and durations: of most the end and the duration within a short time, so that buckets are of
+    /// any length.
+    fn events() -> impl Strategy<Value = Vec<(i64, u64)>> {
+        let span_s = prop_oneof![Just(20_i64), Just(400), Just(4000), Just(400_000)];
+        (span_s, prop_oneof![Just(1_u64), Just(100), Just(10_000), Just(1_000_000)]).prop_flat_map(
+            |(span_s, longest_s)| {
+                let duration = prop_oneof![0_u64..100, 0..longest_s * S as u64];
+                let end = prop_oneof![0..span_s * S, (0..span_s).prop_map(|s| s * S)];
+                proptest::collection::vec((end, duration), 1..200)
+            },
+        )
     }
 
     proptest! {
         #[test]
         fn what_threads_saw_adds_up_however_it_was_shared_out(
-            events in proptest::collection::vec((0_i64..4000 * S, 0_u64..100), 1..200),
+            events in events(),
             shares in proptest::collection::vec(0_usize..3, 200),
         ) {
             let mut parts = vec![(Times::default(), Gaps::default()); 3];
             let (mut times, mut gaps) = (Times::default(), Gaps::default());
             for (&(end_ns, duration), &share) in events.iter().zip(&shares) {
-                parts[share].0.add(end_ns, duration);
+                parts[share].0.add(end_ns, duration, 1);
                 parts[share].1.add(end_ns);
-                times.add(end_ns, duration);
+                times.add(end_ns, duration, 1);
                 gaps.add(end_ns);
             }
             let (mut all_times, mut all_gaps) = (Times::default(), Gaps::default());
@@ -284,9 +531,15 @@ mod tests {
                 all_gaps.merge(gaps);
             }
             prop_assert_eq!(all_times.frame(), times.frame());
-            prop_assert_eq!(all_times.columns(), times.columns());
-            prop_assert_eq!(all_gaps.longest_in(&times), gaps.longest_in(&times));
-            prop_assert_eq!(parts[0].0.seconds_in(&times).len(), times.columns().0.len());
+            prop_assert_eq!(columns(&all_times), columns(&times));
+            prop_assert_eq!(all_gaps.longest_in(all_times.frame()), gaps.longest_in(times.frame()));
+            prop_assert_eq!(&columns(&times).1, &slowly(&events, &times));
+            for (at, (part, _)) in parts.iter().enumerate() {
+                let mut mine = events.clone();
+                let mut share = shares.iter();
+                mine.retain(|_| share.next() == Some(&at));
+                prop_assert_eq!(part.seconds_in(times.frame()), slowly(&mine, &times));
+            }
         }
     }
 }

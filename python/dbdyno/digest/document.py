@@ -147,7 +147,9 @@ class Censored:
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """Equal stretches of time. `gap_s` is empty where it cannot be known."""
+    """Equal stretches of time: how many statements ended in each, and the time that statements ran
+    in it (of samples of a server, all the time of those that ended). `gap_s` is empty where it
+    cannot be known."""
 
     begin_unix_s: float
     bucket_s: float
@@ -174,6 +176,7 @@ class Document:
     schema_version: int
     engine_version: str = ""
     group_by: str = "fingerprint"
+    order_by: str = "query_time"
     inputs: tuple[Input, ...]
     censored: tuple[Censored, ...] = ()
     overall: Stats
@@ -188,6 +191,11 @@ class Document:
     def is_sampled(self) -> bool:
         """Whether it comes from samples of a server, not from logs."""
         return any(one.format in SAMPLED for one in self.inputs)
+
+    @property
+    def classes_not_listed(self) -> int:
+        """How many classes it has the sums of only, in `rest`."""
+        return max(0, self.classes_total - len(self.classes))
 
     @property
     def longest_gap_s(self) -> float:

@@ -85,7 +85,9 @@ def _sessions(document: Document, shape: Shape) -> tuple[int, list[str]]:
 
 def _steps(timeline: Timeline, units: int) -> list[tuple[float, float]]:
     """The timeline's buckets, at least a second and at most `STEPS_MAX` of them, as rates."""
-    counts = timeline.count
+    # Before the first end the log does not tell at which rate statements came.
+    began = next(i for i, count in enumerate(timeline.count) if count)
+    counts = timeline.count[began:]
     wide = max(1, -(-len(counts) // STEPS_MAX))
     while wide * timeline.bucket_s < 1 and wide < len(counts):
         wide += 1

@@ -184,6 +184,7 @@ def _document(
         "schema_version": SCHEMA_VERSION,
         "engine_version": __version__,
         "group_by": choice.group_by,
+        "order_by": choice.order_by,
         "inputs": [
             {
                 "path": source.place,
