@@ -11,7 +11,7 @@ use crate::in_turn::{self, Turn};
 use crate::lines;
 use crate::parts::Parts;
 use crate::relay::Relay;
-use crate::source::Source;
+use crate::source::{self, Source};
 use crate::summary::{self, Asked};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
@@ -96,8 +96,20 @@ pub(crate) fn open(request: &Request, stop: &'static AtomicBool) -> Result<Vec<S
     request.logs.iter().map(|path| Source::open(path, request.follows, stop)).collect()
 }
 
-/// The formats by name, or of a log.
-pub(crate) fn format_of<'a>(request: &Request, path: &str, head: &[u8]) -> Result<&'a FormatKind> {
+/// The formats by name, or of a log; `damage`: why there is no more of it than its head.
+pub(crate) fn format_of<'a>(
+    request: &Request,
+    path: &str,
+    head: &[u8],
+    damage: Option<&str>,
+) -> Result<&'a FormatKind> {
+    if let Some((by, unpack)) = source::packed_otherwise(head) {
+        return Err(Error::new(
+            Kind::Plan,
+            format!("{path}: packed by {by}, which is not unpacked"),
+        )
+        .hint(format!("gzip and zstd are; for others: {unpack} | dyno digest -")));
+    }
     let names = || FORMATS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     match &request.format {
         Some(name) => FORMATS.iter().find(|kind| kind.name == *name).ok_or_else(|| {
@@ -105,7 +117,8 @@ pub(crate) fn format_of<'a>(request: &Request, path: &str, head: &[u8]) -> Resul
                 .hint(format!("formats are {}", names()))
         }),
         None => FORMATS.iter().find(|kind| (kind.detect)(head)).ok_or_else(|| {
-            Error::new(Kind::Plan, format!("{path}: its format is not known")).hint(format!(
+            let why = damage.map(|why| format!(", and {why}")).unwrap_or_default();
+            Error::new(Kind::Plan, format!("{path}: its format is not known{why}")).hint(format!(
                 "it begins like none of {}; if it is one of these and begins with something else, \
                  say which: --log-format NAME",
                 names()
@@ -133,14 +146,17 @@ impl Run<'_> {
         let mut parts = Parts::new(source, path, self.stop);
         let number = self.inputs.len() as u32;
         let mut input = Input { path: path.to_owned(), ..Input::default() };
+        parts.head()?;
+        let damage = parts.source().damage;
         let head = parts.head()?;
         if head.is_empty() {
-            // An empty log is a log of no events, in whatever format.
+            // An empty log is a log of no events, in whatever format; a packed one may be damaged.
             "empty".clone_into(&mut input.format);
             self.inputs.push(input);
+            self.close(number, &mut parts, &Tally::default(), true);
             return Ok(());
         }
-        let kind = format_of(self.request, path, head)?;
+        let kind = format_of(self.request, path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut input.format);
         self.inputs.push(input);
@@ -291,17 +307,18 @@ mod tests {
         }
     }
 
-    /// A slow log of some MB: events out of order, several classes, users and databases.
+    /// A slow log of some MB: events out of order, some of minutes, several classes, users and databases.
     fn log(events: u64, classes: u64) -> String {
         let mut text = String::new();
         for n in 0..events {
             let mixed = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
             let (class, user) = (mixed % classes, mixed % 150);
+            let long_s = if mixed % 50 == 7 { mixed % 3000 } else { 0 };
             let long = "x".repeat((mixed % 400) as usize);
             let _ = write!(
                 text,
                 "# User@Host: u{user}[u{user}] @ h{user} []  Id: {user}\n\
-                 # Query_time: 0.{:06}  Lock_time: 0.000{:03} Rows_sent: {}  Rows_examined: {}\n\
+                 # Query_time: {long_s}.{:06}  Lock_time: 0.000{:03} Rows_sent: {}  Rows_examined: {}\n\
                  SET timestamp={};\nselect a from t{class} where b = {n} and c = '{long}';\n",
                 mixed % 1_000_000,
                 mixed % 1000,
@@ -416,6 +433,43 @@ mod tests {
         let input = &found.inputs[0];
         assert!(input.events < 2000, "{input:?}");
         assert!(input.not_understood.iter().any(|piece| piece.why.contains("damaged")));
+    }
+
+    #[test]
+    fn a_packed_log_that_ends_before_its_first_byte_is_told_too() {
+        let text = log(200, 3);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        let zstd = zstd::encode_all(text.as_bytes(), 1).unwrap();
+        for (packed, least) in [(gzip.finish().unwrap(), 2), (zstd, 4)] {
+            for length in [least, 5, 9, 10, 11, 20, 40] {
+                let found = match read(&request(path(&file(&packed[..length])), 1)) {
+                    Ok(found) => found,
+                    // Some bytes came out, but too few to tell anything.
+                    Err(error) => {
+                        assert!(error.what.contains("damaged"), "{error}");
+                        continue;
+                    }
+                };
+                let input = &found.inputs[0];
+                assert_eq!((&*input.format, input.pieces_not_understood), ("empty", 1), "{length}");
+                assert!(input.not_understood[0].why.contains("damaged"), "{input:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_packed_in_other_ways_is_named() {
+        for (head, name) in [(&b"\xFD7zXZ\0\0\x04"[..], "xz"), (b"BZh91AY&SYx", "bzip2")] {
+            let file = file(head);
+            let mut request = request(path(&file), 1);
+            for format in [None, Some("mysql-slow".to_owned())] {
+                request.format = format;
+                let error = read(&request).unwrap_err();
+                assert!(error.what.contains(&format!("packed by {name}")), "{error}");
+                assert!(error.hint.contains("gzip and zstd"), "{error}");
+            }
+        }
     }
 
     #[test]

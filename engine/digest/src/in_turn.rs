@@ -124,12 +124,14 @@ const AT_ONCE: u32 = 16;
 impl Log<'_> {
     /// Reads it to its end.
     pub(crate) fn read(&mut self, takes: &mut dyn Takes) -> Result<()> {
+        self.parts.head()?;
+        let damage = self.parts.source().damage;
         let head = self.parts.head()?;
         if head.is_empty() {
             "empty".clone_into(&mut self.input.format);
             return Ok(());
         }
-        let kind = format_of(self.request, &self.input.path, head)?;
+        let kind = format_of(self.request, &self.input.path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut self.input.format);
         takes.log(format.language())?;

@@ -114,6 +114,19 @@ fn is_ready(fd: RawFd) -> bool {
     unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as libc::c_int) > 0 }
 }
 
+/// What else packs logs, and a command that unpacks: by the first bytes of a file.
+pub fn packed_otherwise(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let is_bzip2 = head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY");
+    match head {
+        [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some(("xz", "xz -dc LOG")),
+        [0x04, 0x22, 0x4D, 0x18, ..] => Some(("lz4", "lz4 -dc LOG")),
+        [b'P', b'K', 3, 4, ..] => Some(("zip", "unzip -p LOG")),
+        [b'7', b'z', 0xBC, 0xAF, 0x27, 0x1C, ..] => Some(("7z", "7z x -so LOG")),
+        _ if is_bzip2 => Some(("bzip2", "bzip2 -dc LOG")),
+        _ => None,
+    }
+}
+
 /// What a thread unpacks.
 struct Packed {
     blocks: Receiver<io::Result<Vec<u8>>>,
