@@ -37,9 +37,10 @@ Options:
   --user, --host, --db NAME
                        Events of this user, host or default database
   --where EXPR         Events for which this holds: query_time > 0.5 and (rows_sent = 0 or user ~ 'app')
-  --group-by WHAT      fingerprint (default), table, db, user, host, distill
+  --group-by WHAT      fingerprint (default), table (all of a statement together), db, user, host, distill
   --order-by WHAT      query_time (default), count, max, statement_bytes, or a measure: rows_examined
-  --limit WHAT         Classes listed: 95%:20 (default), N, all (at most 10,000)
+  --limit WHAT         Classes listed: 95%:20 (default: 95 % of what they are ordered by, at most 20), N,
+                       all (at most 10,000)
   --samples none|raw   raw: the text of each class's slowest statement, with its literals
   --line-prefix TEXT   PostgreSQL's log_line_prefix
   --utc-offset OFFSET  The server's local time ahead of UTC where the log does not say: +02:00

@@ -12,7 +12,7 @@ pub enum GroupBy {
     /// The statement without literals.
     #[default]
     Fingerprint,
-    /// The tables of the statement.
+    /// The tables of the statement, all of them together: time within a statement is not told apart.
     Table,
     /// The default database.
     Database,
@@ -40,6 +40,9 @@ impl GroupBy {
         Self::ALL.iter().find(|(_, by)| *by == self).map_or("", |(name, _)| name)
     }
 }
+
+/// What a class is called whose events have no table, database, user or host.
+pub const NONE: &str = "(none)";
 
 /// The most fingerprints whose tables or verbs a thread keeps.
 const KNOWN: usize = 100_000;
@@ -101,7 +104,13 @@ impl Grouper {
         self.language == Language::Mongo && event.text.starts_with(b"{")
     }
 
-    /// What the class is called.
+    /// What the class is called: never nothing.
+    fn called(&mut self, event: &Event<'_>) -> String {
+        let name = self.name(event);
+        if name.is_empty() && self.by != GroupBy::Fingerprint { NONE.to_owned() } else { name }
+    }
+
+    /// What the class is told by; empty where its events do not have it.
     fn name(&mut self, event: &Event<'_>) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match self.by {
@@ -143,7 +152,7 @@ impl Grouper {
         let by_statement = matches!(self.by, GroupBy::Fingerprint | GroupBy::Distill);
         Box::new(Title {
             at: (input, event.offset),
-            fingerprint: self.name(event),
+            fingerprint: self.called(event),
             pt_id: is_statement.then(|| self.fingerprinter.pt_id(event.text)).flatten(),
             distill: if by_statement { self.distilled(event) } else { String::new() },
             tables: if by_statement || self.by == GroupBy::Table {
@@ -211,5 +220,14 @@ mod tests {
         assert_eq!(grouper.key(&event(b"a", b"x")), grouper.key(&event(b"a", b"y")));
         assert_ne!(grouper.key(&event(b"a", b"x")), grouper.key(&event(b"b", b"x")));
         assert_eq!(grouper.title(0, &event(b"a", b"x")).fingerprint, "a");
+    }
+
+    #[test]
+    fn a_class_without_what_it_is_grouped_by_has_a_name() {
+        let event = Event { text: b"select 1", ..Event::default() };
+        for by in [GroupBy::Table, GroupBy::Database, GroupBy::User, GroupBy::Host] {
+            let mut grouper = Grouper::new(by, Language::Mysql);
+            assert_eq!(grouper.title(0, &event).fingerprint, "(none)", "{by:?}");
+        }
     }
 }

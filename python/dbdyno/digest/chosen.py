@@ -12,6 +12,7 @@ from dbdyno.errors import DynoError
 
 LIMIT = "95%:20"
 GROUPS = ("fingerprint", "db", "user")
+NONE = "(none)"  # as logs call what has no database or no user
 _LIMIT = re.compile(r"(?:(\d+(?:\.\d+)?)%)?:?(\d+)?")
 
 
@@ -35,9 +36,9 @@ class Choice:
     def name_of(self, row: Counted, text: str) -> str:
         """What its class is told by: its text, database or user."""
         if self.group_by == "db":
-            return row.database
+            return row.database or NONE
         if self.group_by == "user":
-            return row.user
+            return row.user or NONE
         return text
 
     def limited(
