@@ -12,6 +12,7 @@ from dbdyno.digest import compare as comparing
 from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, compare
 from dbdyno.digest.document import Document, parse
 from dbdyno.errors import DynoError
+from dbdyno.report.digest import beside
 from fixtures import digests
 
 
@@ -51,7 +52,25 @@ def test_notes_name_what_a_reader_would_fall_for() -> None:
     hidden["classes"] = hidden["classes"][:3]
     hidden["rest"] = digests.stats([(1.0, 0.5), (2.0, 0.6)])
     notes = " ".join(pair(censored, hidden).notes)
-    assert "not from the same time on" in notes and "B does not list 1 of its classes" in notes
+    assert "not from the same time on" in notes
+    assert "B does not list 1 of its 4 classes (together 2 calls, 1.1 s)" in notes
+
+
+def test_a_class_that_a_side_does_not_list_is_neither_new_nor_gone() -> None:
+    whole, some = digests.shop(), digests.shop()
+    some["classes"] = some["classes"][:3]
+    some["rest"] = digests.stats([(1.0, 0.5)])
+    found = pair(some, whole)
+    assert not found.new and not found.gone
+    assert [one.distill for one in found.not_listed_in_a] == ["INSERT log"]
+    assert "1 class not listed in A, 0 classes gone" in beside.answer(found)
+    assert "In B, not listed in A" in beside.text(found)
+    back = pair(whole, some)
+    assert [one.distill for one in back.not_listed_in_b] == ["INSERT log"]
+    assert "0 classes new, 1 class not listed in B" in beside.answer(back)
+    told = comparing.to_json(back)
+    assert [one["distill"] for one in told["not_listed_in_b"]] == ["INSERT log"]
+    assert not told["gone"]
 
 
 def test_a_log_beside_a_server_s_counts_says_what_may_not_match() -> None:

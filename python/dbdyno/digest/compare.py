@@ -15,6 +15,7 @@ from typing import Any
 from scipy import stats as distributions
 
 from dbdyno.digest.document import Class, Distribution, Document
+from dbdyno.digest.plural import many
 from dbdyno.errors import DynoError
 
 CALLS_MIN = 10  # of each side: below, nothing is said of a mean
@@ -47,13 +48,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Compared:
-    """The whole. `new` and `gone` by their share of time; `level` is that of the intervals."""
+    """The whole. `new` and `gone` by their share of time; `level` is that of the intervals. Where a
+    side lists some of its classes only, what it does not list is neither new nor gone: classes of
+    the other side are then in `not_listed_in_a`, `not_listed_in_b`."""
 
     a: Document
     b: Document
     changes: tuple[Change, ...]
     new: tuple[Class, ...]
     gone: tuple[Class, ...]
+    not_listed_in_a: tuple[Class, ...]
+    not_listed_in_b: tuple[Class, ...]
     notes: tuple[str, ...]
     level: float
 
@@ -72,6 +77,9 @@ def compare(a: Document, b: Document) -> Compared:
         )
     before = {one.id: one for one in a.classes}
     after = {one.id: one for one in b.classes}
+    only_a = tuple(one for id_, one in before.items() if id_ not in after)
+    only_b = tuple(one for id_, one in after.items() if id_ not in before)
+    a_is_whole, b_is_whole = not a.classes_not_listed, not b.classes_not_listed
     raw = [_change(before[id_], one) for id_, one in after.items() if id_ in before]
     judged = sorted((one for one in raw if one.p is not None), key=lambda one: one.p or 0.0)
     level = 1 - BUDGET / max(1, len(judged))
@@ -81,8 +89,10 @@ def compare(a: Document, b: Document) -> Compared:
         a=a,
         b=b,
         changes=tuple(_decided(one, one.b.id in clear, level) for one in raw),
-        new=tuple(one for id_, one in after.items() if id_ not in before),
-        gone=tuple(one for id_, one in before.items() if id_ not in after),
+        new=only_b if a_is_whole else (),
+        gone=only_a if b_is_whole else (),
+        not_listed_in_a=() if a_is_whole else only_b,
+        not_listed_in_b=() if b_is_whole else only_a,
         notes=tuple(_notes(a, b)),
         level=level,
     )
@@ -159,14 +169,19 @@ def _notes(a: Document, b: Document) -> list[str]:
             + (", and not from the same time on" if limits[0] != limits[1] else "")
             + ": means are those of slow calls, and a class that got faster may be gone."
         )
-    for name, document in (("A", a), ("B", b)):
-        if document.rest and document.rest.count:
-            hidden = document.classes_total - len(document.classes)
-            other = "new" if name == "A" else "gone"
-            said.append(
-                f"{name} does not list {hidden:,} of its classes: one called {other} may be there."
-            )
-    return said
+    return [*said, *_not_listed("A", a, "B", "new"), *_not_listed("B", b, "A", "gone")]
+
+
+def _not_listed(name: str, document: Document, other: str, how: str) -> list[str]:
+    """What a side does not list, and how much that is at most."""
+    if not document.classes_not_listed:
+        return []
+    hidden, all_ = document.classes_not_listed, document.classes_total
+    said = f"{name} does not list {hidden:,} of its {all_:,} classes"
+    if rest := document.rest:
+        took = f", {rest.time_s:.3g} s" if rest.query_time else ""
+        said += f" (together {many(round(rest.weighted_count or rest.count), 'call')}{took})"
+    return [f"{said}: which of {other}'s are {how} can be told once it has all (--limit all)."]
 
 
 def to_json(compared: Compared) -> dict[str, Any]:
@@ -194,6 +209,12 @@ def to_json(compared: Compared) -> dict[str, Any]:
         ],
         "new": [{**_class_json(one), "b": _side(one)} for one in compared.new],
         "gone": [{**_class_json(one), "a": _side(one)} for one in compared.gone],
+        "not_listed_in_a": [
+            {**_class_json(one), "b": _side(one)} for one in compared.not_listed_in_a
+        ],
+        "not_listed_in_b": [
+            {**_class_json(one), "a": _side(one)} for one in compared.not_listed_in_b
+        ],
     }
 
 
@@ -205,7 +226,7 @@ def _side(one: Class) -> dict[str, Any]:
     timed = one.query_time
     return {
         "count": one.count,
-        "time_s": one.time_s,
+        "time_s": timed.sum if timed else None,
         "time_share": one.time_share,
         "mean_s": timed.mean if timed else None,
         "p95_s": timed.p95 if timed else None,

@@ -33,15 +33,17 @@ class Table:
 
 def answer(compared: Compared) -> str:
     """The first line."""
-    said = [
-        f"{len(found)} {'class' if len(found) == 1 else 'classes'} {how}"
-        for found, how in (
-            (compared.of(SLOWER), "slower a call"),
-            (compared.of(FASTER), "faster a call"),
-            (compared.new, "new"),
-            (compared.gone, "gone"),
-        )
+    found: list[tuple[Sequence[object], str]] = [
+        (compared.of(SLOWER), "slower a call"),
+        (compared.of(FASTER), "faster a call"),
     ]
+    sides = (
+        (compared.a, compared.new, "new", compared.not_listed_in_a, "not listed in A"),
+        (compared.b, compared.gone, "gone", compared.not_listed_in_b, "not listed in B"),
+    )
+    for document, sure, how, open_, not_listed in sides:
+        found.append((open_, not_listed) if document.classes_not_listed else (sure, how))
+    said = [f"{count(len(all_), 'class', 'classes')} {how}" for all_, how in found]
     line = ", ".join(said) + f", of {count(len(compared.changes), 'class', 'classes')} in both"
     if worst := compared.of(SLOWER)[:1]:
         line += f"; {words.label(worst[0].b)} took {times(worst[0].ratio)} as long in B"
@@ -59,6 +61,7 @@ def _load(document: Document) -> str:
     said = f"{paths}, {count(round(words.calls(all_)), 'statement')}"
     if document.seconds:
         said += f" in {words.duration(document.seconds)}"
+    if document.seconds and all_.query_time:
         said += f", {all_.time_s / document.seconds:.3g} at once in the mean"
     return said
 
@@ -78,7 +81,12 @@ def tables(compared: Compared, statement_max: int = 400) -> list[Table]:
     one_side = ("share", "time", "calls", "R/call", "statement")
     found += [
         Table(name, one_side, tuple(_lone(one, statement_max) for one in rows))
-        for name, rows in (("New in B", compared.new), ("Gone from A", compared.gone))
+        for name, rows in (
+            ("New in B", compared.new),
+            ("Gone from A", compared.gone),
+            ("In B, not listed in A", compared.not_listed_in_a),
+            ("In A, not listed in B", compared.not_listed_in_b),
+        )
     ]
     found.append(
         Table(
