@@ -90,6 +90,14 @@ def test_options_are_passed_through(engine: Engine, log: Path) -> None:
     }
 
 
+def test_a_url_of_no_server_is_told_which_there_are(engine: Engine) -> None:
+    error = run("foo://x").exception
+    assert isinstance(error, DynoError) and str(error).startswith("foo://x: no kind of server")
+    assert "mysql://" in error.fix and "postgres://" in error.fix
+    secret = run("foo://app:secret@x").exception
+    assert "secret" not in str(secret) and "foo://..." in str(secret)
+
+
 @pytest.mark.parametrize("form", ["text", "pt", "json", "markdown", "html"])
 def test_a_saved_document_is_drawn_like_its_log(engine: Engine, log: Path, form: str) -> None:
     saved = log.with_name("saved.json")

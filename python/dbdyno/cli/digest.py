@@ -96,15 +96,19 @@ class Options:
 @click.option(
     "--group-by",
     metavar="WHAT",
-    help="What makes a class: fingerprint, table, db, user, host, distill [default: fingerprint].",
+    help="What makes a class: fingerprint, table (all tables of a statement together), db, user,"
+    " host, distill [default: fingerprint].",
 )
 @click.option(
     "--order-by",
     metavar="WHAT",
-    help="query_time, count, max or the sum of a measure [default: query_time].",
+    help="query_time, count, max, statement_bytes or the sum of a measure [default: query_time].",
 )
 @click.option(
-    "--limit", metavar="N|P%:N|all", help="How many classes are listed [default: 95%:20]."
+    "--limit",
+    metavar="N|P%:N|all",
+    help="How many classes are listed; P%: so many that they make P % of what they are ordered by"
+    " [default: 95%:20].",
 )
 @click.option(
     "--samples",
@@ -138,6 +142,8 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
 
     if not sources:
         raise click.UsageError("name a log, `-` for standard input, or a server's URL")
+    for source in sources:
+        servers.refuse_unknown(source)
     form = output.form(form, typed.pop("as_json"))
     side_by_side = typed.pop("compared")
     parallel = typed.pop("parallelism")

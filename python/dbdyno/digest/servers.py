@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from dbdyno.digest.counted import Source
 from dbdyno.digest.mysqldigests import MysqlDigests
 from dbdyno.digest.postgresstatements import PostgresStatements
@@ -12,11 +15,25 @@ from dbdyno.systems import reach
 from dbdyno.systems.mysqlremote import MysqlRemote
 from dbdyno.systems.postgresremote import PostgresRemote
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+
 
 def is_url(text: str) -> bool:
     """Whether this names a server, not a file."""
     scheme, found, _ = text.partition("://")
     return bool(found) and scheme.lower() in server_url.SCHEMES
+
+
+def refuse_unknown(text: str) -> None:
+    """DynoError for a URL of a scheme that names no server, where no file is called so."""
+    scheme, found, rest = text.partition("://")
+    if not found or is_url(text) or not _SCHEME.fullmatch(scheme) or Path(text).exists():
+        return
+    shown = text if "@" not in rest else f"{scheme}://..."  # there may be a password in it
+    raise DynoError(
+        f"{shown}: no kind of server, and no file of this name",
+        fix=f"servers are {', '.join(f'{known}://' for known in server_url.SCHEMES)}",
+    )
 
 
 def open_source(text: str, credentials: Credentials, tls: str | None) -> Source:
