@@ -59,6 +59,53 @@ def test_a_log_without_times(golden: SnapshotAssertion) -> None:
     assert forms(digests.untimed())["text"] == golden
 
 
+def test_times_that_are_not_known_are_no_zeros() -> None:
+    raw = digests.untimed()
+    raw["classes_total"] += 2
+    raw["rest"] = {**raw["classes"][0], "count": 1, "weighted_count": 1.0}
+    made = forms(raw)
+    assert not re.search(r"0\.0000|0\.0%|\b0x concurrency|0\.00x", made["pt"])
+    assert "-x concurrency" in made["pt"] and re.search(r"MISC +0xMISC +- - +1 +- ", made["pt"])
+    (more,) = [line for line in made["text"].splitlines() if line.lstrip().startswith("2 more")]
+    assert "0 s" not in more and "–" in more
+    for form in ("markdown", "html"):
+        assert "2 more classes, not listed: 1 call." in made[form]
+
+
+def test_what_is_not_listed_is_summed_up_in_every_form() -> None:
+    raw = digests.shop()
+    raw["rest"] = {**raw["classes"].pop(0)}
+    made = forms(raw)
+    for form in ("text", "markdown", "html"):
+        assert "81.5 %" in made[form] and "1 more" in made[form], form
+    assert "<1 ITEMS>" in made["pt"]
+
+
+def test_the_first_line_is_about_what_classes_are_ordered_by() -> None:
+    raw = digests.shop()
+    told = {}
+    measures = [name for name, one in raw["classes"][0]["measures"].items() if one["sum"]]
+    for by in ("query_time", "count", "max", "statement_bytes", measures[0], "no_such"):
+        told[by] = words.answer(parse(raw | {"order_by": by})).partition("; ")[2]
+    assert told["query_time"] == "UPDATE stock takes 81.5 % of it."
+    assert re.fullmatch(r"UPDATE stock makes [0-9.]+ % of the calls\.", told["count"])
+    assert re.fullmatch(r"UPDATE stock has the slowest, [0-9.]+ m?s\.", told["max"])
+    assert told["statement_bytes"].endswith(" % of all statements' bytes.")
+    assert told[measures[0]].endswith(f" % of {words.measure(measures[0])}.")
+    assert told["no_such"] == ""
+    assert "of 4 sets of tables" in words.answer(parse(raw | {"group_by": "table"}))
+
+
+def test_one_is_not_several() -> None:
+    raw = digests.shop()
+    raw["classes"][0] |= {"count": 1, "weighted_count": 1.0}
+    raw["concurrency"]["max"] = 1
+    made = forms(raw)
+    for form in ("text", "html"):
+        assert not re.search(r"\b1 (calls|statements)", made[form]), form
+    assert "1 call, " in made["text"] and "at most 1 statement\n" in made["text"]
+
+
 def test_two_digests(golden: SnapshotAssertion) -> None:
     after = digests.shop(1.5)
     after["classes"][3] |= {"id": "9" * 32, "fingerprint": "insert into log2 (a) values(?+)"}

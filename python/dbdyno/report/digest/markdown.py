@@ -18,6 +18,8 @@ def markdown(document: Document) -> str:
     lines += [f"- {md(one)}" for one in words.sources(document)]
     if document.classes:
         lines += ["", "## Profile", "", *_profile(document)]
+    if rest := words.rest(document):
+        lines += ["", md(rest)]
     for one in document.classes:
         lines += ["", *_class(document, one)]
     if note := words.sketch_note(document):

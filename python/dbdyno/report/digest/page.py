@@ -60,7 +60,7 @@ def page(document: Document) -> str:
             "figures": figures(document),
             "heads": HEADS,
             "rows": [_profile_row(one) for one in document.classes],
-            "rest": _rest(document),
+            "rest": words.rest(document),
             "sections": [_section(document, one, i) for i, one in enumerate(document.classes)],
             "sources": words.sources(document),
             "missed": words.not_understood(document),
@@ -119,8 +119,8 @@ def _load(document: Document) -> Figure:
 
     return _figure(
         "Load over time by class",
-        "Query time by length of time: how many statements ran at once in the mean. A statement"
-        " counts where it ended. UTC.",
+        "Query time by length of time: how many statements ran at once in the mean. "
+        + ("A statement counts where it ended. UTC." if document.is_sampled else "UTC."),
         "load",
         draw,
     )
@@ -195,21 +195,8 @@ def _profile_row(one: Class) -> ProfileRow:
     return ProfileRow(one, numbers, min(1.0, max(0.0, one.time_share or 0.0)))
 
 
-def _rest(document: Document) -> str:
-    rest = document.rest
-    hidden = document.classes_total - len(document.classes)
-    if rest is None or hidden <= 0:
-        return ""
-    total = document.overall.time_s
-    part = words.share(rest.time_s / total) if total else words.share(None)
-    return (
-        f"{hidden:,} more classes: {part} of the time, {words.duration(rest.time_s)},"
-        f" {words.whole(words.calls(rest))} calls."
-    )
-
-
 def _section(document: Document, one: Class, place: int) -> Section:
-    lead = [f"{words.whole(words.calls(one))} calls"]
+    lead = [words.called(one)]
     if one.time_share is not None:
         lead.append(f"{words.share(one.time_share)} of the time")
     if one.errors:

@@ -88,10 +88,9 @@ def _rates(document: Document, stats: Stats) -> str:
     else:
         seconds = stats.span_s
     if not seconds:
-        return "0 QPS, 0x concurrency"
-    return (
-        f"{_rate(words.calls(stats) / seconds)} QPS, {_rate(stats.time_s / seconds)}x concurrency"
-    )
+        return f"0 QPS, {'0' if stats.query_time else '-'}x concurrency"
+    at_once = _rate(stats.time_s / seconds) if stats.query_time else "-"
+    return f"{_rate(words.calls(stats) / seconds)} QPS, {at_once}x concurrency"
 
 
 def _rate(rate: float) -> str:
@@ -167,7 +166,7 @@ def _profile(document: Document) -> list[str]:
         v_m = "-" if one.v_m is None else f"{one.v_m:.2f}"
         item = words.one_line(one.distill) or words.one_line(one.fingerprint)[:30]
         rows.append((str(one.rank), identity(one), *_shared(one, total), v_m, item))
-    hidden = document.classes_total - len(document.classes)
+    hidden = document.classes_not_listed
     if document.rest and hidden > 0:
         rows.append(("MISC", "0xMISC", *_shared(document.rest, total), "0.0", f"<{hidden} ITEMS>"))
     heads = ("Rank", "Query ID", "Response time", "Calls", "R/Call", "V/M", "Item")
@@ -185,8 +184,10 @@ def _profile(document: Document) -> list[str]:
 
 
 def _shared(stats: Stats, total: float) -> tuple[str, str, str]:
-    part = stats.time_s / total * 100 if total else 0.0
     calls = words.calls(stats)
+    if stats.query_time is None:
+        return "- -", f"{calls:.0f}", "-"
+    part = stats.time_s / total * 100 if total else 0.0
     mean = stats.time_s / calls if calls else 0.0
     return f"{stats.time_s:.4f} {part:4.1f}%", f"{calls:.0f}", f"{mean:.4f}"
 

@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 
 from dbdyno.digest.document import Class, Document
 from dbdyno.report.digest import words
-from dbdyno.report.numbers import MISSING, sig3
+from dbdyno.report.numbers import MISSING, count, sig3
 from dbdyno.report.sparkline import sparkline
 from dbdyno.report.text import visible
 
@@ -45,13 +45,11 @@ def profile(document: Document, width: int) -> list[str]:
     heads = ["", "ID", "share", "time", "calls", "R/call", "V/M"]
     rows = [_row(one) for one in document.classes]
     if document.rest and document.rest.count:
-        rest = document.rest
-        total = document.overall.time_s
-        part = rest.time_s / total if total else None
-        hidden = document.classes_total - len(document.classes)
+        rest, part = document.rest, words.rest_share(document)
         rows.append([
-            "", f"{hidden:,} more", words.share(part), words.duration(rest.time_s),
-            words.whole(words.calls(rest)), words.duration(words.per_call(rest)), "", "", part,
+            "", f"{document.classes_not_listed:,} more", words.share(part),
+            words.rest_time(document), words.whole(words.calls(rest)),
+            words.duration(words.per_call(rest)), "", "", part,
         ])  # fmt: skip
     widths = [max(len(heads[i]), *(len(str(row[i])) for row in rows)) for i in range(7)]
     shown = [0, 1, 2, 3, 4, 5, 6] if width >= 64 else [0, 1, 2, 4, 5]
@@ -110,7 +108,8 @@ def _over_time(document: Document, width: int) -> list[str]:
     lines = [
         f"{'running':<9}{_spark(load)}  up to {sig3(max(load))} at once",
         f"{'':<9}from {words.moment(timeline.begin_unix_s)} UTC,"
-        f" {words.duration(timeline.bucket_s * len(timeline.time_s) / length)} a step",
+        f" means of {words.duration(timeline.bucket_s * len(timeline.time_s) / length)}"
+        + (", by where statements ended" if document.is_sampled else ""),
     ]
     if document.longest_gap_s:
         worst = max(range(len(timeline.gap_s)), key=lambda i: timeline.gap_s[i])
@@ -120,7 +119,7 @@ def _over_time(document: Document, width: int) -> list[str]:
             f" {words.duration(timeline.gap_s[worst])}, in the step from {words.moment(at)}"
         )
     if document.concurrency and document.concurrency.max:
-        said = f"{'at once':<9}at most {document.concurrency.max:,} statements"
+        said = f"{'at once':<9}at most {count(document.concurrency.max, 'statement')}"
         if document.concurrency.caveat:
             said += f" ({words.one_line(document.concurrency.caveat)})"
         lines.append(said)
@@ -147,7 +146,7 @@ def _class(document: Document, one: Class, width: int) -> list[str]:
     ids = f"ID {one.id}" + (f", pt-query-digest {one.pt_id}" if one.pt_id else "")
     head = f"{one.rank}. {words.label(one)}"
     lines = [fit(head, width), f"   {ids}"]
-    said = [f"{words.whole(words.calls(one))} calls"]
+    said = [words.called(one)]
     if one.weighted_count != one.count:
         said.append(f"{one.count:,} of them in the log")
     if one.time_share is not None:

@@ -144,6 +144,12 @@ def calls(stats: Stats) -> float:
     return stats.weighted_count or stats.count
 
 
+def called(stats: Stats) -> str:
+    """1 call, 7,061 calls."""
+    number = calls(stats)
+    return f"{whole(number)} call" + ("" if number == 1 else "s")
+
+
 def per_call(stats: Stats) -> float | None:
     """Mean query time, seconds."""
     return stats.query_time.mean if stats.query_time else None
@@ -159,19 +165,69 @@ def answer(document: Document) -> str:
         said += f" in {duration(document.seconds)}"
     if all_.query_time:
         said += f", together {duration(all_.time_s)} of query time"
-    top = document.classes[0] if document.classes else None
-    if top is not None and top.time_share is not None and document.classes_total > 1:
-        part = f"{share(top.time_share)} of it" if all_.query_time else share(top.time_share)
-        return f"{said}; {label(top)} takes {part}."
+    if document.classes and document.classes_total > 1 and (first := _first(document)):
+        said += f"; {first}"
     return f"{said}."
+
+
+def _first(document: Document) -> str:
+    """What the first class is first by, where that is known."""
+    top, all_, by = document.classes[0], document.overall, document.order_by
+    if by == "query_time":
+        if top.time_share is None:
+            return ""
+        part = f"{share(top.time_share)} of it" if all_.query_time else share(top.time_share)
+        return f"{label(top)} takes {part}"
+    if by == "max":
+        slowest = top.query_time.max if top.query_time else None
+        return "" if slowest is None else f"{label(top)} has the slowest, {duration(slowest)}"
+    if by == "count":
+        part, what = share(calls(top) / calls(all_)), "the calls"
+    elif by == "statement_bytes":
+        part = share(_part(top.statement_bytes, all_.statement_bytes))
+        what = "all statements' bytes"
+    elif by in top.measures and by in all_.measures:
+        part, what = share(_part(top.measures[by].sum, all_.measures[by].sum)), measure(by)
+    else:
+        return ""
+    return f"{label(top)} makes {part} of {what}"
+
+
+def _part(of: float, whole_: float) -> float | None:
+    return of / whole_ if whole_ else None
+
+
+def rest_share(document: Document) -> float | None:
+    """Which share of the time classes took that are not listed."""
+    if document.rest is None or document.rest.query_time is None:
+        return None
+    return _part(document.rest.time_s, document.overall.time_s)
+
+
+def rest_time(document: Document) -> str:
+    """How long they took."""
+    timed = document.rest.query_time if document.rest else None
+    return duration(timed.sum if timed else None)
+
+
+def rest(document: Document) -> str:
+    """What the classes that are not listed come to, in one line; empty if all are listed."""
+    hidden = document.classes_not_listed
+    if document.rest is None or not hidden:
+        return ""
+    said = f"{hidden:,} more {'class' if hidden == 1 else 'classes'}, not listed: "
+    if document.rest.query_time:
+        said += f"{share(rest_share(document))} of the time, {rest_time(document)}, "
+    return f"{said}{called(document.rest)}."
 
 
 def _classes(document: Document) -> str:
     if document.group_by == "fingerprint":
         return count(document.classes_total, "class", "classes")
-    many = {"db": "databases", "table": "tables", "distill": "kinds"}
-    one = {"db": "database", "distill": "kind"}.get(document.group_by, document.group_by)
-    return count(document.classes_total, one, many.get(document.group_by, f"{one}s"))
+    names = {"db": ("database", "databases"), "table": ("set of tables", "sets of tables")}
+    names["distill"] = ("kind", "kinds")
+    by = document.group_by
+    return count(document.classes_total, *names.get(by, (by, f"{by}s")))
 
 
 def _filtered(document: Document) -> str:
