@@ -38,11 +38,12 @@ Assumptions:
     It holds while conflicts are rare. Where they are not, victims come back and conflict again; a
     file of transactions is simulated one by one: `dyno model certification transactions.csv`.
 
-    On a row that is always contended, trust the simulation for the order of magnitude and for which
-    side is better, not for the counts. For one hot row on two real nodes it said 16,487 commits,
-    13,031 certification failures and 12,916 aborts at apply; 10,712, 3,791 and 9,592 were observed
-    (2026-11, `docs/proof.md`). On three it said 16,480, 25,685 and 25,531; 8,841, 5,009 and 14,026
-    were observed. With a single writer it was right: 16,491 for 16,549, and no failures.
+    On a row that is always contended, trust the simulation for the order of magnitude, not for the
+    counts: that such a row takes fewer commits from several nodes it does not foresee. In two
+    measurements of one hot row on two real nodes (2026-11, the last one in `docs/proof.md`) it said
+    1.3 and 1.5 times the commits, 2.3 and 3.4 times the certification failures, 0.6 and 1.3 times
+    the aborts at apply that were observed. With a single writer it was right to 0.4 %, and nothing
+    failed.
 
 Versions:
     Galera 3 and 4. Certification looks back over at most 16,384 write-sets. Keys are shared,
@@ -64,10 +65,10 @@ Trap:
     wsrep_local_bf_aborts: a transaction usually runs longer than its write-set is on its way. One
     that is hit on its way may count in both.
 
-    "More writers, more writes." A hot row that was written on two nodes took 35 % fewer commits
-    than on one, on three 47 % fewer (10,712 and 8,841 instead of 16,549, with two sessions a node,
-    2026-11, `docs/proof.md`): on one they wait for the lock, and none has to run again. Send writes
-    of hot rows to one node.
+    "More writers, more writes." A hot row that was written on two nodes took 24 and 35 % fewer
+    commits than on one, on three 41 and 47 % fewer (two measurements, two sessions a node, 2026-11,
+    the last one in `docs/proof.md`): on one they wait for the lock, and none has to run again. Send
+    writes of hot rows to one node.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ NOTES = (
          " in a queue with a single writer, in failures with several"),
     Note("fails > 0.2 and rate <= ceiling", "conflicts are frequent here, and victims that come"
          " back conflict again: simulate a file of transactions instead. For one hot row on two"
-         " nodes that said 1.5 times the commits and 3.4 times the certification failures of real"
+         " nodes that said 1.3 to 1.5 times the commits and 2.3 to 3.4 times the failures of real"
          " ones"),
 )  # fmt: skip
 SINGLE = 64  # ranks that are taken one by one; those behind them in groups that grow

@@ -12,9 +12,9 @@ Transactions of one node never conflict: they wait for each other's locks
 A discrete-event simulation, a pure function of its arguments. A row is locked from the begin of
 the transaction that writes it; order and delivery take `order_s` after the request to commit,
 everywhere at the same moment; a write-set holds its rows for `apply_s` on the other nodes. Held
-against real nodes (`make proof ROWS=cluster`), it says of one hot row on two nodes 1.5 times the
-commits, 1.3 times the aborts at apply and 3.4 times the certification failures: an order of
-magnitude, no count.
+against real nodes (`make proof ROWS=cluster`), it says of one hot row on two nodes 1.3 to 1.5
+times the commits, 0.6 to 1.3 times the aborts at apply and 2.3 to 3.4 times the certification
+failures: an order of magnitude, no count.
 """
 
 from __future__ import annotations
