@@ -477,7 +477,7 @@ def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals, temp:
     dyno = subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parent,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},  # what tests import, it can too
         text=True,
     )
     try:
