@@ -131,8 +131,9 @@ pub struct Aside {
     pub sample: Option<Box<Sample>>,
 }
 
-/// What a thread has added up.
+/// What a thread has added up. On lines of memory that no other thread changes: processors fetch them in pairs.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct Collected {
     /// Every class.
     pub sums: Table<Sums>,

@@ -47,7 +47,8 @@ pub const NONE: &str = "(none)";
 /// The most fingerprints whose tables or verbs a thread keeps.
 const KNOWN: usize = 100_000;
 
-/// Finds the class of events of one language.
+/// Finds the class of events of one language. One for each thread, on lines of memory of its own.
+#[repr(align(128))]
 pub struct Grouper {
     by: GroupBy,
     language: Language,

@@ -1,11 +1,9 @@
 //! What is known from before a part: the last time and the last default database, looked for backwards.
 
+use super::telling::may_tell;
 use super::{MysqlSlow, border};
 use crate::event::Event;
 use crate::format::{Context, Format, Part, Sink};
-use aho_corasick::packed::Searcher;
-use memchr::memmem::Finder;
-use std::sync::LazyLock;
 
 /// What one step backwards looks at, bytes.
 const STEP: usize = 1 << 16;
@@ -39,43 +37,6 @@ pub(super) fn context(format: &MysqlSlow, log: &[u8], at: usize) -> Context {
         end = begin;
     }
     Context { time_ns, database: database.unwrap_or_default(), ..Context::default() }
-}
-
-/// What tells a time, and, from the second on, a default database, or that there is none any more. What stands
-/// before a field's name and behind its colon is not asked when it is read either.
-const TELLING: [&str; 4] = ["# Time: ", "\nuse ", "Schema:", ". started with:"];
-
-/// Finds any of these in one pass, as far as the processor has instructions for it.
-struct Telling {
-    each: Vec<Finder<'static>>,
-    any: Option<Searcher>,
-}
-
-impl Telling {
-    fn new(texts: &'static [&'static str]) -> Self {
-        Self { each: texts.iter().map(Finder::new).collect(), any: Searcher::new(texts) }
-    }
-
-    fn is_in(&self, events: &[u8]) -> bool {
-        match &self.any {
-            Some(any) => any.find(events).is_some(),
-            None => self.each.iter().any(|text| text.find(events).is_some()),
-        }
-    }
-}
-
-static ALL: LazyLock<Telling> = LazyLock::new(|| Telling::new(&TELLING));
-static TIME: LazyLock<Telling> = LazyLock::new(|| Telling::new(&TELLING[..1]));
-static DATABASE: LazyLock<Telling> = LazyLock::new(|| Telling::new(&TELLING[1..]));
-
-/// Whether these events may tell a time or a default database, of those that are asked for.
-fn may_tell(events: &[u8], time: bool, database: bool) -> bool {
-    match (time, database) {
-        (true, true) => ALL.is_in(events),
-        (true, false) => TIME.is_in(events),
-        (false, true) => DATABASE.is_in(events),
-        (false, false) => false,
-    }
 }
 
 /// Takes nothing.

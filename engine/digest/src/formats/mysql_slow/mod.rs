@@ -13,6 +13,7 @@ mod border;
 mod fields;
 mod header;
 mod statement;
+mod telling;
 #[cfg(test)]
 mod tests;
 
