@@ -33,7 +33,7 @@ PYTHON = {
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }
-EVERYBODY = {"errors", "installed", "__version__"}
+EVERYBODY = {"errors", "installed", "nouns", "__version__"}
 
 RUST = {
     "dyno-core": set(),

@@ -15,8 +15,8 @@ from typing import Any
 from scipy import stats as distributions
 
 from dbdyno.digest.document import Class, Distribution, Document
-from dbdyno.digest.plural import many
 from dbdyno.errors import DynoError
+from dbdyno.nouns import count
 
 CALLS_MIN = 10  # of each side: below, nothing is said of a mean
 BUDGET = 0.05
@@ -180,7 +180,7 @@ def _not_listed(name: str, document: Document, other: str, how: str) -> list[str
     said = f"{name} does not list {hidden:,} of its {all_:,} classes"
     if rest := document.rest:
         took = f", {rest.time_s:.3g} s" if rest.query_time else ""
-        said += f" (together {many(round(rest.weighted_count or rest.count), 'call')}{took})"
+        said += f" (together {count(round(rest.weighted_count or rest.count), 'call')}{took})"
     return [f"{said}: which of {other}'s are {how} can be told once it has all (--limit all)."]
 
 

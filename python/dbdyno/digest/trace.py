@@ -14,7 +14,7 @@ import pydantic
 
 from dbdyno.digest import document
 from dbdyno.digest.document import Censored, Input
-from dbdyno.digest.plural import many
+from dbdyno.nouns import count
 
 HARMLESS = ("read", "transaction", "session")  # sent without `writes: true`
 
@@ -52,7 +52,7 @@ def lines(trace: Trace) -> list[str]:
     """What its user must know, a line each."""
     harmless = sum(trace.effects.get(effect, 0) for effect in HARMLESS)
     found = [
-        f"{many(trace.events, 'statement')} of {many(trace.sessions, 'session')},"
+        f"{count(trace.events, 'statement')} of {count(trace.sessions, 'session')},"
         f" {trace.sessions_at_once:,} at once, over {trace.length_ns / 1e9:,.1f} s;"
         f" without `writes: true` {harmless:,} of them {'is' if harmless == 1 else 'are'} sent"
     ]

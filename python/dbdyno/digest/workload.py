@@ -18,10 +18,10 @@ from dbdyno.digest import carried, censoring, pace
 from dbdyno.digest.carried import Chosen
 from dbdyno.digest.document import Document
 from dbdyno.digest.parameters import Names, Parameters
-from dbdyno.digest.plural import many
 from dbdyno.digest.shape import Shape, Unit
 from dbdyno.digest.yamltext import comment, quoted, scalar, visible
 from dbdyno.errors import DynoError
+from dbdyno.nouns import count
 from dbdyno.spec import sqltext
 
 LEFT_SHOWN = 20  # classes listed for each reason
@@ -214,7 +214,7 @@ def _left(document: Document, chosen: Chosen) -> Iterator[str]:
             yield f"#   {id_[:8]} {n:,} x {visible(text, FINGERPRINT_MAX)}"
         if len(ranked) > LEFT_SHOWN:
             more = sum(n for _, n in ranked[LEFT_SHOWN:])
-            yield f"#   and {len(ranked) - LEFT_SHOWN:,} classes more, {many(more, 'call')}"
+            yield f"#   and {len(ranked) - LEFT_SHOWN:,} classes more, {count(more, 'call')}"
     if not left:
         yield from comment("Nothing is left out.")
 
@@ -343,7 +343,7 @@ def _word(chosen: Chosen, number: int) -> str:
 def _about(chosen: Chosen, number: int, indent: int) -> Iterator[str]:
     statement = chosen.statements[number]
     one = chosen.classes.get(statement.id)
-    said = f"{statement.id[:8]}: {many(statement.count, 'call')}"
+    said = f"{statement.id[:8]}: {count(statement.count, 'call')}"
     if one is not None and one.time_s:
         said += f", {1000 * one.time_s / one.count:.3g} ms in the mean"
     if statement.template_share < 0.9995:

@@ -22,9 +22,10 @@ from dbdyno.analysis.across.types import (
     LeftOut,
     Row,
 )
+from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
-from dbdyno.report.numbers import MISSING, count, percent, sig3, times
+from dbdyno.report.numbers import MISSING, percent, sig3, times
 from dbdyno.report.text import visible
 
 ROWS_MAX = 40  # of a table; --json has all of them

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 
+from dbdyno.nouns import count
 from dbdyno.plan.commands import commands
-from dbdyno.report.numbers import count, seconds
+from dbdyno.report.numbers import seconds
 from dbdyno.store.hooklog import OK, HookLog, HookRun
 from dbdyno.store.manifest import RUNNING
 from dbdyno.store.run import Run

@@ -28,12 +28,13 @@ from dbdyno.analysis.types import (
     ClaimResult,
     Findings,
 )
+from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout
-from dbdyno.report.numbers import MISSING, count, edge, percent, sig3
+from dbdyno.report.numbers import MISSING, edge, percent, sig3
 from dbdyno.spec.claims import EQUAL, within
 
 # verdict -> (CSS class, mark that tells it without colour)

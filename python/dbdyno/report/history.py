@@ -13,9 +13,10 @@ from dbdyno.analysis.across import likeness
 from dbdyno.analysis.across.beside import RUNS_MIN
 from dbdyno.analysis.across.types import Entry, History, Series
 from dbdyno.analysis.across.types import Group as Runs
+from dbdyno.nouns import count
 from dbdyno.report import names
 from dbdyno.report.across import left_out_lines
-from dbdyno.report.numbers import MISSING, count, percent, sig3, times
+from dbdyno.report.numbers import MISSING, percent, sig3, times
 from dbdyno.report.sparkline import LENGTH_MAX, sparkline
 from dbdyno.report.text import visible
 

@@ -9,9 +9,10 @@ from markupsafe import Markup
 
 from dbdyno import __version__
 from dbdyno.analysis.across.types import Entry, Group, History, Series
+from dbdyno.nouns import count
 from dbdyno.report import history, names, write
 from dbdyno.report.charts.trend import trend_chart
-from dbdyno.report.numbers import MISSING, count, percent, sig3
+from dbdyno.report.numbers import MISSING, percent, sig3
 
 CHARTS_MAX = 60  # of a plan; --json has all series
 RUNS_MAX = 200  # rows of a plan's table, the newest

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
-from dbdyno.report.numbers import count, seconds
+from dbdyno.report.numbers import seconds
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 

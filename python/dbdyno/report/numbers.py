@@ -16,7 +16,6 @@ __all__ = [
     "MISSING",
     "at_least",
     "change",
-    "count",
     "edge",
     "interval",
     "percent",
@@ -129,8 +128,3 @@ def size(value: float) -> str:
             return f"{sig3(value)} {unit}" if value % 1 or value >= 1000 else f"{value:g} {unit}"
         value /= 1024
     raise AssertionError("unreachable: the last unit always returns")
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A counted noun: 1 trial, 36 trials."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.analysis.types import Findings
+from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
 from dbdyno.report import (
     around,
@@ -33,7 +34,6 @@ from dbdyno.report import (
 )
 from dbdyno.report.figures import SMALL, WIDE, Figure, metric_figures
 from dbdyno.report.layout import Layout
-from dbdyno.report.numbers import count
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 

@@ -13,11 +13,12 @@ import numpy as np
 from dbdyno.analysis import describe
 from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
 from dbdyno.errors import DynoError
+from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.timeline import Curve, timeline
 from dbdyno.report.figures import NARROW, WIDE, Figure
-from dbdyno.report.numbers import count, seconds, sig3
+from dbdyno.report.numbers import seconds, sig3
 from dbdyno.report.text import visible
 from dbdyno.store.run import Run
 from dbdyno.store.stalls import shortest_s

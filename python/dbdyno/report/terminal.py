@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import Findings
+from dbdyno.nouns import count
 from dbdyno.report import claims, layout, names, page, stalls, sweeps, tables, tested, versions
-from dbdyno.report.numbers import MISSING, count
+from dbdyno.report.numbers import MISSING
 from dbdyno.report.text import visible
 from dbdyno.report.write import HTML
 from dbdyno.store.run import Run

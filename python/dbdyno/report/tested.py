@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbdyno.analysis.measured import kind
+from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
 from dbdyno.report.layout import Layout
-from dbdyno.report.numbers import count, seconds, size
+from dbdyno.report.numbers import seconds, size
 from dbdyno.report.servers import versions
 from dbdyno.store.record import COMPLETE, TrialRecord
 

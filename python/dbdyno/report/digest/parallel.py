@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbdyno.digest.parallelism import Curve, Parallelism, Schemas
+from dbdyno.nouns import count
 from dbdyno.report.digest import words
 from dbdyno.report.digest.markdown import table as markdown_table
 from dbdyno.report.digest.text import bar, fit
-from dbdyno.report.numbers import count, size
+from dbdyno.report.numbers import size
 from dbdyno.report.text import markdown as md
 
 WORKERS = 4  # of the answer

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from dbdyno.digest.document import Class, Document
+from dbdyno.nouns import count
 from dbdyno.report.digest import words
-from dbdyno.report.numbers import MISSING, count, sig3
+from dbdyno.report.numbers import MISSING, sig3
 from dbdyno.report.sparkline import sparkline
 from dbdyno.report.text import visible
 

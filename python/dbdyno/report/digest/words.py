@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from dbdyno.digest.document import SAMPLED, Class, Distribution, Document, OfLogs, Stats
-from dbdyno.report.numbers import MISSING, count, sig3, size
+from dbdyno.nouns import count
+from dbdyno.report.numbers import MISSING, sig3, size
 from dbdyno.report.text import visible
 
 LINES_NOT_UNDERSTOOD = 20
