@@ -10,12 +10,13 @@
 use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature, Said};
 use dyno_core::driver::Cancel;
 use dyno_core::error::Result;
+use dyno_script::connection::Connection;
 use dyno_script::drive::Server;
 use dyno_script::lua::{Driver, Ignore, Setup, Source, Task, Worker};
 use dyno_script::options::Options;
 use dyno_script::pace::Pace;
 use dyno_script::rand::{Kind, Settings, Uniques};
-use dyno_script::session::{Connection, Outcome, Program, Scripts, Session, Step};
+use dyno_script::session::{Outcome, Program, Scripts, Session, Step};
 use dyno_script::tally::Tallies;
 use std::sync::Arc;
 use std::time::Instant;

@@ -11,6 +11,7 @@
 //! | `lua` | a script: its states, sessions, and the `sysbench` table that it sees |
 //! | [`scripts`] | scripts that are built in |
 //! | [`session`] | where scripts and load threads meet |
+//! | [`connection`] | what a session is connected by |
 //! | [`console`] | what is printed, in the order in which scripts and we print it |
 //! | [`drive`] | load threads: sockets, waiting, the start, the end, the watchdog |
 //! | [`native`] | tests without a script: fileio, cpu, memory, threads, mutex |
@@ -21,6 +22,7 @@
 //! | [`report`] | intervals, checkpoints, the final text, CSV, JSON |
 
 pub mod command;
+pub mod connection;
 pub mod console;
 pub mod drive;
 pub mod lua;

@@ -3,7 +3,8 @@
 
 use super::seat::{Token, Waits};
 use super::worker::Worker;
-use crate::session::{Outcome, Stage};
+use crate::connection::Stage;
+use crate::session::Outcome;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_load::endpoint::Endpoint;

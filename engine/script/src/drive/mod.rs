@@ -63,7 +63,7 @@ pub struct Drive {
     pub shares_threads: bool,
     /// On how many threads: what [`threads_for`](Self::threads_for) says.
     pub threads: usize,
-    /// [`Wired::server`](crate::session::Wired::server) says which of them.
+    /// [`Wired::server`](crate::connection::Wired::server) says which of them.
     pub servers: Arc<[Server]>,
     /// For `sessions` sessions and so many threads.
     pub tallies: Arc<Tallies>,

@@ -2,7 +2,8 @@
 
 use super::seat::{Token, Waits};
 use super::worker::Worker;
-use crate::session::{Outcome, Stage, Wired};
+use crate::connection::{Stage, Wired};
+use crate::session::Outcome;
 use dyno_core::client::Said;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind};

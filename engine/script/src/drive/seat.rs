@@ -1,6 +1,7 @@
 //! A session as its load thread sees it: what it waits for, and how its connections are named.
 
-use crate::session::{Connection, Session, Wired};
+use crate::connection::{Connection, Wired};
+use crate::session::Session;
 
 /// Sessions of one load thread, connections of one session: what a [`Token`] can name.
 pub(crate) const SESSIONS_MAX: usize = 1 << SEAT_BITS;

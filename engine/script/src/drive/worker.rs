@@ -11,7 +11,8 @@
 use super::connecting::Queue;
 use super::seat::{CONNECTIONS_MAX, Seat, Token, Waits};
 use super::shared::Shared;
-use crate::session::{Baggage, Outcome, Scripts, Stage, Step, Wait};
+use crate::connection::Stage;
+use crate::session::{Baggage, Outcome, Scripts, Step, Wait};
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_load::poller::{Poller, Ready};

@@ -1,7 +1,8 @@
 //! Carries the main session on: one session, on the thread that asks for it, which waits itself.
 
+use crate::connection::{Connection, Stage, Wired};
 use crate::drive::Server;
-use crate::session::{Connection, Outcome, Session, Stage, Wait, Wired};
+use crate::session::{Outcome, Session, Wait};
 use dyno_core::client::Said;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_load::endpoint::Endpoint;

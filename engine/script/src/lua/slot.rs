@@ -2,8 +2,9 @@
 
 use super::setup::{During, Setup};
 use super::watch::Conduct;
+use crate::connection::Connection;
 use crate::rand::Rand;
-use crate::session::{Connection, Session, Wait};
+use crate::session::{Session, Wait};
 use dyno_core::client::{Answers, Refused};
 use mlua::ffi::lua_State;
 

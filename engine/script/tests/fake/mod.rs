@@ -7,12 +7,11 @@ use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
 use dyno_load::endpoint::Endpoint;
+use dyno_script::connection::{Connection, Wired};
 use dyno_script::drive::progress::{Observer, Progress};
 use dyno_script::drive::{Drive, Ended, Server, Times, run};
 use dyno_script::pace::{Next, Pace, Rate};
-use dyno_script::session::{
-    Connection, MakeScripts, Outcome, Program, Scripts, Session, Step, Wait, Wired,
-};
+use dyno_script::session::{MakeScripts, Outcome, Program, Scripts, Session, Step, Wait};
 use dyno_script::tally::{Sort, Tallies};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,8 @@
 
 use super::lists::Lists;
 use super::params::Param;
-use super::scanner::{Token, cut, frame, reads, scan};
+use super::scanner::{Token, scan};
+use super::statement::{cut, frame, reads};
 use crate::choice::Choice;
 use crate::node::{Fields, Node, check_name};
 use dyno_core::error::Result;

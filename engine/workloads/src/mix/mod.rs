@@ -5,7 +5,8 @@
 //! | `params.rs` | named value generators |
 //! | `sum.rs` | parameters that are sums of others |
 //! | `lists.rs` | lists of changing length |
-//! | `scanner.rs` | SQL taken apart: where its parameters are, whether it reads |
+//! | `scanner.rs` | SQL taken apart: where its parameters are |
+//! | `statement.rs` | what a statement is: cut at its parameters, whether it reads, whether it frames a transaction |
 //! | `line.rs` | one statement with what goes with it |
 //! | `program.rs` | a transaction worked out: which values go where |
 //!
@@ -23,6 +24,7 @@ mod lists;
 mod params;
 mod program;
 pub mod scanner;
+mod statement;
 mod sum;
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,12 @@ mod places;
 mod symbols;
 
 use super::*;
+use crate::connection::Connection;
 use crate::drive::Server;
 use crate::options::Value;
 use crate::pace::Pace;
 use crate::rand::Uniques;
-use crate::session::{Connection, Outcome, Program, Scripts, Session, Step, Wait};
+use crate::session::{Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::Tallies;
 use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature, Refused, Said};
 use dyno_core::driver::Cancel;
