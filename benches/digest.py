@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,6 +37,7 @@ PEER_BYTES = 20 * MB  # of a log that pt-query-digest reads; it needs a quarter 
 MEMORY_BYTES = 10_000 * MB
 BINLOG_ROWS = 1_000_000
 ROWS_A_TRANSACTION = 1_000
+CPUS = sorted(os.sched_getaffinity(0))
 
 Row = str
 Options = argparse.Namespace
@@ -89,21 +90,34 @@ def peer_mb_s(path: Path) -> float:
         return PEER_BYTES / MB / done.cpu_s
 
 
-def wall_mb_s(path: Path, threads: int) -> float:
-    """MB of log a second of so many threads, start to exit."""
-    begun = time.monotonic()
-    run([engine.find(), "digest", "--threads", str(threads), path])
-    return path.stat().st_size / MB / (time.monotonic() - begun)
+def one_core_mb_s(path: Path) -> float:
+    """MB of log a second of one thread on one CPU, start to exit."""
+    return at_once_mb_s(path, [1], [CPUS[0]])
 
 
-def two_at_once_mb_s(path: Path) -> float:
-    """MB a second of two processes of one thread each, which share nothing but the machine."""
+def two_cores_mb_s(path: Path) -> float:
+    """The same of two threads, wherever they run."""
+    return at_once_mb_s(path, [2], [None])
+
+
+def two_processes_mb_s(path: Path) -> float:
+    """The same of two processes of one thread each, which share nothing but the machine."""
+    return at_once_mb_s(path, [1, 1], CPUS[:2])
+
+
+def at_once_mb_s(path: Path, threads: list[int], cpus: Sequence[int | None]) -> float:
+    """MB a second of all processes together: so many threads each, on these CPUs (none: any)."""
     begun = time.monotonic()
-    argv = [engine.find(), "digest", "--threads", "1", path]
-    with ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(run, argv) for _ in range(2)]:
-            done.result()
-    return 2 * path.stat().st_size / MB / (time.monotonic() - begun)
+    with ThreadPoolExecutor(len(threads)) as pool:
+        done = pool.map(
+            lambda number, cpu: run(
+                [engine.find(), "digest", "--threads", str(number), path], cpu=cpu
+            ),
+            threads,
+            cpus,
+        )
+        count = len(list(done))
+    return count * path.stat().st_size / MB / (time.monotonic() - begun)
 
 
 def digest_core(options: Options) -> list[Row]:
@@ -130,10 +144,10 @@ def digest_core(options: Options) -> list[Row]:
 def digest_cores(options: Options) -> list[Row]:
     """Two cores against one, and what this machine gives to two processes at most."""
     ways = (
-        ("two cores against one", lambda path: wall_mb_s(path, 2), ">= 1.7x"),
+        ("two cores against one", two_cores_mb_s, ">= 1.7x"),
         (
             "two processes of one core at once against one: what sharing the machine leaves",
-            two_at_once_mb_s,
+            two_processes_mb_s,
             "-",
         ),
     )
@@ -143,7 +157,7 @@ def digest_cores(options: Options) -> list[Row]:
             + alternate(
                 f"digest, {name}",
                 lambda ours=ours: ours(path),
-                lambda: wall_mb_s(path, 1),
+                lambda: one_core_mb_s(path),
                 options.pairs,
             ).row("MB/s")
             + f" | {bar} |"

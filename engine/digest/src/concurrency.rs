@@ -105,8 +105,10 @@ impl Running {
         }
         let (mut begins, mut ends): (Vec<i64>, Vec<i64>) = self.all.iter().copied().unzip();
         // Nearly in order already: a sort that makes use of it.
-        begins.sort();
-        ends.sort();
+        std::thread::scope(|scope| {
+            scope.spawn(|| begins.sort());
+            ends.sort();
+        });
         let (mut levels, mut max) = (Vec::new(), 0);
         let (mut begun, mut ended) = (0, 0);
         let mut at_ns = begins[0];
