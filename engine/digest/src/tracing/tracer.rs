@@ -51,23 +51,30 @@ pub struct Tracer<W> {
     /// Whether all times so far are whole seconds, or milliseconds.
     is_whole: [bool; 2],
     last_ns: Option<i64>,
-    /// Statements that ended in the same whole second, and which one.
+    /// Statements of one second of a clock that ticks in seconds, longer ones among them, and which second.
     held: Vec<Held>,
     held_ns: Option<i64>,
     held_bytes: usize,
     failure: Option<io::Error>,
 }
 
-/// A statement that waits for the rest of its second, or the end of a connection among them.
+/// A statement that waits for the rest of a second, or the end of a connection among them.
 enum Held {
     Statement(Statement, Box<[u8]>),
     Close(u64),
 }
 
-/// What is known of a statement besides its text and when it ended.
+/// The second that a clock of seconds has told: when a statement ended, or (MariaDB) when it began.
+fn second(end_ns: i64, duration_ns: u64) -> Option<i64> {
+    let times = [Some(end_ns), end_ns.checked_sub_unsigned(duration_ns)];
+    times.into_iter().flatten().find(|ns| ns % SECOND_NS == 0)
+}
+
+/// What is known of a statement besides its text.
 struct Statement {
     /// The log's number of its connection.
     number: u64,
+    end_ns: i64,
     duration_ns: u64,
     effect: Effect,
     class: u32,
@@ -165,7 +172,7 @@ impl<W: io::Write> Tracer<W> {
         };
         if let Some(end_ns) = event.end_ns {
             self.last_ns = Some(end_ns);
-            self.is_whole[0] &= end_ns % SECOND_NS == 0;
+            self.is_whole[0] &= second(end_ns, event.duration_ns.unwrap_or(0)).is_some();
             self.is_whole[1] &= end_ns % 1_000_000 == 0;
         }
         let Some(end_ns) = self.last_ns else {
@@ -208,42 +215,53 @@ impl<W: io::Write> Tracer<W> {
             self.leave_out(TOO_MANY);
             return Ok(());
         };
-        let statement = Statement { number, duration_ns, effect, class, origin };
-        if self.held_ns != Some(end_ns) || self.held_bytes > HELD_BYTES {
+        let statement = Statement { number, end_ns, duration_ns, effect, class, origin };
+        let of_second = second(end_ns, duration_ns);
+        // One that began in an earlier second and ends among those of this one: its own is over.
+        let is_long = of_second < self.held_ns && self.held_ns <= Some(end_ns);
+        if of_second.is_none()
+            || of_second != self.held_ns && !is_long
+            || self.held_bytes > HELD_BYTES
+        {
             self.release()?;
         }
-        if end_ns % SECOND_NS != 0 {
-            return self.write(statement, end_ns, text);
+        if of_second.is_none() {
+            return self.write(statement, 0, text);
         }
-        self.held_ns = Some(end_ns);
+        self.held_ns = self.held_ns.max(of_second);
         self.held_bytes += text.len() + size_of::<Held>();
         self.held.push(Held::Statement(statement, text.into()));
         Ok(())
     }
 
     /// Writes what a whole second holds. A clock that ticks in seconds says the same of all of it: they
-    /// are taken to have ended at even distances within it, in the order of the log.
+    /// are taken to have ended, or begun, at even distances within it, in the order of the log.
     fn release(&mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
-        let second_ns = self.held_ns.take().unwrap_or(0);
+        let of_second = self.held_ns.take();
         self.held_bytes = 0;
-        let statements = held.iter().filter(|held| matches!(held, Held::Statement(..))).count();
-        let step_ns = SECOND_NS / statements.max(1) as i64;
-        let mut end_ns = second_ns;
+        let is_of_it = |one: &Statement| second(one.end_ns, one.duration_ns) == of_second;
+        let is_spread =
+            |held: &&Held| matches!(held, Held::Statement(statement, _) if is_of_it(statement));
+        let step_ns = SECOND_NS / held.iter().filter(is_spread).count().max(1) as i64;
+        let mut later_ns = 0;
         for held in held {
             match held {
                 Held::Close(number) => self.close(number)?,
-                Held::Statement(statement, text) => {
-                    self.write(statement, end_ns, &text)?;
-                    end_ns = end_ns.saturating_add(step_ns);
+                Held::Statement(statement, text) if is_of_it(&statement) => {
+                    self.write(statement, later_ns, &text)?;
+                    later_ns += step_ns;
                 }
+                Held::Statement(statement, text) => self.write(statement, 0, &text)?,
             }
         }
         Ok(())
     }
 
-    fn write(&mut self, statement: Statement, end_ns: i64, text: &[u8]) -> io::Result<()> {
-        let Statement { number, duration_ns, effect, class, origin } = statement;
+    /// Writes a statement that ended so much later than its log says.
+    fn write(&mut self, statement: Statement, later_ns: i64, text: &[u8]) -> io::Result<()> {
+        let Statement { number, end_ns, duration_ns, effect, class, origin } = statement;
+        let end_ns = end_ns.saturating_add(later_ns);
         let begin_ns = end_ns.saturating_sub_unsigned(duration_ns);
         let Some(session) = self.session(number, origin, begin_ns)? else {
             self.leave_out(TOO_MANY);

@@ -145,6 +145,27 @@ fn what_ended_in_the_same_second_is_spread_over_it() {
     assert_eq!((all[0].1, all[1].1), (10 * S, 10 * S + 5));
 }
 
+/// MariaDB tells the second in which a statement began, and how long it took to the microsecond.
+#[test]
+fn what_began_in_the_same_second_is_spread_over_it() {
+    let begun = |session, second: i64, took_ms: i64| {
+        let ns = took_ms * 1_000_000;
+        event(session, second * S + ns, ns as u64, "select 1")
+    };
+    let long = begun(9, 7, 3_400);
+    let all = [begun(1, 10, 7), begun(2, 10, 300), long, begun(1, 10, 0), begun(2, 10, 9)];
+    let (meta, found) = traced(Language::Mysql, &[&all[..], &[begun(1, 11, 5)]].concat());
+    let of = |session| {
+        let of = found.iter().filter(|event| event.0 == session);
+        of.map(|event| event.1 * 4 / S).collect::<Vec<_>>()
+    };
+    assert_eq!((of(0), of(1), of(2)), (vec![40, 42, 44], vec![41, 43], vec![28]));
+    assert_eq!((meta.sessions, meta.clock_ns), (3, S as u64));
+    // The clock was set back: another second.
+    let (_, found) = traced(Language::Mysql, &[begun(1, 10, 2), begun(2, 8, 2), begun(3, 8, 2)]);
+    assert_eq!(found.iter().map(|event| event.1 * 2 / S).collect::<Vec<_>>(), [20, 16, 17]);
+}
+
 #[test]
 fn times_at_the_end_of_what_64_bits_reach_stay_there() {
     let last_ns = i64::MAX - i64::MAX % S;
