@@ -150,9 +150,9 @@ struct Writes {
 }
 
 /// Verbs of statements that a replica carries out.
-const WRITES: [&str; 11] = [
+const WRITES: [&str; 14] = [
     "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CREATE", "ALTER", "DROP", "TRUNCATE",
-    "MERGE", "RENAME",
+    "MERGE", "RENAME", "OPTIMIZE", "REPAIR", "ANALYZE",
 ];
 
 impl Takes for Writes {

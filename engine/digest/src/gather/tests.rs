@@ -80,6 +80,13 @@ fn what_is_missing_is_told_of_these_logs_too() {
 }
 
 #[test]
+fn maintenance_is_replicated_too() {
+    let log = [slow("1.5", "optimize table b.t"), slow("1", "select * from a.t")].concat();
+    let schemas = found(&log, Filter::default()).unwrap().schemas.unwrap();
+    assert_eq!((&*schemas.schemas[0].name, schemas.total), ("b", 1.5));
+}
+
+#[test]
 fn other_systems_replicate_otherwise() {
     let log = "2025-11-22 04:42:15.123 UTC [7] LOG:  duration: 1.500 ms  statement: select 1\n";
     let error = found(log, Filter::default()).unwrap_err();

@@ -2,8 +2,9 @@
 //!
 //! The coordinator hands each transaction, in the log's order, to the worker that is free first, as
 //! soon as what the rule demands is committed; it does not look past a transaction that must wait.
-//! With commit order kept, a worker whose transaction is done waits until all before it are
-//! committed. What a transaction costs is given: times, rows or bytes; only ratios come out.
+//! With commit order kept, a worker whose transaction is done waits until all before it (MariaDB: of
+//! its domain) are committed. What a transaction costs is given: times, rows or bytes; only ratios come
+//! out.
 //!
 //! By rows a transaction waits as `binlog_transaction_dependency_tracking = WRITESET` has it: for all up
 //! to the last one that changed one of its rows. The history of rows holds as many as MySQL's by
@@ -182,20 +183,22 @@ impl Simulation {
     fn takes(&self, rule: Rule, commit_order: bool, workers: u32) -> u64 {
         let mut free: BinaryHeap<Reverse<u64>> = (0..workers).map(|_| Reverse(0)).collect();
         let mut waits = Waits::default();
-        let (mut handed, mut committed) = (0, 0);
+        let mut handed = 0;
+        let mut committed: HashMap<Option<u32>, u64> = HashMap::new();
         for apply in &self.transactions {
             let Reverse(worker) = free.pop().unwrap_or_default();
             let start = worker.max(handed).max(waits.ready(rule, apply));
             handed = start;
             let mut end = start + apply.cost;
             if commit_order {
-                end = end.max(committed);
+                let before = committed.entry(apply.order.domain).or_default();
+                end = end.max(*before);
+                *before = end;
             }
-            committed = end.max(committed);
             waits.ends(rule, apply, end);
             free.push(Reverse(end));
         }
-        committed
+        waits.all
     }
 }
 
@@ -206,9 +209,9 @@ struct Waits {
     all: u64,
     /// By schema: when its last writer is.
     last: HashMap<u32, u64>,
-    /// By number (by rows: of the transaction, by the log: MySQL's of the file), when it and all before
-    /// it are.
-    prefix: Vec<u64>,
+    /// By number (by rows: of the transaction, from 1; by the log: MySQL's of the file, some of which may
+    /// not be there), ascending: when it and all before it are.
+    prefix: Vec<(i64, u64)>,
     /// When the file before ended, whose numbers began anew.
     before: u64,
     /// MariaDB, by domain: the group, when the group before it is committed, and when it is so far.
@@ -222,20 +225,19 @@ impl Waits {
                 let ends = apply.schemas.iter().filter_map(|schema| self.last.get(schema));
                 ends.copied().max().unwrap_or(0)
             }
-            Rule::Rows => self.committed(apply.after),
+            Rule::Rows => self.committed(apply.after as i64),
             Rule::Log => self.by_log(&apply.order),
         }
     }
 
     fn by_log(&mut self, order: &Order) -> u64 {
         if let (Some(last), Some(sequence)) = (order.last_committed, order.sequence) {
-            if sequence <= self.prefix.len() as i64 {
+            if self.prefix.last().is_some_and(|(before, _)| sequence <= *before) {
                 // Another file: numbers begin anew, and nothing is known across.
                 self.before = self.all;
                 self.prefix.clear();
             }
-            let place = usize::try_from(last).unwrap_or(0).min(self.prefix.len());
-            return self.before.max(self.committed(place));
+            return self.before.max(self.committed(last));
         }
         let Some(domain) = order.domain else { return self.all };
         let group = self.groups.entry(domain).or_default();
@@ -246,9 +248,10 @@ impl Waits {
         group.1
     }
 
-    /// When the first so many transactions are committed.
-    fn committed(&self, count: usize) -> u64 {
-        count.checked_sub(1).map_or(0, |place| self.prefix[place])
+    /// When all up to this number are committed.
+    fn committed(&self, number: i64) -> u64 {
+        let count = self.prefix.partition_point(|(other, _)| *other <= number);
+        count.checked_sub(1).map_or(0, |place| self.prefix[place].1)
     }
 
     fn ends(&mut self, rule: Rule, apply: &Apply, end: u64) {
@@ -257,14 +260,14 @@ impl Waits {
             Rule::Schema => {
                 self.last.extend(apply.schemas.iter().map(|&schema| (schema, end)));
             }
-            Rule::Rows => self.prefix.push(self.all),
+            Rule::Rows => self.prefix.push((self.prefix.len() as i64 + 1, self.all)),
             Rule::Log => {
                 if let Some(group) = apply.order.domain.and_then(|d| self.groups.get_mut(&d)) {
                     group.2 = group.2.max(end);
                 }
-                if apply.order.sequence.is_some() {
-                    let before = self.prefix.last().copied().unwrap_or(0);
-                    self.prefix.push(before.max(end));
+                if let Some(sequence) = apply.order.sequence {
+                    let before = self.prefix.last().map_or(0, |(_, committed)| *committed);
+                    self.prefix.push((sequence, before.max(end)));
                 }
             }
         }
@@ -327,6 +330,23 @@ mod tests {
         assert_eq!(simulation(&orders, &[2, 2, 2, 2]).takes(Rule::Log, false, 8), 6);
         let domains = [mariadb(0, None), mariadb(1, None), mariadb(0, None), mariadb(1, None)];
         assert_eq!(simulation(&domains, &[2, 2, 2, 2]).takes(Rule::Log, false, 8), 4);
+    }
+
+    #[test]
+    fn numbers_of_transactions_that_are_left_out_are_not_those_of_others() {
+        // Of two streams that are written side by side, one transaction in flight each, only one is there.
+        let orders = [mysql(2, 0), mysql(4, 1), mysql(6, 3), mysql(8, 5)];
+        assert_eq!(simulation(&orders, &[4, 4, 4, 4]).takes(Rule::Log, false, 2), 8);
+        let orders = [mysql(2, 0), mysql(4, 2), mysql(6, 4), mysql(8, 6)];
+        assert_eq!(simulation(&orders, &[4, 4, 4, 4]).takes(Rule::Log, false, 2), 16);
+    }
+
+    #[test]
+    fn mariadb_keeps_the_order_of_commits_within_a_domain_only() {
+        let orders = [mariadb(1, None), mariadb(0, None), mariadb(0, None), mariadb(0, None)];
+        let simulation = simulation(&orders, &[9, 3, 3, 3]);
+        assert_eq!(simulation.takes(Rule::Log, true, 2), 9);
+        assert_eq!(simulation.takes(Rule::Log, false, 2), 9);
     }
 
     #[test]
