@@ -82,6 +82,15 @@ def test_a_log_beside_a_server_s_counts_says_what_may_not_match() -> None:
     assert "in its own words" not in " ".join(pair(other, other).notes)
 
 
+def test_systems_that_have_no_statement_in_common_are_named() -> None:
+    mysql, postgres = digests.shop(), digests.shop()
+    postgres["inputs"][0]["format"] = "postgres-csv"
+    assert any("A is of mysql, B of postgres" in note for note in pair(mysql, postgres).notes)
+    assert not any("is of mysql" in note for note in pair(mysql, digests.shop(2.0)).notes)
+    postgres["overall"]["count"] = 0
+    assert "There is no statement in B." in pair(mysql, postgres).notes
+
+
 def test_documents_of_different_groups_are_refused() -> None:
     with pytest.raises(DynoError, match="grouped by"):
         pair(digests.shop(), digests.shop() | {"group_by": "user"})

@@ -147,7 +147,33 @@ def test_a_reset_is_said_and_what_follows_it_counts() -> None:
     assert found.overall.count == 5
     assert "reset" in found.notes[0]
     again = watched([row("a", 1, 1.0)], [row("a", 2, 2.0)], resets=("t1", "t2"))
-    assert "reset" in again.notes[0]
+    assert "reset" in again.notes[0] and again.overall.count == 2
+    gone = watched([row("a", 1, 1.0)], [row("b", 3, 2.0)], resets=("t1", "t2"))
+    assert "reset" in gone.notes[0]
+    begun = watched([], [row("b", 3, 2.0)], resets=("", "t1"))
+    assert not begun.notes and begun.overall.count == 3
+
+
+def test_an_interrupt_ends_it_with_what_was_seen() -> None:
+    told: list[str] = []
+    naps = iter([None, KeyboardInterrupt])
+
+    def sleep(_: float) -> None:
+        if (wakes := next(naps)) is not None:
+            raise wakes
+
+    shots = [Shot(100.0 + i, {"a": row("a", i, float(i))}) for i in range(2)]
+    raw = watch.watch(
+        Server(shots, []),
+        3.0,
+        1.0,
+        chosen.make(group_by=None, order_by=None, limit=None, db=None, user=None),
+        on_interrupt=lambda: told.append("stopped"),
+        sleep=sleep,
+        clock=lambda: 0.0,
+        identify=by_text,
+    )
+    assert told == ["stopped"] and "1 of 3 samples" in raw["notes"][0]
 
 
 def test_a_full_table_is_said_with_its_share() -> None:

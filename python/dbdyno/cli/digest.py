@@ -166,8 +166,9 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
     if any(map(servers.is_url, sources)):
         if len(sources) > 1:
             raise click.UsageError("one URL at a time, and not together with logs")
-        _write(_sampled(sources[0], options), options)
-        return 0
+        raw, code = _sampled(sources[0], options)
+        _write(raw, options)
+        return code
     saved = _saved(sources, options)
     if saved is not None:
         _write(saved, options)
@@ -407,8 +408,8 @@ class _Progress:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _sampled(url: str, options: Options) -> Any:
-    from dbdyno.digest import chosen, servers, watch
+def _sampled(url: str, options: Options) -> tuple[Any, int]:
+    from dbdyno.digest import chosen, reading, servers, watch
     from dbdyno.spec.types import Credentials
 
     known = ("--db", "--user", "--group-by", "--order-by", "--limit")
@@ -433,17 +434,20 @@ def _sampled(url: str, options: Options) -> Any:
     )
     source = servers.open_source(url, login, typed["tls"])
     progress = _Progress()
+    interrupts: list[int] = []
     try:
-        return watch.watch(
+        raw = watch.watch(
             source,
             for_s,
             every_s,
             choice,
             on_step=lambda done: progress.seconds(done, for_s),
+            on_interrupt=lambda: interrupts.append(reading.INTERRUPTED),
         )
     finally:
         progress.end()
         source.close()
+    return raw, max(interrupts, default=0)
 
 
 def _seconds(option: str, text: str) -> float:

@@ -160,6 +160,7 @@ def _notes(a: Document, b: Document) -> list[str]:
             "One is of a log, the other of a server's own counts. Where a server keeps a statement "
             "in its own words, or cut off, its class stands here as new and as gone."
         )
+    said += _apart(a, b)
     limits = [
         {one.value for one in document.censored if one.kind == "threshold"} for document in (a, b)
     ]
@@ -170,6 +171,28 @@ def _notes(a: Document, b: Document) -> list[str]:
             + ": means are those of slow calls, and a class that got faster may be gone."
         )
     return [*said, *_not_listed("A", a, "B", "new"), *_not_listed("B", b, "A", "gone")]
+
+
+_OF_VIEWS = {"performance_schema": "mysql", "pg_stat_statements": "postgres"}
+
+
+def _systems(document: Document) -> set[str]:
+    """Whose statements a document holds."""
+    formats = {one.format for one in document.inputs if one.events}
+    return {_OF_VIEWS.get(one, one.partition("-")[0]) for one in formats}
+
+
+def _apart(a: Document, b: Document) -> list[str]:
+    """What leaves hardly a class in both."""
+    if empty := [name for name, one in (("A", a), ("B", b)) if not one.overall.count]:
+        return [f"There is no statement in {' nor in '.join(empty)}."]
+    first, second = _systems(a), _systems(b)
+    if not first & second:
+        return [
+            f"A is of {', '.join(sorted(first))}, B of {', '.join(sorted(second))}: the same"
+            " question is seldom the same statement in both."
+        ]
+    return []
 
 
 def _not_listed(name: str, document: Document, other: str, how: str) -> list[str]:

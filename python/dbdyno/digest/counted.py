@@ -107,7 +107,7 @@ class Counted:
 @dataclass(frozen=True)
 class Shot:
     """One sample. `evicted` counts rows that the server has dropped for want of room, `resets` is
-    a word that changes with a reset; both empty where it does not tell."""
+    a word that changes with a reset; both empty where it does not tell (yet)."""
 
     at_unix_s: float
     rows: Mapping[Key, Counted]

@@ -99,10 +99,12 @@ class MysqlDigests:
         """See `Source`."""
         names = ("COUNT_STAR", "SUM_TIMER_WAIT", "SUM_ERRORS", *MEASURES)
         rows: dict[Key, Counted] = {}
+        first_seen: list[str] = []
         at = time.time()
-        for schema, digest, *values in self._rows(
-            f"SELECT SCHEMA_NAME, DIGEST, {', '.join(names)} FROM {TABLE} AS {OURS}"
+        for schema, digest, first, *values in self._rows(
+            f"SELECT SCHEMA_NAME, DIGEST, FIRST_SEEN, {', '.join(names)} FROM {TABLE} AS {OURS}"
         ):
+            first_seen.append(str(first))
             count, timer, errors, *measures = (float(value or 0) for value in values)
             rows[(_text(schema), _text(digest))] = Counted(
                 statement=_text(digest),
@@ -116,7 +118,8 @@ class MysqlDigests:
                     for (name, unit), value in zip(MEASURES.values(), measures, strict=True)
                 },
             )
-        return Shot(at, rows, self._lost())
+        # Rows stay until the table is truncated, so the oldest is another one only then.
+        return Shot(at, rows, self._lost(), min(first_seen, default=""))
 
     def _lost(self) -> int | None:
         schema = "information_schema" if self._server.kind == "mariadb" else "performance_schema"

@@ -40,8 +40,9 @@ class Watched:
     def add(self, before: Shot, after: Shot, source: Source) -> None:
         """One step more."""
         changed = {}
+        was_reset = bool(before.resets) and before.resets != after.resets
         for key, row in after.rows.items():
-            added, anew = row.since(before.rows.get(key))
+            added, anew = row.since(None if was_reset else before.rows.get(key))
             self.restarted += anew
             if added.count > 0:
                 changed[key] = added
@@ -53,7 +54,7 @@ class Watched:
             self.rows[key] = self.rows[key].plus(row) if key in self.rows else row
             self.timelines.setdefault(key, {})[self.steps] = (row.count, row.time_s)
         self.steps += 1
-        self.resets += before.resets != after.resets
+        self.resets += was_reset
         if before.evicted is not None and after.evicted is not None:
             self.evicted += max(0, after.evicted - before.evicted)
         self.end_unix_s = after.at_unix_s
@@ -66,13 +67,14 @@ def watch(
     choice: Choice,
     *,
     on_step: Callable[[float], None] = lambda seconds: None,
+    on_interrupt: Callable[[], None] = lambda: None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
     identify: Callable[[Iterable[str], str], Mapping[str, Identity]] = identify,
 ) -> dict[str, Any]:
     """The document of a server over `for_s` seconds, sampled every `every_s`. Ctrl-C ends it with
-    what has been seen, once there are two samples. `on_step` hears how long it has been; `identify`
-    tells the classes of texts in a language.
+    what has been seen, once there are two samples, and tells `on_interrupt`. `on_step` hears how
+    long it has been; `identify` tells the classes of texts in a language.
 
     DynoError if the server cannot be read.
     """
@@ -104,6 +106,7 @@ def watch(
             raise
         source.close()  # it may have been in the middle of an answer; what follows logs in again
         notes.append(f"Interrupted: {seen.steps} of {steps} samples were taken.")
+        on_interrupt()
     spread: Mapping[str, Histogram] = {}
     if histograms is not None and not seen.restarted and not seen.resets:
         spread = _between(histograms, source.histograms() or {})

@@ -136,7 +136,14 @@ def _head(
     yield "#"
     for one in document.inputs:
         server = "".join(f", {visible(name, 80)}" for name in one.all_servers)
-        yield from comment(f"{visible(one.path)}: {one.format}{server}, {one.events:,} events")
+        filtered = (
+            f", {one.filtered:,} of them left out by filters (--since, --until, --user, --host,"
+            " --db, --where): proportions and pace are those of the others"
+            if one.filtered
+            else ""
+        )
+        events = count(one.events, "event")
+        yield from comment(f"{visible(one.path)}: {one.format}{server}, {events}{filtered}")
     if len(_servers(document)) > 1:
         yield from comment(
             "Several servers, or versions of one, wrote these logs: what was sent to them is put"
