@@ -204,9 +204,10 @@ impl Run<'_> {
         let input = &mut self.inputs[number as usize];
         in_turn::close(input, parts, tally);
         if is_end && parts.source().is_plain_file && !self.request.follows {
-            lines::number(&input.path, &mut input.not_understood);
+            lines::number(&input.path, &input.format, &mut input.not_understood);
         }
-        self.censored.extend(censoring::censored(number, &parts.facts, &tally.durations));
+        let format = &self.inputs[number as usize].format;
+        self.censored.extend(censoring::censored(number, format, &parts.facts, &tally.durations));
     }
 
     /// Reads parts on all threads until the next meeting. What they must know of those before them is carried

@@ -71,10 +71,10 @@ pub(crate) fn each_log(
         let Log { mut parts, mut input, tally, .. } = log;
         close(&mut input, &mut parts, &tally);
         if parts.source().is_plain_file && !request.follows {
-            lines::number(path, &mut input.not_understood);
+            lines::number(path, &input.format, &mut input.not_understood);
         }
         let number = logs.inputs.len() as u32;
-        logs.censored.extend(censored(number, &parts.facts, &tally.durations));
+        logs.censored.extend(censored(number, &input.format, &parts.facts, &tally.durations));
         logs.inputs.push(input);
     }
     Ok(logs)

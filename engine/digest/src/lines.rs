@@ -4,8 +4,16 @@ use crate::document::NotUnderstood;
 use std::fs::File;
 use std::io::Read;
 
-/// Gives each its line, from 1. If the file cannot be read again, they stay without.
-pub fn number(path: &str, pieces: &mut [NotUnderstood]) {
+/// Whether a log of this format is text: binary logs and captures have no lines.
+fn has_lines(format: &str) -> bool {
+    !(format.ends_with("binlog") || format.ends_with("capture"))
+}
+
+/// Gives each its line, from 1. If the file cannot be read again or has no lines, they stay without.
+pub fn number(path: &str, format: &str, pieces: &mut [NotUnderstood]) {
+    if !has_lines(format) {
+        return;
+    }
     let mut last = pieces.iter_mut();
     let Some(mut next) = last.next() else { return };
     let Ok(mut file) = File::open(path) else { return };
@@ -44,7 +52,9 @@ mod tests {
         std::fs::write(&file, "a\nbb\n\nccc").unwrap();
         let piece = |offset| NotUnderstood { offset, line: None, bytes: 1, why: String::new() };
         let mut pieces = [0, 2, 2, 5, 6, 9].map(piece);
-        number(file.path().to_str().unwrap(), &mut pieces);
+        number(file.path().to_str().unwrap(), "mysql-binlog", &mut pieces);
+        assert!(pieces.iter().all(|piece| piece.line.is_none()));
+        number(file.path().to_str().unwrap(), "mysql-slow", &mut pieces);
         assert_eq!(pieces.map(|p| p.line.unwrap()), [1, 2, 2, 3, 4, 4]);
     }
 }
