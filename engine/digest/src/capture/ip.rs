@@ -1,4 +1,4 @@
-//! From an IP packet to a TCP segment. Sources: RFC 791, RFC 8200, RFC 9293.
+//! From an IP packet to a TCP segment. Sources: RFC 791, RFC 8200, RFC 9293; RFC 768 and 7348 (VXLAN).
 
 use crate::bytes::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,7 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 pub enum Payload<'a> {
     /// A segment of TCP.
     Tcp(Segment<'a>),
-    /// A part of a packet that was sent in parts, and is TCP.
+    /// A packet of Ethernet within VXLAN, as far as it was kept.
+    Vxlan(&'a [u8]),
+    /// A part of a packet that was sent in parts, and is TCP or the begin of VXLAN.
     Fragment,
     /// So little was kept that the segment cannot be read.
     Cut,
@@ -40,6 +42,9 @@ pub struct Segment<'a> {
 }
 
 const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Where tunnels end, by their number.
+const VXLAN_PORT: u16 = 4789;
 
 /// Takes an IP packet apart. `length`: how long it was on the wire, with what follows it there.
 pub fn payload(packet: &[u8], length: usize) -> Payload<'_> {
@@ -68,13 +73,16 @@ fn version_4(packet: &[u8], length: usize) -> Option<Payload<'_>> {
     bytes.take(2)?;
     let mut address = || Some(IpAddr::V4(Ipv4Addr::from(bytes.big(4)? as u32)));
     let (from, to) = (address()?, address()?);
-    if protocol != TCP || header < 20 || total < header {
+    if header < 20 || total < header {
         return Some(Payload::Other);
     }
-    if fragment & 0x3FFF != 0 {
-        return Some(Payload::Fragment);
+    let kept = packet.get(header..packet.len().min(total));
+    match protocol {
+        TCP if fragment & 0x3FFF != 0 => Some(Payload::Fragment),
+        TCP => tcp(kept?, total - header, from, to),
+        UDP if fragment & 0x1FFF == 0 => udp(kept.unwrap_or_default(), fragment & 0x2000 != 0),
+        _ => Some(Payload::Other),
     }
-    tcp(packet.get(header..packet.len().min(total))?, total - header, from, to)
 }
 
 fn version_6(packet: &[u8], length: usize) -> Option<Payload<'_>> {
@@ -98,6 +106,7 @@ fn version_6(packet: &[u8], length: usize) -> Option<Payload<'_>> {
         let header = match next {
             TCP if is_fragment => return Some(Payload::Fragment),
             TCP => return tcp(bytes.0, left, from, to),
+            UDP => return udp(bytes.0, is_fragment),
             0 | 43 | 60 => (usize::from(*bytes.0.get(1)?) + 1) * 8,
             AUTHENTICATION => (usize::from(*bytes.0.get(1)?) + 2) * 4,
             FRAGMENT => {
@@ -114,6 +123,20 @@ fn version_6(packet: &[u8], length: usize) -> Option<Payload<'_>> {
         bytes.take(header)?;
         left = left.checked_sub(header)?;
     }
+}
+
+/// `is_part`: a packet that was sent in parts, of which this is one.
+fn udp(kept: &[u8], is_part: bool) -> Option<Payload<'_>> {
+    /// That of UDP, and that of VXLAN.
+    const HEADERS: usize = 8 + 8;
+    match kept.get(2..4) {
+        Some(port) if port == VXLAN_PORT.to_be_bytes() => {}
+        _ => return Some(Payload::Other),
+    }
+    if is_part {
+        return Some(Payload::Fragment);
+    }
+    Some(Payload::Vxlan(kept.get(HEADERS..)?))
 }
 
 fn tcp(kept: &[u8], length: usize, from: IpAddr, to: IpAddr) -> Option<Payload<'_>> {
@@ -204,6 +227,29 @@ mod tests {
         let mut other = four(48, 0x2000, &segment());
         other[9] = 17;
         assert_eq!(payload(&other, 48), Payload::Other);
+    }
+
+    #[test]
+    fn what_is_within_vxlan_is_found() {
+        let datagram = |port: u16| {
+            let mut bytes = vec![0xC0, 0];
+            bytes.extend(port.to_be_bytes());
+            bytes.extend(b"\0\x15\0\0\x08\0\0\0\0\0\x01\0inner");
+            bytes
+        };
+        let vxlan = |fragment| {
+            let mut packet = four(41, fragment, &datagram(4789));
+            packet[9] = 17;
+            packet
+        };
+        assert_eq!(payload(&vxlan(0), 41), Payload::Vxlan(b"inner"));
+        assert_eq!(payload(&vxlan(0)[..35], 41), Payload::Cut);
+        assert_eq!(payload(&vxlan(0)[..23], 41), Payload::Other);
+        assert_eq!(payload(&vxlan(0x2000), 41), Payload::Fragment);
+        assert_eq!(payload(&vxlan(0x0010), 41), Payload::Other);
+        let (ours, theirs) = (six(b"", 17, &datagram(4789)), six(b"", 17, &datagram(53)));
+        assert_eq!(payload(&ours, ours.len()), Payload::Vxlan(b"inner"));
+        assert_eq!(payload(&theirs, theirs.len()), Payload::Other);
     }
 
     #[test]

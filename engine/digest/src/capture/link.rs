@@ -1,4 +1,5 @@
-//! From a packet to the IP packet in it. Source: tcpdump.org, "Link-Layer Header Types".
+//! From a packet to the IP packet in it. Sources: tcpdump.org, "Link-Layer Header Types"; RFC 2516
+//! (PPPoE), RFC 1332 and 5072 (IP in PPP).
 
 /// What a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +13,8 @@ pub enum Carried<'a> {
 }
 
 const NULL: u32 = 0;
-const ETHERNET: u32 = 1;
+/// Ethernet.
+pub const ETHERNET: u32 = 1;
 const LOOP: u32 = 108;
 const LINUX_COOKED: u32 = 113;
 const LINUX_COOKED_2: u32 = 276;
@@ -21,6 +23,9 @@ const RAW: [u32; 5] = [101, 12, 14, 228, 229];
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
+const PPPOE: u16 = 0x8864;
+/// How PPP calls IP of either version.
+const PPP_IP: [u16; 2] = [0x0021, 0x0057];
 /// Tags of virtual networks, which stand before the type.
 const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
@@ -51,7 +56,11 @@ fn by_type(data: &[u8], at: usize, header: usize) -> Option<&[u8]> {
         kind = number(begin + 2)?;
         begin += 4;
     }
-    matches!(kind, IPV4 | IPV6).then(|| data.get(begin..)).flatten()
+    match kind {
+        IPV4 | IPV6 => data.get(begin..),
+        PPPOE if PPP_IP.contains(&number(begin + 6)?) => data.get(begin + 8..),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +75,8 @@ mod tests {
             (1, framed(b"ddddddssssss\x08\x00")),
             (1, framed(b"ddddddssssss\x81\x00\x00\x07\x86\xDD")),
             (1, framed(b"ddddddssssss\x88\xA8\x00\x01\x81\x00\x00\x07\x08\x00")),
+            (1, framed(b"ddddddssssss\x88\x64\x11\0\0\x01\0\x05\0\x21")),
+            (1, framed(b"ddddddssssss\x81\0\0\x07\x88\x64\x11\0\0\x01\0\x05\0\x57")),
             (113, framed(b"\0\0\0\x01\0\x06mmmmmm\0\0\x08\x00")),
             (276, framed(b"\x08\x00\0\0\0\0\0\x01\0\x01\0\x06mmmmmm\0\0")),
             (0, framed(b"\x02\0\0\0")),
@@ -80,6 +91,11 @@ mod tests {
             }
         }
         assert_eq!(carried(1, b"ddddddssssss\x08\x06arp"), Carried::Other);
+        // What ends of PPP agree on.
+        assert_eq!(
+            carried(1, b"ddddddssssss\x88\x64\x11\0\0\x01\0\x05\xC0\x21lcp"),
+            Carried::Other
+        );
         assert_eq!(carried(147, ip), Carried::UnknownLink);
     }
 }

@@ -63,19 +63,26 @@ pub fn spoken(head: &[u8]) -> Option<Dialect> {
     None
 }
 
-/// The segment in a packet; `Err`: why it is not understood.
+/// The segment in a packet, or in the packet that this one carries; `Err`: why it is not understood.
 fn segment<'a>(packet: &Packet<'a>) -> Result<Option<Segment<'a>>, &'static str> {
-    let carried = match link::carried(packet.link, packet.data) {
-        Carried::Ip(carried) => carried,
-        Carried::Other => return Ok(None),
-        Carried::UnknownLink => return Err("a packet of a kind of link that is not known"),
-    };
-    let header = packet.data.len() - carried.len();
-    match ip::payload(carried, packet.length.saturating_sub(header)) {
-        Payload::Tcp(segment) => Ok(Some(segment)),
-        Payload::Other => Ok(None),
-        Payload::Fragment => Err("a part of a packet that was sent in parts"),
-        Payload::Cut => Err("a packet that was not kept as far as its header (tcpdump: -s 0)"),
+    let (mut link, mut data) = (packet.link, packet.data);
+    // Each turn takes headers off, so that it ends.
+    loop {
+        let carried = match link::carried(link, data) {
+            Carried::Ip(carried) => carried,
+            Carried::Other => return Ok(None),
+            Carried::UnknownLink => return Err("a packet of a kind of link that is not known"),
+        };
+        let header = packet.data.len() - carried.len();
+        match ip::payload(carried, packet.length.saturating_sub(header)) {
+            Payload::Tcp(segment) => return Ok(Some(segment)),
+            Payload::Vxlan(inner) => (link, data) = (link::ETHERNET, inner),
+            Payload::Other => return Ok(None),
+            Payload::Fragment => return Err("a part of a packet that was sent in parts"),
+            Payload::Cut => {
+                return Err("a packet that was not kept as far as its header (tcpdump: -s 0)");
+            }
+        }
     }
 }
 
@@ -93,7 +100,8 @@ pub struct Reader {
     packets: u64,
     buffered: usize,
     server: Option<String>,
-    /// Of connections that are gone: whether one was of the dialect, and bytes of the others.
+    /// Of connections that are gone: whether one was of the dialect, and bytes of the others and of
+    /// packets without a segment of TCP.
     has_known: bool,
     other_bytes: u64,
 }
@@ -152,7 +160,10 @@ impl Reader {
         let (offset, end) = place;
         let segment = match segment(packet) {
             Ok(Some(segment)) => segment,
-            Ok(None) => return,
+            Ok(None) => {
+                self.other_bytes += end - offset;
+                return;
+            }
             Err(why) => return sink.not_understood(offset, end - offset, why),
         };
         let at = Moment { time_ns: packet.time_ns, offset, end };

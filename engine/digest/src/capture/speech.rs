@@ -43,6 +43,7 @@ pub struct Speech {
     talk: Box<dyn Talk>,
 }
 
+const STRANGE: &str = "a message that is none of the protocol's, or answers nothing that was asked";
 const PASSED: &str = "bytes in front of the first message's border, at the begin or behind a gap";
 
 impl Speech {
@@ -106,7 +107,7 @@ impl Speech {
             if !is_one {
                 frame.lose();
                 talk.lost(side);
-                out.not_understood(at, "a message that is none of the protocol's");
+                out.not_understood(at, STRANGE);
                 break;
             }
             if talk.unreadable().is_some() {

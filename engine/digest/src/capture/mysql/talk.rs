@@ -53,6 +53,8 @@ pub struct Mysql {
     goes_on: bool,
     /// What follows a gap in the server's bytes answers what was asked after it.
     is_waiting_for_question: bool,
+    /// A gap in the client's bytes, which has been counted, may hold a question.
+    may_lack_question: bool,
 }
 
 /// A command that waits for its answer.
@@ -89,6 +91,7 @@ impl Mysql {
             partial_begin: None,
             goes_on: false,
             is_waiting_for_question: !is_begin,
+            may_lack_question: false,
         }
     }
 
@@ -132,6 +135,7 @@ impl Mysql {
         } else if body.len() < length {
             unknown = Some("a statement longer than 64 MiB");
         }
+        self.may_lack_question = false;
         if self.is_waiting_for_question {
             self.give_up(out);
             self.is_waiting_for_question = false;
@@ -251,8 +255,10 @@ impl Mysql {
             let mut numbers = Numbers::default();
             let is_timed = is_answered && command.reply != Reply::None;
             if is_timed {
-                if command.reply == Reply::Result && is_ok {
+                if matches!(command.reply, Reply::Result | Reply::Rows) && is_ok {
                     numbers.set(Measure::RowsSent, said.rows);
+                }
+                if command.reply == Reply::Result && is_ok {
                     numbers.set(Measure::RowsAffected, said.affected.unwrap_or(0));
                 }
                 numbers.set(Measure::BytesSent, request.sent);
@@ -353,8 +359,7 @@ impl Talk for Mysql {
             State::Login(_) | State::Commands => {}
         }
         let Some(front) = self.queue.front_mut() else {
-            // The end of descriptions, where it was not known that there is one; or a farewell.
-            return true;
+            return self.may_lack_question || needs_no_question(message);
         };
         front.sent += message.size as u64;
         let is_rest = std::mem::replace(&mut self.goes_on, message.length == FULL);
@@ -381,6 +386,7 @@ impl Talk for Mysql {
             Side::Client => {
                 self.partial = vec![];
                 self.partial_begin = None;
+                self.may_lack_question = true;
             }
             Side::Server => {
                 self.goes_on = false;
@@ -426,6 +432,16 @@ impl Request {
     fn new(command: &'static Command, text: Vec<u8>, begin: Moment, received: u64) -> Self {
         let answer = Answer::new(command.reply);
         Self { command, text, unknown: None, slot: None, begin, received, sent: 0, answer }
+    }
+}
+
+/// Whether a server's packet may come when nothing is asked: a farewell, or the end of descriptions
+/// where it was not known that there is one.
+fn needs_no_question(message: &Message<'_>) -> bool {
+    match message.body.first() {
+        Some(0xFF) => true,
+        Some(0xFE) => message.length == 5,
+        _ => false,
     }
 }
 

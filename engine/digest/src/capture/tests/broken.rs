@@ -1,6 +1,6 @@
 //! Captures that lack something.
 
-use super::super::Side::{Client, Server};
+use super::super::Side::{self, Client, Server};
 use super::mysql::{TOLD, conversation, ok, packet, query};
 use super::{Dialect, Sent, Spoken, capture, header, lines, postgres, read, record, whys};
 use crate::format::{Context, Kept, Part, Settings, read_as_stream};
@@ -46,6 +46,34 @@ fn a_lost_answer_costs_its_time() {
         .map(|event| event.text.as_str())
         .collect();
     assert_eq!((unknown, whys(&kept)), (vec!["select 3"], vec![GAP]));
+}
+
+#[test]
+fn a_side_alone_is_told_or_counted() {
+    let side = |side: Side| {
+        let sent = conversation().segments(|| usize::MAX);
+        let sent: Vec<Sent> = sent.into_iter().filter(|sent| sent.side == side).collect();
+        read(Dialect::Mysql, &capture(&sent, 3306, usize::MAX))
+    };
+    let server = side(Server);
+    assert_eq!(server.events, []);
+    assert!(server.not_understood.len() > 5, "{:?}", server.not_understood);
+    assert!(server.not_understood.iter().all(|&(offset, bytes, _)| offset > 0 && bytes > 40));
+    assert!(side(Client).events.len() > 5);
+}
+
+#[test]
+fn a_farewell_answers_nothing() {
+    let spoken = Spoken::default()
+        .says(Client, query("select 1"))
+        .says(Server, packet(1, &ok(0)))
+        .says(Server, packet(0, b"\xFF\xBF\x0F#HY000Disconnected"));
+    let kept = read(Dialect::Mysql, &spoken.capture(3306));
+    assert_eq!((kept.events.len(), whys(&kept)), (1, vec![]));
+    let spoken = spoken.says(Server, packet(1, &ok(0)));
+    let kept = read(Dialect::Mysql, &spoken.capture(3306));
+    assert_eq!(kept.events.len(), 1);
+    assert!(whys(&kept)[0].contains("answers nothing that was asked"));
 }
 
 #[test]

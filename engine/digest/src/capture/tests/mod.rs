@@ -4,6 +4,7 @@ mod broken;
 mod mysql;
 mod postgres;
 mod segments;
+mod tunnels;
 
 use super::Dialect;
 use super::Side::{self, Client, Server};
@@ -95,15 +96,16 @@ fn header() -> Vec<u8> {
 }
 
 fn record(sent: &Sent, port: u16, snap: usize) -> Vec<u8> {
-    let packet = packet(sent, port);
+    framed(&packet(sent, port), sent.time_ns, snap)
+}
+
+/// A packet as a file has it.
+fn framed(packet: &[u8], time_ns: u64, snap: usize) -> Vec<u8> {
     let kept = &packet[..packet.len().min(snap)];
     let mut record = vec![];
-    for number in [
-        sent.time_ns / 1_000_000_000,
-        sent.time_ns % 1_000_000_000,
-        kept.len() as u64,
-        packet.len() as u64,
-    ] {
+    for number in
+        [time_ns / 1_000_000_000, time_ns % 1_000_000_000, kept.len() as u64, packet.len() as u64]
+    {
         record.extend((number as u32).to_le_bytes());
     }
     record.extend(kept);

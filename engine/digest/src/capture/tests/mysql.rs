@@ -2,6 +2,8 @@
 
 use super::super::Side::{Client, Server};
 use super::{Dialect, Spoken, lines, read, whys};
+use crate::event::Measure;
+use crate::format::Owned;
 
 /// A packet.
 pub(super) fn packet(seq: u8, body: &[u8]) -> Vec<u8> {
@@ -243,6 +245,28 @@ fn a_statement_of_several_packets_is_whole() {
     assert_eq!(kept.events.len(), 3);
     assert!(kept.events[1].text == text, "{}", kept.events[1].text.len());
     assert_eq!(kept.events[2].text, "select 1");
+}
+
+#[test]
+fn rows_that_a_cursor_gives_are_those_of_its_fetches() {
+    const CURSOR: u8 = 64;
+    const LAST_ROW: u8 = 128;
+    let fetch = || ask(28, b"\x07\0\0\0\x02\0\0\0");
+    let spoken = logged_in(0)
+        .says(Client, ask(22, b"select a"))
+        .says(Server, packets(1, &[b"\0\x07\0\0\0\x01\0\0\0\0\0\0", COLUMN, &eof(2)]))
+        .says(Client, ask(23, b"\x07\0\0\0\x01\x01\0\0\0"))
+        .says(Server, packets(1, &[b"\x01", COLUMN, &eof(CURSOR)]))
+        .says(Client, fetch())
+        .says(Server, packets(1, &[b"\0\0\x07", b"\0\0\x08", &eof(CURSOR)]))
+        .says(Client, fetch())
+        .says(Server, packets(1, &[b"\0\0\x09", &eof(LAST_ROW)]));
+    let kept = read(Dialect::Mysql, &spoken.capture(3306));
+    let rows = |owned: &Owned| (owned.text.clone(), owned.event.numbers.get(Measure::RowsSent));
+    let found: Vec<_> = kept.events[2..].iter().map(rows).collect();
+    let told = [("select a", 0), ("Fetch", 2), ("Fetch", 1)];
+    assert_eq!(found, told.map(|(text, rows)| (text.to_owned(), Some(rows))));
+    assert_eq!(kept.not_understood, []);
 }
 
 #[test]
