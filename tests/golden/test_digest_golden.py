@@ -96,6 +96,20 @@ def test_the_first_line_is_about_what_classes_are_ordered_by() -> None:
     assert "of 4 sets of tables" in words.answer(parse(raw | {"group_by": "table"}))
 
 
+def test_statements_without_a_time_are_told_where_time_ranks() -> None:
+    raw = digests.shop()
+    assert not any("no time is known" in made for made in forms(raw).values())
+    raw["overall"]["query_time"]["count"] = raw["overall"]["count"] // 2
+    first = raw["classes"][0]
+    first["query_time"]["count"] = first["count"] // 4
+    made = forms(raw)
+    assert all("no time is known" in made[form] for form in ("text", "markdown", "html", "pt"))
+    mean = first["query_time"]["mean"]
+    assert f" {mean:.4f} " in made["pt"]
+    by_count = forms(raw | {"order_by": "count"})
+    assert not any("no time is known" in made for made in by_count.values())
+
+
 def test_one_is_not_several() -> None:
     raw = digests.shop()
     raw["classes"][0] |= {"count": 1, "weighted_count": 1.0}

@@ -125,7 +125,7 @@ def _lone(one: Class, statement_max: int) -> tuple[str, ...]:
 def _notes(compared: Compared) -> list[str]:
     said = []
     for name, one in (("A", compared.a), ("B", compared.b)):
-        for note in (*words.censoring(one), *one.notes):
+        for note in (*words.limits(one), *one.notes):
             said.append(f"{name}: {words.one_line(note)}")
     return [*said, *compared.notes, INDEPENDENT]
 

@@ -13,7 +13,7 @@ from dbdyno.report.text import markdown as md
 def markdown(document: Document) -> str:
     """The whole report."""
     lines = [f"# {md(words.answer(document))}", ""]
-    for note in (*words.censoring(document), *document.notes):
+    for note in (*words.limits(document), *document.notes):
         lines += [f"**{md(note)}**", ""]
     lines += [f"- {md(one)}" for one in words.sources(document)]
     if document.classes:

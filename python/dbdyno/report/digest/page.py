@@ -55,7 +55,7 @@ def page(document: Document) -> str:
             "version": __version__,
             "title": ", ".join(one.path for one in document.inputs)[:120],
             "answer": words.answer(document),
-            "censoring": words.censoring(document),
+            "censoring": words.limits(document),
             "notes": document.notes,
             "figures": figures(document),
             "heads": HEADS,

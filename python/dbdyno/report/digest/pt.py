@@ -59,7 +59,7 @@ def _head(document: Document, now_unix_s: float | None, hostname: str) -> list[s
     if hostname:
         lines.append(f"# Hostname: {words.one_line(hostname)}")
     lines.append(f"# Files: {', '.join(words.one_line(one.path) for one in document.inputs)}")
-    lines += [f"# Note: {note}" for note in words.censoring(document)]
+    lines += [f"# Note: {note}" for note in words.limits(document)]
     total = number(words.calls(all_), "count")
     title = (
         f"# Overall: {total} total, {number(document.classes_total, 'count')} unique,"
@@ -188,8 +188,7 @@ def _shared(stats: Stats, total: float) -> tuple[str, str, str]:
     if stats.query_time is None:
         return "- -", f"{calls:.0f}", "-"
     part = stats.time_s / total * 100 if total else 0.0
-    mean = stats.time_s / calls if calls else 0.0
-    return f"{stats.time_s:.4f} {part:4.1f}%", f"{calls:.0f}", f"{mean:.4f}"
+    return f"{stats.time_s:.4f} {part:4.1f}%", f"{calls:.0f}", f"{stats.query_time.mean:.4f}"
 
 
 def _query(document: Document, one: Class) -> list[str]:

@@ -24,7 +24,7 @@ def text(document: Document, width: int = 100) -> str:
     """The whole report; `width` in columns, at least 40."""
     width = max(40, width)
     lines = [words.answer(document)]
-    lines += words.censoring(document)
+    lines += words.limits(document)
     lines += [f"note: {words.one_line(note)}" for note in document.notes]
     lines += ["", *words.sources(document)]
     if document.classes:

@@ -13,6 +13,7 @@ from dbdyno.report.text import visible
 LINES_NOT_UNDERSTOOD = 20
 COLUMNS = ("total", "min", "mean", "p50", "p95", "p99", "max", "stddev")
 NAMES_SHOWN = 3
+UNTIMED_SHARE = 0.1  # of statements without a time, from which on it is said
 
 MEASURES = {  # name in documents -> for people; others are shown by their own name
     "lock_time": "lock time",
@@ -254,6 +255,25 @@ def censoring(document: OfLogs) -> list[str]:
     return said
 
 
+def limits(document: Document) -> list[str]:
+    """What keeps the numbers from being those of the whole load; from the second line on."""
+    return [*censoring(document), *_untimed(document)]
+
+
+def _untimed(document: Document) -> list[str]:
+    """Ranks by time are silent on what has none: rows of a binary log, statements that failed."""
+    all_ = document.overall
+    if not all_.query_time or document.order_by not in ("query_time", "max"):
+        return []
+    missing = all_.count - all_.query_time.count
+    if missing < UNTIMED_SHARE * all_.count:
+        return []
+    return [
+        f"Of {missing:,} of these {count(all_.count, 'statement')} no time is known: shares of the"
+        " time and ranks by it are those of the others. `--order-by count` ranks all."
+    ]
+
+
 def not_understood(document: OfLogs) -> list[str]:
     """What was no event: counted, with positions."""
     said = []
@@ -298,7 +318,7 @@ def measure(name: str) -> str:
 
 
 def where(document: Document, one: Class) -> str:
-    """Where the slowest event of a class stands."""
+    """Where the slowest event of a class stands, or any if no time is known."""
     if one.sample is None:
         return ""
     at = f"byte {one.sample.offset:,}"
@@ -343,6 +363,6 @@ def facts(document: Document, one: Class, shown: int = 8) -> list[tuple[str, str
         ("tables", ", ".join(map(one_line, one.tables))),
         ("errors", names(one.error_codes, shown)),
         ("from, to", span),
-        ("slowest", where(document, one)),
+        ("slowest" if one.query_time else "sample", where(document, one)),
     ]
     return [(name, what) for name, what in found if what]
