@@ -13,12 +13,13 @@ mod spread;
 mod template;
 mod ties;
 mod values;
+mod words;
 
 use crate::event::{Event, Kind, Language};
 use crate::fingerprint::Fingerprinter;
 use schemars::JsonSchema;
 use serde::Serialize;
-use sessions::{Sessions, Word};
+use sessions::Sessions;
 pub use spread::Spread;
 use std::collections::HashMap;
 pub use template::{List, Range};
@@ -26,6 +27,7 @@ use template::{Template, Templates};
 pub use ties::Tie;
 use ties::Ties;
 pub use values::{Summary, Text};
+use words::{Word, words};
 
 /// Statements whose values are looked at; what comes when there are so many already is counted.
 const STATEMENTS_MAX: usize = 2000;
@@ -45,6 +47,8 @@ pub struct Shape {
     pub units_dropped: u64,
     /// Statements that are not in any unit: the log has more than are kept, or cut ones.
     pub statements_dropped: u64,
+    /// Statements of which the log does not tell the session: each is a unit by itself.
+    pub statements_unplaced: u64,
     /// Connections that sent statements.
     pub sessions: u64,
     /// The most of them at once, each from its first statement to its last; absent: the log does not
@@ -56,7 +60,7 @@ pub struct Shape {
     pub dispersion: Option<f64>,
 }
 
-/// A statement that can be sent again.
+/// A statement of one database that can be sent again.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Statement {
     /// ID of its class.
@@ -66,7 +70,7 @@ pub struct Statement {
     pub template: String,
     /// Share of the class's events that have exactly this form.
     pub template_share: f64,
-    /// Default database of the first one.
+    /// Its default database; empty: not known.
     pub database: String,
     /// Events.
     pub count: u64,
@@ -106,18 +110,24 @@ pub struct Step {
 pub struct Shaper {
     fingerprinter: Fingerprinter,
     template: Template,
-    known: HashMap<u128, u32>,
+    language: Language,
+    /// Positions in `statements` by class and database: tables of the same name hold other values in
+    /// another database.
+    known: HashMap<u128, HashMap<Vec<u8>, u32>>,
     statements: Vec<Gathered>,
     sessions: Sessions,
     ties: Ties,
     statements_dropped: u64,
+    statements_unplaced: u64,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
     by_second: HashMap<i64, u64>,
-    /// When each session ended its first and its last statement.
-    lives: HashMap<u64, (i64, i64)>,
+    /// Statements so far: which is first is told by the log's order, as its clock may tick in seconds.
+    sent: u64,
+    /// Of each session its first and its last statement, by their numbers.
+    lives: HashMap<u64, (u64, u64)>,
     /// Sessions whose numbers came again, or that ended: their lives.
-    ended: Vec<(i64, i64)>,
+    ended: Vec<(u64, u64)>,
 }
 
 struct Gathered {
@@ -133,14 +143,17 @@ impl Shaper {
         Self {
             fingerprinter: Fingerprinter::new(language),
             template: Template::new(language),
+            language,
             known: HashMap::new(),
             statements: vec![],
             sessions: Sessions::default(),
             ties: Ties::default(),
             statements_dropped: 0,
+            statements_unplaced: 0,
             first_ns: None,
             last_ns: None,
             by_second: HashMap::new(),
+            sent: 0,
             lives: HashMap::new(),
             ended: vec![],
         }
@@ -148,70 +161,97 @@ impl Shaper {
 
     /// The next event.
     pub fn event(&mut self, event: &Event<'_>) {
-        let session = event.session.unwrap_or(0);
-        if event.kind == Kind::Command {
-            // A connection that ends takes its transaction with it; its number may come again.
-            self.ended.extend(self.lives.remove(&session));
-            self.ties.end(session);
-            return self.sessions.end(session);
+        match event.kind {
+            Kind::Statement if !event.text.is_empty() => self.sent(event),
+            Kind::Command => event.session.into_iter().for_each(|session| self.end(session)),
+            _ => {}
         }
-        if event.kind != Kind::Statement || event.text.is_empty() {
-            return;
-        }
+    }
+
+    /// A connection that ends takes its transaction with it; its number may come again.
+    fn end(&mut self, session: u64) {
+        self.ended.extend(self.lives.remove(&session));
+        self.ties.end(session);
+        self.sessions.end(session);
+    }
+
+    /// What a client sent, mostly one statement.
+    fn sent(&mut self, event: &Event<'_>) {
         if let Some(ns) = event.end_ns {
             self.first_ns = Some(self.first_ns.map_or(ns, |first| first.min(ns)));
             self.last_ns = Some(self.last_ns.map_or(ns, |last| last.max(ns)));
-            if let (Some(session), true) =
-                (event.session, self.ended.len() + self.lives.len() < LIVES_MAX)
-            {
-                self.lives.entry(session).or_insert((ns, ns)).1 = ns;
-            }
         }
-        let ended = match Word::of(event.text) {
-            Some(word) => {
-                if word != Word::Other {
-                    self.ties.end(session);
-                }
-                self.sessions.word(session, word)
-            }
-            None => match self.statement(event) {
-                Some(number) => {
-                    let is_alone = self.sessions.statement(session, number);
-                    self.ties.statement(session, number, is_alone, self.template.hashes());
-                    is_alone
-                }
-                None => {
-                    self.statements_dropped += 1;
-                    false
-                }
-            },
-        };
-        if let (true, Some(ns)) = (ended, event.end_ns) {
+        event.session.into_iter().for_each(|session| self.lives_on(session));
+        let (mut is_unit, mut is_work) = (false, false);
+        for word in words(event.text, self.language) {
+            is_unit |= match (word, event.session) {
+                (Some(word), Some(session)) => self.word(session, word),
+                (Some(_), None) => false,
+                // Several statements in one string are one of its class.
+                (None, _) if std::mem::replace(&mut is_work, true) => false,
+                (None, session) => self.work(session, event),
+            };
+        }
+        if let (true, Some(ns)) = (is_unit, event.end_ns) {
             *self.by_second.entry(ns.div_euclid(1_000_000_000)).or_default() += 1;
         }
     }
 
-    fn statement(&mut self, event: &Event<'_>) -> Option<u32> {
-        let key = self.fingerprinter.key(event.text);
-        let number = match self.known.get(&key) {
-            Some(&number) => number,
-            None if self.statements.len() >= STATEMENTS_MAX => return None,
-            None => {
-                let number = self.statements.len() as u32;
-                self.known.insert(key, number);
-                self.statements.push(Gathered {
-                    key,
-                    database: String::from_utf8_lossy(event.database).into_owned(),
-                    count: 0,
-                    templates: Templates::default(),
-                });
-                number
-            }
+    fn lives_on(&mut self, session: u64) {
+        self.sent += 1;
+        if self.ended.len() + self.lives.len() < LIVES_MAX {
+            self.lives.entry(session).or_insert((self.sent, self.sent)).1 = self.sent;
+        }
+    }
+
+    /// Whether a unit ended.
+    fn word(&mut self, session: u64, word: Word) -> bool {
+        if word != Word::Other {
+            self.ties.end(session);
+        }
+        self.sessions.word(session, word)
+    }
+
+    /// Whether it is a unit by itself.
+    fn work(&mut self, session: Option<u64>, event: &Event<'_>) -> bool {
+        self.statements_unplaced += u64::from(session.is_none());
+        let Some(number) = self.statement(event) else {
+            self.statements_dropped += 1;
+            return false;
         };
+        let Some(session) = session else {
+            self.sessions.unplaced(number);
+            return true;
+        };
+        let is_alone = self.sessions.statement(session, number);
+        self.ties.statement(session, number, is_alone, self.template.hashes());
+        is_alone
+    }
+
+    fn statement(&mut self, event: &Event<'_>) -> Option<u32> {
+        let number = self.number(event)?;
         let gathered = &mut self.statements[number as usize];
         gathered.count += 1;
         self.template.take(event.text, event.parameters);
         gathered.templates.add(&self.template);
+        Some(number)
+    }
+
+    /// Its class's in its database; none where there is no room.
+    fn number(&mut self, event: &Event<'_>) -> Option<u32> {
+        let key = self.fingerprinter.key(event.text);
+        let known = self.known.get(&key).and_then(|known| known.get(event.database));
+        if known.is_some() || self.statements.len() >= STATEMENTS_MAX {
+            return known.copied();
+        }
+        let number = self.statements.len() as u32;
+        self.known.entry(key).or_default().insert(event.database.to_vec(), number);
+        self.statements.push(Gathered {
+            key,
+            database: String::from_utf8_lossy(event.database).into_owned(),
+            count: 0,
+            templates: Templates::default(),
+        });
         Some(number)
     }
 
@@ -248,6 +288,7 @@ impl Shaper {
             ties,
             units_dropped,
             statements_dropped: self.statements_dropped,
+            statements_unplaced: self.statements_unplaced,
             sessions,
             sessions_at_once,
             duration_s: span.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9),
@@ -257,12 +298,12 @@ impl Shaper {
 }
 
 /// The most lives that overlap.
-fn at_once(lives: Vec<(i64, i64)>) -> Option<u64> {
+fn at_once(lives: Vec<(u64, u64)>) -> Option<u64> {
     if lives.is_empty() || lives.len() >= LIVES_MAX {
         return None;
     }
-    // At the same moment those that begin come before those that end: a life has no gap.
-    let mut changes: Vec<(i64, bool)> =
+    // A life of one statement begins before it ends.
+    let mut changes: Vec<(u64, bool)> =
         lives.into_iter().flat_map(|(first, last)| [(first, false), (last, true)]).collect();
     changes.sort_unstable();
     let (mut now, mut most) = (0u64, 0);

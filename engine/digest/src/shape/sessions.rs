@@ -1,6 +1,7 @@
 //! Which statements a session sends together: between BEGIN and COMMIT, or, where each commits by
 //! itself, those of which one always follows the other.
 
+use super::words::Word;
 use super::{Step, Unit};
 use std::collections::{HashMap, HashSet};
 
@@ -12,41 +13,6 @@ const UNITS_MAX: usize = 20_000;
 const SURE: f64 = 0.98;
 /// How often a statement must come for that to be judged.
 const SEEN_MIN: u64 = 20;
-
-/// Words that begin and end transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
-    Begin,
-    Commit,
-    Rollback,
-    /// `SET autocommit = 0`: what follows is a transaction.
-    Implicit,
-    Explicit,
-    /// Speaks of the session only.
-    Other,
-}
-
-impl Word {
-    /// What a statement is, if it is no work.
-    pub fn of(text: &[u8]) -> Option<Self> {
-        let text = text.trim_ascii();
-        let lower: String =
-            text.iter().take(64).map(|&byte| byte.to_ascii_lowercase() as char).collect();
-        let mut words = lower.split(|c: char| c.is_whitespace() || c == ';' || c == '=');
-        let mut next = || words.by_ref().find(|word| !word.is_empty()).unwrap_or("");
-        Some(match (next(), next(), next()) {
-            ("begin", ..) | ("start", "transaction", _) => Self::Begin,
-            ("commit" | "end", ..) => Self::Commit,
-            ("rollback" | "abort", to, _) if to != "to" => Self::Rollback,
-            ("set", "autocommit" | "@@autocommit" | "@@session.autocommit", value) => {
-                if value == "0" || value == "off" { Self::Implicit } else { Self::Explicit }
-            }
-            ("set" | "use" | "show" | "discard" | "reset" | "deallocate", ..) => Self::Other,
-            ("savepoint" | "release", ..) | ("rollback", "to", _) => Self::Other,
-            _ => return None,
-        })
-    }
-}
 
 /// The sessions of a log.
 #[derive(Debug, Default)]
@@ -112,6 +78,12 @@ impl Sessions {
             _ => open.steps.push(Step { statement, repeat: 1 }),
         }
         false
+    }
+
+    /// A statement of a session that the log does not tell: a unit by itself, and nothing is known of
+    /// what came before it.
+    pub fn unplaced(&mut self, statement: u32) {
+        *self.singles.entry(statement).or_default() += 1;
     }
 
     /// The connection is gone.

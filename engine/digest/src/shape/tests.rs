@@ -77,6 +77,70 @@ fn sessions_that_come_one_after_the_other_are_not_at_once() {
 }
 
 #[test]
+fn sessions_of_one_second_are_told_apart_by_the_logs_order() {
+    // MariaDB tells in which second a statement began: the longer one seems to end behind the next.
+    let mut shaper = Shaper::new(Language::Mysql);
+    for (session, end_ns) in [(1, 500_000_000), (1, 1_000_000), (2, 900_000_000), (2, 800_000_000)]
+    {
+        shaper.event(&Event {
+            session: Some(session),
+            text: b"select 1",
+            end_ns: Some(end_ns),
+            ..Event::default()
+        });
+    }
+    let found = shaper.finish();
+    assert_eq!((found.sessions, found.sessions_at_once), (2, Some(1)));
+}
+
+#[test]
+fn a_statement_in_two_databases_is_two_with_values_of_their_own() {
+    let mut shaper = Shaper::new(Language::Mysql);
+    for n in 0..100 {
+        let (database, id) = if n % 10 == 0 { ("small", 500_000 + n) } else { ("big", n) };
+        shaper.event(&Event {
+            session: Some(1),
+            text: format!("SELECT v FROM t WHERE id = {id}").as_bytes(),
+            database: database.as_bytes(),
+            ..Event::default()
+        });
+    }
+    let found = shaper.finish();
+    let of = |one: &Statement| (one.database.clone(), one.count, one.parameters[0].greatest);
+    let [small, big] = &found.statements[..] else { panic!("{:?}", found.statements) };
+    assert_eq!(of(small), ("small".to_owned(), 10, Some(500_090.0)));
+    assert_eq!(of(big), ("big".to_owned(), 90, Some(99.0)));
+    assert_eq!(small.id, big.id);
+}
+
+#[test]
+fn statements_of_unknown_sessions_are_units_by_themselves() {
+    let mut shaper = Shaper::new(Language::Postgres);
+    for n in 0..100 {
+        let select = insert("log", n);
+        for text in ["BEGIN", &insert("t", n), &select, "COMMIT"] {
+            shaper.event(&Event { text: text.as_bytes(), ..Event::default() });
+        }
+    }
+    let found = shaper.finish();
+    let alone = |table: &str| (100, false, vec![format!("{table}x1")]);
+    assert_eq!(units(&found), [alone("t"), alone("log")]);
+    assert_eq!((found.statements_unplaced, found.sessions, found.sessions_at_once), (200, 0, None));
+    assert!(found.ties.is_empty());
+}
+
+#[test]
+fn a_transaction_in_one_string_ends_with_it() {
+    let several = "BEGIN; UPDATE t SET a = 1; UPDATE u SET a = 1; COMMIT";
+    let log = (0..30).flat_map(|n| [(1, several.to_owned()), (1, insert("log", n))]);
+    let found = shape(Language::Postgres, log);
+    let [whole, alone] = &found.units[..] else { panic!("{:?}", found.units) };
+    let step = |statement| vec![Step { statement, repeat: 1 }];
+    assert_eq!((whole.count, whole.is_transaction, &whole.steps), (30, true, &step(0)));
+    assert_eq!((alone.count, alone.is_transaction, &alone.steps), (30, false, &step(1)));
+}
+
+#[test]
 fn transactions_keep_their_steps_and_repetitions() {
     let mut log = vec![];
     for n in 0..10 {
