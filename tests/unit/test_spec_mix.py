@@ -268,3 +268,19 @@ def test_a_mix_changes_data_as_its_statements_say() -> None:
 )
 def test_parameters_stand_outside_quotes_and_comments(sql: str, names: list[str]) -> None:
     assert sqltext.parameters(sql) == names
+
+
+@pytest.mark.parametrize(
+    ("sql", "parts", "reads"),
+    [
+        ("SELECT 1", 1, True),
+        ("SELECT ';' AS \"a;b\", `c;` -- d;\n, /* e; */ 1 ; -- over", 1, True),
+        ("SELECT 1; SELECT 2", 2, True),
+        ("SELECT 1; DELETE FROM t", 2, False),
+        ("BEGIN; UPDATE t SET a = 1; COMMIT", 3, False),
+        (";;", 0, False),
+    ],
+)
+def test_a_string_reads_if_all_its_statements_do(sql: str, parts: int, reads: bool) -> None:
+    assert len(sqltext.statements(sql)) == parts
+    assert sqltext.reads(sql) == reads

@@ -19,21 +19,36 @@ from dbdyno.spec.workloads.mix import REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
 
 WORK = ("select", "insert", "update", "delete", "replace", "with", "call", "values", "merge")
 FRAME = ("begin", "start", "commit", "end", "rollback", "abort")
-SESSION = ("set", "use", "show", "discard", "reset", "savepoint", "release", "administrator")
+SESSION = ("set", "use", "show", "discard", "reset", "deallocate", "savepoint", "release")
+# Commands of the protocols, as logs and captures call them: a driver sends its own.
+COMMANDS = frozenset(
+    {
+        "connect", "quit", "init db", "ping", "sleep", "statistics", "field list",
+        "set option", "reset connection", "close stmt", "reset stmt", "long data", "fetch",
+        "describe", "close", "sync",
+    }
+)  # fmt: skip
 _OUTFILE = re.compile(r"\binto\s+(?:outfile|dumpfile)\b", re.IGNORECASE)
+BARE = ("duration", "error", "fatal")  # PostgreSQL's, as with log_duration alone
+DATABASES_MAX = 64  # the engine runs no more groups
 RARE, BULKY = 10, 50  # calls below which, and values above which, a statement is a bulk load
 OPERATIONS_MAX = 5000  # of a transaction; the engine allows twice as many
 
 EDGES = "sent in transactions that were cut off by the log's ends, too rare or too long to be kept"
 ROLLED_BACK = "in transactions that were rolled back"
 TOO_MANY = f"beyond the {STATEMENTS_MAX} statements that a group may have"
+SMALL = f"in databases beyond the {DATABASES_MAX} to which most was sent"
 TOO_LONG = "in transactions that are too long"
 MIXED = "in transactions over several databases"
 NO_WORK = "statements that define, lock, copy or control: they are not a load that can be repeated"
 SESSIONS = "statements about sessions: SET, SHOW and the like"
 HINTS = "statements with hints whose values differ from call to call"
+SEVERAL = "several statements in one string: dyno sends one at a time"
 FRAMES = "begin, commit and rollback"
-OURS = (SESSIONS, FRAMES)  # dyno sends its own
+PREPARATIONS = "preparations, which run nothing"
+DRIVERS = "connects, quits, pings and other commands of drivers"
+OURS = (SESSIONS, FRAMES, PREPARATIONS, DRIVERS)  # dyno sends its own
+UNTOLD = "times and errors without their statement in the log"
 NOT_KEPT = "classes beyond those whose values are looked at"
 
 
@@ -61,12 +76,19 @@ class Chosen:
     left: Left
     ties: Sequence[Tie] = ()  # places with the same value
     merged: frozenset[tuple[Step, ...]] = frozenset()  # units whose repetitions are means
+    unplaced: int = 0  # calls of which the log does not tell the session
     homeless: int = 0  # calls in no database that the log names, taken to be of the first one
 
     def time_s(self, id_: str, calls: int) -> float:
         """What so many calls of a class take, by its mean."""
         one = self.classes.get(id_)
         return calls * one.time_s / one.count if one is not None and one.count else 0.0
+
+    def leave(self, unit: Unit, reason: str) -> None:
+        """All calls of a unit are left out."""
+        for step in unit.steps:
+            id_ = self.statements[step.statement].id
+            self.left.add(reason, id_, unit.count * step.repeat)
 
 
 def choose(document: Document, shape: Shape) -> Chosen:
@@ -76,7 +98,16 @@ def choose(document: Document, shape: Shape) -> Chosen:
     refused = [_refused(one, place) for one, place in zip(shape.statements, places, strict=True)]
     statements = _at_home(shape.statements)
     homeless = sum(one.count for one in shape.statements if not one.database)
-    chosen = Chosen({}, statements, places, classes, Left(), shape.ties, homeless=homeless)
+    chosen = Chosen(
+        units={},
+        statements=statements,
+        places=places,
+        classes=classes,
+        left=Left(),
+        ties=shape.ties,
+        unplaced=shape.statements_unplaced,
+        homeless=homeless,
+    )
     _outside(document, shape, chosen.left)
     by_database: dict[str, list[Unit]] = defaultdict(list)
     unseen = {number: one.count for number, one in enumerate(shape.statements)}
@@ -90,7 +121,7 @@ def choose(document: Document, shape: Shape) -> Chosen:
         one = shape.statements[number]
         chosen.left.add(refused[number] or EDGES, one.id, calls)
     units, merged = {}, set()
-    for database, all_ in by_database.items():
+    for database, all_ in _main(by_database, chosen).items():
         units[database], means = _limited(all_, chosen)
         merged |= means
     return replace(chosen, units=units, merged=frozenset(merged))
@@ -107,7 +138,10 @@ def _at_home(statements: Sequence[Statement]) -> Sequence[Statement]:
 
 def _refused(statement: Statement, places: Places) -> str | None:
     """Why a statement is never sent."""
-    if sqltext.keyword(statement.template) not in WORK or _OUTFILE.search(statement.template):
+    word = sqltext.keyword(statement.template)
+    if word in (*WORK, *FRAME, *SESSION) and len(sqltext.statements(statement.template)) > 1:
+        return SEVERAL
+    if word not in WORK or _OUTFILE.search(statement.template):
         return NO_WORK
     if places.refused is not None:
         return places.refused
@@ -130,9 +164,20 @@ def _outside(document: Document, shape: Shape, left: Left) -> None:
     for one in document.classes:
         if one.id in known:
             continue
-        word = sqltext.keyword(one.fingerprint)
-        reason = FRAMES if word in FRAME else SESSIONS if word in SESSION else NOT_KEPT
-        left.add(reason, one.id, one.count)
+        left.add(_no_statement(one.fingerprint), one.id, one.count)
+
+
+def _no_statement(fingerprint: str) -> str:
+    """What a class is that the shape does not have."""
+    if fingerprint.startswith("PREPARE "):  # fingerprints of statements are small
+        return PREPARATIONS
+    if fingerprint.startswith("command: "):
+        named = fingerprint.removeprefix("command: ").lower()
+        if named in BARE:
+            return UNTOLD
+        return DRIVERS if named in COMMANDS else NO_WORK
+    word = sqltext.keyword(fingerprint)
+    return FRAMES if word in FRAME else SESSIONS if word in SESSION else NOT_KEPT
 
 
 def _kept(unit: Unit, refused: Sequence[str | None], chosen: Chosen) -> Unit | None:
@@ -168,6 +213,22 @@ def _kept(unit: Unit, refused: Sequence[str | None], chosen: Chosen) -> Unit | N
     )
 
 
+def _main(
+    by_database: Mapping[str, Sequence[Unit]], chosen: Chosen
+) -> Mapping[str, Sequence[Unit]]:
+    """The databases that have most of the units, as many as there can be groups."""
+
+    def sent(database: str) -> int:
+        return sum(unit.count for unit in by_database[database])
+
+    ranked = sorted(by_database, key=sent, reverse=True)
+    for database in ranked[DATABASES_MAX:]:
+        for unit in by_database[database]:
+            chosen.leave(unit, SMALL)
+    kept = {*ranked[:DATABASES_MAX]}
+    return {database: units for database, units in by_database.items() if database in kept}
+
+
 def _limited(units: Sequence[Unit], chosen: Chosen) -> tuple[Sequence[Unit], set[tuple[Step, ...]]]:
     """Units with at most `STATEMENTS_MAX` statements; and those whose repetitions are means."""
     units = _alike(units)
@@ -194,9 +255,7 @@ def _limited(units: Sequence[Unit], chosen: Chosen) -> tuple[Sequence[Unit], set
             room -= needs
             kept.append(unit)
             continue
-        for step in unit.steps:
-            id_ = chosen.statements[step.statement].id
-            chosen.left.add(TOO_MANY, id_, unit.count * step.repeat)
+        chosen.leave(unit, TOO_MANY)
     return sorted(kept, key=lambda unit: -unit.count), merged
 
 

@@ -79,9 +79,9 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A class in its most frequent form, with `:p1`, `:p2` for values and one element of lists.
-    Hints stand in it as they were written; `hints_differ`: their values are not those of all
-    calls."""
+    """A class in one database, in its most frequent form, with `:p1`, `:p2` for values and one
+    element of lists. Hints stand in it as they were written; `hints_differ`: their values are not
+    those of all calls."""
 
     id: str
     template: str
@@ -124,13 +124,15 @@ class Tie:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What a workload is made of. `dispersion`: variance by mean of the units a second."""
+    """What a workload is made of. `statements_unplaced`: those of which the log does not tell the
+    session, each a unit by itself; `dispersion`: variance by mean of the units a second."""
 
     statements: tuple[Statement, ...]
     units: tuple[Unit, ...]
     ties: tuple[Tie, ...] = ()
     units_dropped: int
     statements_dropped: int
+    statements_unplaced: int = 0
     sessions: int
     sessions_at_once: int | None = None
     duration_s: float

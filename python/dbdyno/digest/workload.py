@@ -167,6 +167,12 @@ def _head(
         )
     yield "#"
     yield from _left(document, chosen)
+    if chosen.unplaced:
+        yield "#"
+        yield from comment(
+            f"Of {count(chosen.unplaced, 'call')} the log does not tell the session (PostgreSQL's"
+            " does by %p or %c in log_line_prefix): each stands by itself, outside of transactions."
+        )
     yield "#"
     for line in (
         "Values of different places are drawn independently of each other, but for those that were"

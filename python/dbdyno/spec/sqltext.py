@@ -20,7 +20,8 @@ _TOKEN = re.compile(
       | ::
       | :=
     )
-    | :(?P<name>[A-Za-z_]\w*)
+  | (?P<end>;)
+  | :(?P<name>[A-Za-z_]\w*)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -62,9 +63,23 @@ def keyword(sql: str) -> str:
     return word.group().lower() if word else ""
 
 
+def statements(sql: str) -> list[str]:
+    """The statements of a string, which semicolons part; empty ones and comments are none."""
+    ends = [match for match in _TOKEN.finditer(sql) if match["end"]]
+    begins = [0, *(match.end() for match in ends)]
+    parts = zip(begins, [*(match.start() for match in ends), len(sql)], strict=True)
+    cut = (sql[begin:end] for begin, end in parts)
+    return [part for part in cut if not _COMMENT.fullmatch(part)]
+
+
 def reads(sql: str) -> bool:
-    """Whether a statement surely changes nothing. A common table expression may hold one that
-    does; what a function does cannot be seen, so `reads:` may say otherwise."""
+    """Whether a string of statements, mostly one, surely changes nothing. A common table expression
+    may hold one that does; what a function does cannot be seen, so `reads:` may say otherwise."""
+    parts = statements(sql)
+    return bool(parts) and all(map(_reads, parts))
+
+
+def _reads(sql: str) -> bool:
     first = keyword(sql)
     if first in ("with", "explain"):
         plain = _TOKEN.sub(lambda match: "''" if match["skip"] else match.group(), sql)
