@@ -76,8 +76,8 @@ def page() -> str:
         "## Generators",
         GENERATORS_ABOUT,
         table(("generator", "values", "beside it"), (_generator(name) for name in GENERATORS)),
-        "Beside all of them but `sum` (parameters only): `nulls`, the share of values that are NULL instead. A parameter also takes `per` (`transaction` or `statement`): with `statement` each statement and "
-        "each repetition has a value of its own, instead of one for the whole transaction, and each element of a list of a statement its own. A sum is made of what its terms are in the statement that names it, whether they stand in it or not. "
+        "Beside all of them but `sum` (parameters only): `nulls`, the share of values that are NULL instead. A parameter also takes `per` (`transaction`, `statement` or `repetition`): with `statement` each statement and "
+        "each repetition has a value of its own, instead of one for the whole transaction, and each element of a list of a statement its own; `repetition` is the same, but that a `sequence` begins anew in each transaction: it numbers the lines of an order. A sum is made of what its terms are in the statement that names it, whether they stand in it or not. "
         f"The engine also has {code(', '.join(workloads.LOAD_ONLY))} ({abouts['tables']}), which `setup:` of a target uses.",
     )
 

@@ -10,14 +10,15 @@
 //! | `line.rs` | one statement with what goes with it |
 //! | `program.rs` | a transaction worked out: which values go where |
 //!
-//! Options: `params` (name: generator, and `per: transaction | statement`; or `sum: [name, name]`), `statements`
-//! (name: SQL or `{sql, weight, lists, expect, reads}`; each a transaction without begin and commit) and
+//! Options: `params` (name: generator, and `per: transaction | statement | repetition`; or `sum: [name, name]`),
+//! `statements` (name: SQL or `{sql, weight, lists, expect, reads}`; each a transaction without begin and commit) and
 //! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, lists, expect, reads}`;
 //! between begin and commit, unless `atomic: false`). One of `statements` and `transactions` is chosen by weight each time.
 //!
 //! The class of a statement is its name, that of a step its name or `TRANSACTION_NUMBER`, counted
 //! from 1. Number n of a sequence belongs to one transaction of one session: `first + number x k`,
-//! where numbers interleave the sessions and k is the most that a transaction draws.
+//! where numbers interleave the sessions and k is the most that a transaction draws. With `per: repetition`
+//! each transaction draws `first`, `first + 1`, ... anew.
 
 mod line;
 mod lists;

@@ -16,6 +16,8 @@ pub enum Per {
     Transaction,
     /// Each statement, and each repetition of one, has its own.
     Statement,
+    /// The same, but a sequence begins anew in each transaction.
+    Repetition,
 }
 
 /// Where a parameter's values come from.
@@ -56,6 +58,11 @@ impl Param {
     /// Whether a drawn value holds for the transaction.
     pub fn is_kept(&self) -> bool {
         matches!(self.source, Source::Drawn(_, Per::Transaction))
+    }
+
+    /// Whether a sequence begins anew in each transaction.
+    pub fn begins_anew(&self) -> bool {
+        matches!(self.source, Source::Drawn(_, Per::Repetition))
     }
 
     /// Its type on the wire: nobody here knows the column.
@@ -99,7 +106,11 @@ pub fn read(node: &Node) -> Result<Vec<Param>> {
 
 fn drawn(fields: &mut Fields) -> Result<Source> {
     let generator = Generator::read(fields)?;
-    let word = fields.get("per").map(|per| per.word(&["transaction", "statement"])).transpose()?;
-    let per = if word == Some("statement") { Per::Statement } else { Per::Transaction };
+    let words = ["transaction", "statement", "repetition"];
+    let per = match fields.get("per").map(|per| per.word(&words)).transpose()? {
+        Some("statement") => Per::Statement,
+        Some("repetition") => Per::Repetition,
+        _ => Per::Transaction,
+    };
     Ok(Source::Drawn(generator, per))
 }

@@ -125,7 +125,8 @@ impl Program {
     ) {
         let draw = |param: u16, nth: u64, rng: &mut Rng, text: &mut Vec<u8>| -> Value {
             let param = usize::from(param);
-            let number = number.wrapping_mul(strides[param]).wrapping_add(nth);
+            let before = if params[param].begins_anew() { 0 } else { number };
+            let number = before.wrapping_mul(strides[param]).wrapping_add(nth);
             let generator = params[param].generator().expect("only what is drawn is drawn");
             generator.draw(number, rng, text)
         };

@@ -122,6 +122,20 @@ fn parameters_hold_for_a_transaction_or_a_statement() {
 }
 
 #[test]
+fn a_sequence_of_repetitions_begins_anew_in_each_transaction() {
+    let mut options = shop();
+    options["params"]["line"]["per"] = "repetition".into();
+    let workload = mix(options);
+    for index in 0..500 {
+        let ops = sent(&*workload, 0, index);
+        if ops[0].0 == "begin" {
+            let lines: Vec<&str> = ops[2..5].iter().map(|op| op.1[0].as_str()).collect();
+            assert_eq!(lines, ["1", "2", "3"]);
+        }
+    }
+}
+
+#[test]
 fn sequences_never_repeat_over_sessions_and_transactions() {
     let workload = mix(shop());
     let (mut numbers, mut lines) = (BTreeSet::new(), BTreeSet::new());

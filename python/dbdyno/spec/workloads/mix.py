@@ -127,8 +127,12 @@ class Transaction(Strict):
 ParamModel: Any = generator(
     "Param",
     per=(
-        Literal["transaction", "statement"],
-        Field("transaction", description="who shares a value: all statements, or each has its own"),
+        Literal["transaction", "statement", "repetition"],
+        Field(
+            "transaction",
+            description="who shares a value: all statements, or each has its own; repetition: each"
+            " has its own, and a sequence begins anew in each transaction",
+        ),
     ),
 )
 
