@@ -80,6 +80,10 @@ def test_the_exponent_gives_the_hottest_value_its_share(n: int, theta: float) ->
         (whole(0, 2**62, is_sequence=True), {"sequence": 2**62 + 1024}),
         (whole(-(2**63), 2**63), {"uniform": [-9 * 10**18, 9 * 10**18]}),
         (whole(3, 3, distinct=1, is_quoted=True), {"const": "3"}),
+        (whole(2**62, 2**64), {"uniform": [2**62, 9 * 10**18]}),
+        (whole(1, 9, nulls=0.25), {"uniform": [1, 9], "nulls": 0.25}),
+        ({**text(5, 5, 1, pattern="@@-##"), "nulls": 0.5}, {"const": "aa-00", "nulls": 0.5}),
+        ({"count": 9, "kind": "null", "nulls": 1}, {"values": [None]}),
         (text(0, 0, 1), {"const": ""}),
         (text(5, 5, 1, pattern="@@-##"), {"const": "aa-00"}),
         (text(3, 3, 30, pattern="@@@", alphabet="@"), {"text": "a@@"}),
@@ -125,6 +129,11 @@ def test_numbers_of_the_syntax_stay_and_texts_of_the_question_are_refused() -> N
         assert "part of the question" in (places.look(template, [word]).refused or "")
     arrays = places.look("SELECT a FROM t WHERE b = ANY (:p1)", [word])
     assert arrays.refused == "a list in one value: an array"
+    document = summary(text(4, 4, 1, is_document=True))
+    assert "JSON" in (places.look("INSERT INTO t VALUES (:p1)", [document]).refused or "")
+    for least, greatest, is_refused in ((2**63, 2**64, True), (1, 2**64, False)):
+        looked = places.look("SELECT :p1", [summary(whole(least, greatest))])
+        assert (looked.refused is not None) == is_refused
     bits = replace(word, is_quoted=False)
     assert "bits" in (places.look("SELECT :p1", [bits]).refused or "")
     assert (
@@ -220,29 +229,6 @@ def test_the_pace_is_the_logs() -> None:
     bursts = pace.pace(replace(typed, timeline=line), replace(shaped, dispersion=9.0), 6000)
     assert bursts.rates is not None and len(bursts.rates) == 60 and bursts.duration_s == 60
     assert math.isclose(sum(length * rate for length, rate in bursts.rates), 6000)
-
-
-def test_places_that_held_the_same_value_share_one_in_their_transaction() -> None:
-    made = Made()
-    new = made.says("INSERT INTO o (id) VALUES (:p1)", whole(1, 90, is_sequence=True), table="o")
-    line = made.says(
-        "INSERT INTO l (o, n) VALUES (:p1, :p2)", whole(1, 90), whole(1, 9), table="l", calls=3000
-    )
-    made.units = [unit(900, new, (line, 3), transaction=True), unit(100, new), unit(300, line)]
-    made.ties = [{"statement": line, "place": 1, "earlier": new, "earlier_place": 1}]
-    group = written(made)["groups"]["app"]
-    steps = [step["sql"] for step in group["transactions"]["insert_o_then_insert_l"]["steps"]]
-    assert steps == [
-        "INSERT INTO o (id) VALUES (:o_id_2)",
-        "INSERT INTO l (o, n) VALUES (:o_id_2, :l_n)",
-    ]
-    assert group["params"]["o_id_2"] == {"sequence": 91 + 10_000_000, "per": "transaction"}
-    assert group["params"]["o_id"] == {"sequence": 91, "per": "statement"}
-    assert group["statements"]["insert_l"]["sql"] == "INSERT INTO l (o, n) VALUES (:l_o, :l_n)"
-    made.units = [unit(10, (new, 2), line, transaction=True), unit(10, line, new, transaction=True)]
-    assert all(
-        each["per"] == "statement" for each in written(made)["groups"]["app"]["params"].values()
-    )
 
 
 def spread(values: list[float], shares: list[float] | None = None) -> dict[str, Any]:

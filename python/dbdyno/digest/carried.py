@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from dbdyno.digest import lengths
 from dbdyno.digest.document import Class, Document
 from dbdyno.digest.places import Places, look
-from dbdyno.digest.shape import Shape, Statement, Step, Tie, Unit
+from dbdyno.digest.shape import Counter, Shape, Statement, Step, Tie, Unit
 from dbdyno.spec import sqltext
 from dbdyno.spec.workloads.mix import REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
 
@@ -75,6 +75,7 @@ class Chosen:
     classes: Mapping[str, Class]  # by ID
     left: Left
     ties: Sequence[Tie] = ()  # places with the same value
+    counters: Sequence[Counter] = ()  # places that number what a transaction repeats
     merged: frozenset[tuple[Step, ...]] = frozenset()  # units whose repetitions are means
     unplaced: int = 0  # calls of which the log does not tell the session
     homeless: int = 0  # calls in no database that the log names, taken to be of the first one
@@ -105,6 +106,7 @@ def choose(document: Document, shape: Shape) -> Chosen:
         classes=classes,
         left=Left(),
         ties=shape.ties,
+        counters=shape.counters,
         unplaced=shape.statements_unplaced,
         homeless=homeless,
     )

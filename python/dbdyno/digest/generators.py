@@ -28,6 +28,15 @@ def generator(
 ) -> dict[str, Any]:
     """The generator of a place. `ends`: the range of all places of its column; `is_new`: whether
     rows are inserted there, so that numbers that count upwards go on doing so."""
+    if summary.kind == "null":
+        return {"values": [None]}
+    made = _present(summary, ends, is_new=is_new)
+    nulls = round(summary.nulls, 4)
+    return {**made, "nulls": nulls} if nulls else made
+
+
+def _present(summary: Summary, ends: tuple[float, float] | None, *, is_new: bool) -> dict[str, Any]:
+    """The generator of what is not NULL."""
     if summary.kind == "text":
         assert summary.text is not None
         return _text(summary, summary.text)
@@ -69,6 +78,10 @@ def _range(summary: Summary, least: float, greatest: float) -> dict[str, Any]:
     if not summary.hot or n < 2:
         return {"uniform": ends, **kept}
     return {"zipfian": ends, "theta": exponent(summary.hot[0], n), **kept}
+
+
+def _is_cut(summary: Summary) -> bool:
+    return any(abs(end or 0.0) > END_MAX for end in (summary.least, summary.greatest))
 
 
 def _end(value: float, decimals: int) -> float | int:
@@ -176,5 +189,7 @@ def about(summary: Summary, made: Mapping[str, Any]) -> str:
         seen += f"; {least} bytes long"
         if least < most:
             seen += f" to {most}, {summary.text.bytes_mean:.0f} in the mean, here all alike"
+    if summary.kind in ("whole", "decimal") and _is_cut(summary):
+        seen += f"; those beyond {END_MAX:,} are not made"
     lost = summary.hot and not ({"theta", "weights"} & made.keys())
     return seen + ("; that some are hotter is not kept" if lost and "const" not in made else "")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,17 @@ class Parameters:
 
     def __init__(self, chosen: Chosen, database: str) -> None:
         self._chosen = chosen
+        self._held = {
+            (tie.statement, tie.place)
+            for tie in chosen.ties
+            if (tie.statement, tie.place) == (tie.earlier, tie.earlier_place)
+        }
+        self._firsts = {
+            (one.statement, one.place): one.first
+            for one in chosen.counters
+            for of in chosen.statements[one.statement].parameters[one.place - 1 : one.place]
+            if not of.is_sequence
+        }
         self._ranges = _ranges(chosen, database)
         self._names = Names()
         self._known: dict[str, list[str]] = defaultdict(list)
@@ -58,29 +69,52 @@ class Parameters:
         tied = self._tied(unit)
         shared: dict[Spot, str] = {}
         return {
-            number: self._sql(number, tied, shared)
+            number: self._sql(number, tied, shared, self._firsts if unit.is_transaction else {})
             for number in dict.fromkeys(step.statement for step in unit.steps)
         }
 
     def _tied(self, unit: Unit) -> dict[Spot, Spot]:
-        """Places that hold the same value -> the first of them. A value holds for a transaction, so
-        a statement that is there twice, or is repeated before the other, cannot give it."""
+        """Places whose value holds for the transaction -> the first one that has the same. A
+        statement that is there twice, or is repeated before the other, cannot give its value,
+        unless it is the same each time."""
+        held = self._held if unit.is_transaction else set()
         order = [step.statement for step in unit.steps]
         once = {number for number, times in Counter(order).items() if times == 1}
-        single = {step.statement for step in unit.steps if step.repeat == 1}
+        single = once & {step.statement for step in unit.steps if step.repeat == 1}
         first: dict[Spot, Spot] = {}
         for tie in self._chosen.ties:
-            if not {tie.statement, tie.earlier} <= once or tie.earlier not in single:
+            later, earlier = (tie.statement, tie.place), (tie.earlier, tie.earlier_place)
+            if later == earlier or not {tie.statement, tie.earlier} <= set(order):
+                continue
+            if earlier not in held and tie.earlier not in single:
+                continue
+            if later not in held and tie.statement not in once:
                 continue
             if order.index(tie.earlier) > order.index(tie.statement):
                 continue
-            earlier = (tie.earlier, tie.earlier_place)
             root = first.setdefault(earlier, earlier)
-            first.setdefault((tie.statement, tie.place), root)
+            first.setdefault(later, root)
+        for spot in (*held, *self._keys(single)):
+            first.setdefault(spot, spot)
         return first
 
+    def _keys(self, single: Iterable[int]) -> Iterator[Spot]:
+        """Keys of new rows in statements that a transaction sends once: it is all the same for how
+        long they hold, so they come of one sequence with those that others are tied to."""
+        for number in single:
+            statement = self._chosen.statements[number]
+            for place in self._chosen.places[number].places:
+                summary = _summary(statement, place)
+                is_key = summary is not None and summary.is_sequence and _is_new(statement)
+                if is_key and not _is_in_list(statement, place, longest=1):
+                    yield number, place.number
+
     def _sql(
-        self, number: int, tied: Mapping[Spot, Spot], shared: dict[Spot, str]
+        self,
+        number: int,
+        tied: Mapping[Spot, Spot],
+        shared: dict[Spot, str],
+        firsts: Mapping[Spot, int],
     ) -> dict[str, Any]:
         statement, places = self._chosen.statements[number], self._chosen.places[number]
         uppers = _uppers(statement)
@@ -96,13 +130,15 @@ class Parameters:
                 used = {*names.values(), *shared.values()}
                 if one is not None and self._adds_up(names.get(one.low)):
                     name = self._upper(statement, place, names[one.low], one, used)
+                elif root is None and (number, place.number) in firsts:
+                    name = self._counter(number, place)
                 else:
                     holds = root is not None or any(
                         (number, upper) in tied
                         for upper, one in uppers.items()
                         if one.low == place.number
                     )
-                    name = self._drawn(statement, place, used, holds=holds)
+                    name = self._drawn(number, place, used, holds=holds)
                 if root is not None:
                     shared[root] = name
             names[place.number] = name
@@ -114,21 +150,36 @@ class Parameters:
             made["lists"] = [each for each in lists if each["lengths"] != [1]]
         return made
 
-    def _drawn(self, statement: Statement, place: Place, used: set[str], *, holds: bool) -> str:
+    def _drawn(self, number: int, place: Place, used: set[str], *, holds: bool) -> str:
         """A parameter for a place by itself. `holds`: for the whole transaction."""
+        statement = self._chosen.statements[number]
         summary = _summary(statement, place)
         assert summary is not None, "statements with more places are refused"
-        is_new = sqltext.keyword(statement.template) in WRITES_KEYS
         key = _column(self._chosen, statement, place)
         ends = self._ranges.get(key) if key is not None else None
         is_low = any(one.low == place.number for one in _uppers(statement).values())
         if is_low and not summary.hot:
             ends = None  # ranges do not begin where there is no room for them
-        made = generators.generator(summary, ends, is_new=is_new)
+        made = generators.generator(summary, ends, is_new=_is_new(statement))
         if is_low and "const" in made:
             made = generators.alone(summary)  # something is added to it
         made["per"] = "transaction" if holds else "statement"
         return self._name(_wanted(key, place), made, generators.about(summary, made), used)
+
+    def _counter(self, number: int, place: Place) -> str:
+        """A parameter that numbers what a transaction repeats: one for each statement, as another
+        one that draws of it would be counted, too."""
+        first = self._firsts[number, place.number]
+        made: dict[str, Any] = {"sequence": first, "per": "repetition"}
+        if self._chosen.statements[number].parameters[place.number - 1].is_quoted:
+            made["as_text"] = True
+        wanted = _wanted(_column(self._chosen, self._chosen.statements[number], place), place)
+        spot = f"{number} {place.number}"
+        if not self._known[spot]:
+            name = self._names.new(wanted)
+            self._known[spot].append(name)
+            self.made[name] = (made, f"counts from {first} in each transaction")
+        return self._known[spot][0]
 
     def _adds_up(self, name: str | None) -> bool:
         return name is not None and not ADDABLE.isdisjoint(self.made[name][0])
@@ -183,7 +234,7 @@ def _ranges(chosen: Chosen, database: str) -> dict[tuple[str, str], tuple[float,
                 or key is None
                 or summary is None
                 or summary.kind != "whole"
-                or summary.is_sequence
+                or (summary.is_sequence and _is_new(one))
             ):
                 continue
             ends = (summary.least or 0.0, summary.greatest or 0.0)
@@ -223,8 +274,18 @@ def _uppers(statement: Statement) -> dict[int, Range]:
     return found
 
 
-def _is_in_list(statement: Statement, place: Place) -> bool:
-    return any(one.place <= place.number < one.place + one.places for one in statement.lists)
+def _is_new(statement: Statement) -> bool:
+    """Whether it inserts rows."""
+    return sqltext.keyword(statement.template) in WRITES_KEYS
+
+
+def _is_in_list(statement: Statement, place: Place, *, longest: int = 0) -> bool:
+    """Whether it is in a list that may have more than `longest` elements."""
+    return any(
+        one.place <= place.number < one.place + one.places
+        and max(one.lengths.values, default=0) > longest
+        for one in statement.lists
+    )
 
 
 def _list(statement: Statement, one: List, element: str) -> dict[str, Any]:

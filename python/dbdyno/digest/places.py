@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbdyno.digest.shape import Summary
+from dbdyno.spec.generators import END_MAX
 
 _TOKEN = re.compile(
     r"""
@@ -217,10 +218,14 @@ def _refused(tokens: Sequence[_Token], at: int, summary: Summary) -> str | None:
     """Why this place cannot take a made-up value."""
     if summary.kind == "unknown":
         return "its values are not in the log"
+    if summary.kind in ("whole", "decimal") and _is_beyond(summary):
+        return f"numbers beyond {END_MAX:,}: generators do not reach them"
     if summary.kind != "text":
         return None
     if not summary.is_quoted:
-        return "a value in bits, in hexadecimal digits or with an exponent"
+        return "a value in bits or in hexadecimal digits"
+    if summary.text is not None and summary.text.is_document:
+        return "documents (JSON) and arrays in one value: a made-up text is none"
     before = tokens[at - 1].low if at else ""
     if before == "(" and at > 1 and tokens[at - 2].low in ("any", "all", "some"):
         return "a list in one value: an array"
@@ -241,6 +246,12 @@ def _refused(tokens: Sequence[_Token], at: int, summary: Summary) -> str | None:
                 return "a text that is part of the question: a format or a path"
             depth = 0
     return None
+
+
+def _is_beyond(summary: Summary) -> bool:
+    """Whether no number of the place can be made: of others the range is cut."""
+    least, greatest = summary.least or 0.0, summary.greatest or 0.0
+    return least >= END_MAX or greatest <= -END_MAX
 
 
 def _bare(name: str) -> str:

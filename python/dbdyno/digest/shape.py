@@ -27,15 +27,18 @@ class Text:
     pattern: str | None = None
     alphabet: str = "@"
     is_hex: bool = False
+    is_document: bool = False  # all stand in braces or brackets
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The values of one place. `kind`: whole, decimal, date, moment, text, unknown; `least` and
-    `greatest` of dates and moments are Unix seconds; `hot`: shares of the most frequent ones."""
+    """The values of one place. `kind`: whole, decimal, date, moment, text, null, unknown; `nulls`:
+    the share of NULL among them, of which all else is told without; `least` and `greatest` of dates
+    and moments are Unix seconds; `hot`: shares of the most frequent ones."""
 
     count: int
     kind: str
+    nulls: float = 0.0
     is_quoted: bool = False
     least: float | None = None
     greatest: float | None = None
@@ -114,12 +117,22 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class Tie:
-    """Two places (from 1) with the same value, whenever their statements come in one unit."""
+    """Two places (from 1) with the same value, whenever their statements come in one unit; or one
+    place of one statement, whenever a transaction has it again."""
 
     statement: int
     place: int
     earlier: int
     earlier_place: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """A place (from 1) that is `first`, `first` + 1, ... with each repetition in a transaction."""
+
+    statement: int
+    place: int
+    first: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +143,7 @@ class Shape:
     statements: tuple[Statement, ...]
     units: tuple[Unit, ...]
     ties: tuple[Tie, ...] = ()
+    counters: tuple[Counter, ...] = ()
     units_dropped: int
     statements_dropped: int
     statements_unplaced: int = 0

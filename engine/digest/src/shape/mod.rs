@@ -8,6 +8,7 @@
 //! Events must come in the log's order.
 
 mod layout;
+mod literal;
 mod sessions;
 mod spread;
 mod template;
@@ -24,8 +25,8 @@ pub use spread::Spread;
 use std::collections::HashMap;
 pub use template::{List, Range};
 use template::{Template, Templates};
-pub use ties::Tie;
 use ties::Ties;
+pub use ties::{Counter, Tie};
 pub use values::{Summary, Text};
 use words::{Word, words};
 
@@ -43,6 +44,8 @@ pub struct Shape {
     pub units: Vec<Unit>,
     /// Places that hold the same value within a unit, constants left out.
     pub ties: Vec<Tie>,
+    /// Places that number what a transaction repeats.
+    pub counters: Vec<Counter>,
     /// Units that were too rare or too long to be kept.
     pub units_dropped: u64,
     /// Statements that are not in any unit: the log has more than are kept, or cut ones.
@@ -219,12 +222,20 @@ impl Shaper {
             self.statements_dropped += 1;
             return false;
         };
-        let Some(session) = session else {
-            self.sessions.unplaced(number);
-            return true;
+        let is_alone = match session {
+            Some(session) => {
+                let is_alone = self.sessions.statement(session, number);
+                self.ties.statement(session, number, is_alone, self.template.seen());
+                is_alone
+            }
+            None => {
+                self.sessions.unplaced(number);
+                self.ties.unplaced();
+                true
+            }
         };
-        let is_alone = self.sessions.statement(session, number);
-        self.ties.statement(session, number, is_alone, self.template.hashes());
+        let templates = &mut self.statements[number as usize].templates;
+        templates.add(&self.template, &self.ties);
         is_alone
     }
 
@@ -233,7 +244,6 @@ impl Shaper {
         let gathered = &mut self.statements[number as usize];
         gathered.count += 1;
         self.template.take(event.text, event.parameters);
-        gathered.templates.add(&self.template);
         Some(number)
     }
 
@@ -273,6 +283,7 @@ impl Shaper {
             }
         });
         let statements: Vec<Statement> = statements.collect();
+        let counters = self.ties.counters();
         let mut ties = self.ties.finish();
         let varies = |tie: &Tie| {
             let parameters = &statements[tie.statement as usize].parameters;
@@ -286,6 +297,7 @@ impl Shaper {
             statements,
             units,
             ties,
+            counters,
             units_dropped,
             statements_dropped: self.statements_dropped,
             statements_unplaced: self.statements_unplaced,

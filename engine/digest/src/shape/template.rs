@@ -1,8 +1,10 @@
 //! Statements with names in the place of their values, of lists one element.
 
 use super::layout::{Layout, Mark};
+use super::literal::{inner, width};
 use super::spread::{Numbers, Spread};
-use super::values::{Summary, Values, inner, width};
+use super::ties::{Seen, Ties};
+use super::values::{Summary, Values};
 use crate::event::Language;
 use crate::token::{Kind, Lexer};
 use schemars::JsonSchema;
@@ -264,17 +266,18 @@ impl Template {
         place.extend_from_slice(value);
     }
 
-    /// The values as hashes, with and without quotes alike; None: the log does not have it, or it
-    /// differs between elements of a list.
-    pub fn hashes(&self) -> impl Iterator<Item = Option<u64>> {
+    /// The values, with and without quotes alike; None: the log does not have it, or it differs between
+    /// elements of a list.
+    pub fn seen(&self) -> impl Iterator<Item = Option<Seen>> {
         (0..self.slots.len()).map(|slot| {
-            let mut hashes = self.values(slot).map(|value| {
-                let mut hash = DefaultHasher::new();
-                hash.write(inner(value));
-                (!value.is_empty() && value != b"?").then(|| hash.finish())
+            let mut all = self.values(slot).map(|value| {
+                let (value, mut hash) = (inner(value), DefaultHasher::new());
+                hash.write(value);
+                let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                (!value.is_empty() && value != b"?").then(|| Seen { hash: hash.finish(), number })
             });
-            let first = hashes.next()??;
-            hashes.all(|other| other == Some(first)).then_some(first)
+            let first = all.next()??;
+            all.all(|other| other == Some(first)).then_some(first)
         })
     }
 
@@ -294,7 +297,7 @@ fn put_name(number: usize, out: &mut Vec<u8>) {
 /// Whether a number without quotes comes next.
 fn is_number(lexer: &Lexer<'_>) -> bool {
     let next = lexer.peek();
-    next.kind == Kind::Literal && lexer.text(next).first().is_some_and(u8::is_ascii_digit)
+    next.kind == Kind::Literal && matches!(lexer.text(next).first(), Some(b'0'..=b'9' | b'.'))
 }
 
 /// Words after which an expression begins: a sign there belongs to its number.
@@ -388,10 +391,10 @@ impl Form {
         }
     }
 
-    fn add(&mut self, template: &Template) {
+    fn add(&mut self, template: &Template, ties: &Ties) {
         self.count += 1;
         for (slot, values) in self.values.iter_mut().enumerate() {
-            template.values(slot).for_each(|value| values.add(value));
+            template.values(slot).for_each(|value| values.add(value, ties.is_held(slot)));
         }
         for ((_, lengths), list) in self.lists.iter_mut().zip(&template.lists) {
             lengths.add(list.length as f64);
@@ -445,7 +448,8 @@ pub struct Best {
 }
 
 impl Templates {
-    pub fn add(&mut self, template: &Template) {
+    /// A statement; `ties` know it as the last one.
+    pub fn add(&mut self, template: &Template, ties: &Ties) {
         let hints = self.hints.get_or_insert_with(|| template.hints.clone());
         self.hints_differ |= *hints != template.hints;
         let mut hash = DefaultHasher::new();
@@ -463,7 +467,7 @@ impl Templates {
                 self.forms.len() - 1
             }
         };
-        self.forms[place].add(template);
+        self.forms[place].add(template, ties);
     }
 
     /// The most frequent form.

@@ -1,5 +1,6 @@
 //! How the values of one place in a statement are spread, without keeping any of them.
 
+use super::literal::{Found, classify, decimals, inner, is_document};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -17,12 +18,15 @@ const PATTERN_MAX: usize = 128;
 pub struct Values {
     count: u64,
     kinds: [u64; KINDS],
-    quoted: u64,
+    /// Of each kind those in quotes.
+    quoted: [u64; KINDS],
     least: Option<f64>,
     greatest: Option<f64>,
     /// Digits behind the point, at most.
     decimals: u8,
-    /// Values greater than all before them.
+    /// Numbers that do not hold on from the statement before in the transaction.
+    fresh: u64,
+    /// Those of them that are greater than all before.
     records: u64,
     texts: Texts,
     counters: HashMap<u64, u64>,
@@ -31,19 +35,7 @@ pub struct Values {
     known: HashSet<u64>,
 }
 
-const KINDS: usize = 6;
-
-/// What a literal is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Whole,
-    Decimal,
-    Date,
-    Moment,
-    Text,
-    /// Its value is not in the log.
-    Unknown,
-}
+const KINDS: usize = Found::NAMES.len();
 
 /// What is known of texts.
 #[derive(Default)]
@@ -57,6 +49,8 @@ struct Texts {
     has_others: bool,
     /// Whether something is there that hexadecimal digits and dashes do not have.
     has_no_hex: bool,
+    /// Those that are no documents.
+    plain: u64,
 }
 
 /// How the values of one place are spread.
@@ -64,9 +58,12 @@ struct Texts {
 pub struct Summary {
     /// Values seen.
     pub count: u64,
-    /// `whole`, `decimal`, `date`, `moment`, `text`; `unknown` if the log has no values for it.
+    /// `whole`, `decimal`, `date`, `moment`, `text`; `null` if there is nothing else; `unknown` if the
+    /// log has no values for it.
     pub kind: String,
-    /// Whether numbers, dates or moments stand in quotes.
+    /// Share of them that are NULL.
+    pub nulls: f64,
+    /// Whether they stand in quotes, NULL aside.
     pub is_quoted: bool,
     /// The least number; of dates and moments seconds since 1970.
     pub least: Option<f64>,
@@ -102,28 +99,30 @@ pub struct Text {
     pub alphabet: String,
     /// Whether all consist of hexadecimal digits and dashes, as UUIDs do.
     pub is_hex: bool,
+    /// Whether all stand in braces or brackets, as JSON documents and arrays do.
+    pub is_document: bool,
 }
 
 impl Values {
-    /// A literal as it stands in a statement; empty: the log does not have it.
-    pub fn add(&mut self, literal: &[u8]) {
+    /// A literal as it stands in a statement; empty: the log does not have it. `is_held`: the same as
+    /// the statement had before in its transaction.
+    pub fn add(&mut self, literal: &[u8], is_held: bool) {
         self.count += 1;
         let (found, number, is_quoted) = classify(literal);
         self.kinds[found as usize] += 1;
-        self.quoted += u64::from(is_quoted);
-        if found == Found::Unknown {
+        self.quoted[found as usize] += u64::from(is_quoted);
+        if matches!(found, Found::Unknown | Found::Null) {
             return;
         }
         if let Some(number) = number {
-            self.records += u64::from(self.greatest.is_none_or(|greatest| number > greatest));
+            let is_record = self.greatest.is_none_or(|greatest| number > greatest);
+            self.fresh += u64::from(!is_held);
+            self.records += u64::from(is_record && !is_held);
             self.least = Some(self.least.map_or(number, |least| least.min(number)));
             self.greatest = Some(self.greatest.map_or(number, |greatest| greatest.max(number)));
         }
         if found == Found::Decimal {
-            let point = literal.iter().rposition(|&b| b == b'.');
-            let digits = |at: usize| literal[at + 1..].iter().take_while(|b| b.is_ascii_digit());
-            let decimals = point.map_or(0, |at| digits(at).count());
-            self.decimals = self.decimals.max(decimals.min(30) as u8);
+            self.decimals = self.decimals.max(decimals(literal));
         }
         if found == Found::Text {
             self.texts.add(inner(literal));
@@ -176,53 +175,70 @@ impl Values {
 
     /// What it comes to.
     pub fn finish(self) -> Summary {
-        let most = (0..KINDS).max_by_key(|&kind| self.kinds[kind]).unwrap_or(0);
+        let of = |kind: Found| self.kinds[kind as usize];
         let distinct = self.distinct();
-        let known = self.count - self.kinds[Found::Unknown as usize];
-        let hot = self.hot(known, distinct);
+        let known = self.count - of(Found::Unknown);
+        let present = known - of(Found::Null);
+        let hot = self.hot(present, distinct);
         let numbers = self.kinds[..Found::Text as usize].iter().sum::<u64>();
-        // Any text among numbers makes all of them texts.
-        let kind = match () {
-            () if known == 0 => "unknown",
-            () if self.kinds[Found::Text as usize] > 0 => "text",
-            () if self.kinds[Found::Decimal as usize] > 0 && most <= Found::Decimal as usize => {
-                "decimal"
-            }
-            () => NAMES[most],
-        };
+        let kind = self.kind();
+        let is_text = kind == Found::Text;
+        let quoted = self.quoted.iter().sum::<u64>();
         Summary {
             count: self.count,
-            kind: kind.to_owned(),
-            is_quoted: self.quoted * 2 > known,
-            least: self.least.filter(|_| kind != "text"),
-            greatest: self.greatest.filter(|_| kind != "text"),
+            kind: Found::NAMES[kind as usize].to_owned(),
+            nulls: of(Found::Null) as f64 / known.max(1) as f64,
+            is_quoted: if is_text {
+                self.quoted[Found::Text as usize] * 2 > of(Found::Text)
+            } else {
+                quoted * 2 > present
+            },
+            least: self.least.filter(|_| !is_text),
+            greatest: self.greatest.filter(|_| !is_text),
             decimals: self.decimals,
             distinct,
-            is_sequence: numbers == known && known >= 20 && self.records * 10 >= known * 9,
+            is_sequence: numbers == present
+                && self.fresh >= 20
+                && self.records * 10 >= self.fresh * 9,
             theta: theta(&hot, distinct),
             hot,
-            text: (kind == "text").then(|| self.texts.finish(self.kinds[Found::Text as usize])),
+            text: is_text.then(|| self.texts.finish(self.kinds[Found::Text as usize])),
+        }
+    }
+
+    /// NULL says nothing of the others; any text among numbers makes all of them texts.
+    fn kind(&self) -> Found {
+        let of = |kind: Found| self.kinds[kind as usize];
+        let kinds = [Found::Whole, Found::Decimal, Found::Date, Found::Moment, Found::Unknown];
+        let most = kinds.into_iter().max_by_key(|&kind| of(kind)).unwrap_or(Found::Unknown);
+        match () {
+            () if of(Found::Text) > 0 => Found::Text,
+            () if of(Found::Unknown) + of(Found::Null) == self.count && of(Found::Null) > 0 => {
+                Found::Null
+            }
+            () if of(Found::Decimal) > 0 && matches!(most, Found::Whole | Found::Decimal) => {
+                Found::Decimal
+            }
+            () => most,
         }
     }
 
     /// Shares of the values that surely come up more often than the others.
-    fn hot(&self, known: u64, distinct: u64) -> Vec<f64> {
+    fn hot(&self, present: u64, distinct: u64) -> Vec<f64> {
         let mut counts: Vec<u64> = self.counters.values().copied().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         // A counter that was taken over may count too much by the least one's count.
         let error =
             if distinct > COUNTERS as u64 { counts.last().copied().unwrap_or(0) } else { 0 };
-        let even = known as f64 / distinct.max(1) as f64;
+        let even = present as f64 / distinct.max(1) as f64;
         let counts = counts.into_iter().map(|count| count.saturating_sub(error) as f64);
         counts
             .filter(|&count| count > even * 2.0 + 5.0)
             .take(20)
-            .map(|c| c / known as f64)
+            .map(|c| c / present as f64)
             .collect()
     }
 }
-
-const NAMES: [&str; KINDS] = ["whole", "decimal", "date", "moment", "text", "unknown"];
 
 /// The exponent with which the hottest value would come up as often as it does, among so many.
 fn theta(hot: &[f64], distinct: u64) -> f64 {
@@ -258,6 +274,7 @@ impl Texts {
         self.bytes_least = Some(self.bytes_least.map_or(bytes, |least| least.min(bytes)));
         self.bytes_greatest = self.bytes_greatest.max(bytes);
         self.bytes_sum += bytes;
+        self.plain += u64::from(!is_document(text));
         for byte in text {
             match byte {
                 b'0'..=b'9' => self.has_digits = true,
@@ -293,6 +310,7 @@ impl Texts {
                 .filter_map(|&(kind, is_there)| is_there.then_some(kind))
                 .collect(),
             is_hex: !self.has_no_hex,
+            is_document: self.plain == 0,
         }
     }
 }
@@ -306,107 +324,13 @@ fn kind_of(byte: u8) -> u8 {
     }
 }
 
-/// What stands between the quotes, escapes left as they are.
-pub fn inner(literal: &[u8]) -> &[u8] {
-    let Some(open) = literal.iter().position(|&b| b == b'\'' || b == b'"') else { return literal };
-    let rest = &literal[open + 1..];
-    rest.strip_suffix(&literal[open..=open]).unwrap_or(rest)
-}
-
-fn classify(literal: &[u8]) -> (Found, Option<f64>, bool) {
-    if literal.is_empty() || literal == b"?" {
-        return (Found::Unknown, None, false);
-    }
-    let text = inner(literal);
-    let is_quoted = text.len() != literal.len();
-    if let [b'x' | b'X' | b'b' | b'B', b'\'', ..] = literal {
-        return (Found::Text, None, false); // Bits, whatever their digits look like.
-    }
-    let number = std::str::from_utf8(text).ok().filter(|text| is_number(text));
-    if let Some(number) = number.and_then(|text| text.parse::<f64>().ok()) {
-        let is_whole = text.iter().enumerate().all(|(at, b)| b.is_ascii_digit() || at == 0);
-        // A text of digits with a zero before them is no number: it would come back without it.
-        if !(is_quoted && text.len() > 1 && text[0] == b'0' && is_whole) {
-            return (if is_whole { Found::Whole } else { Found::Decimal }, Some(number), is_quoted);
-        }
-    }
-    match moment(text) {
-        Some((seconds, true)) => (Found::Date, Some(seconds), true),
-        Some((seconds, false)) => (Found::Moment, Some(seconds), true),
-        None => (Found::Text, None, is_quoted),
-    }
-}
-
-/// The greater end of a range less the lower one, of dates and moments in seconds; None if the log
-/// does not have both, or they cannot be subtracted.
-pub fn width(low: &[u8], high: &[u8]) -> Option<f64> {
-    // Whole numbers may have more digits than a float holds.
-    let whole = |literal: &[u8]| match literal {
-        [b'x' | b'X' | b'b' | b'B', ..] => None,
-        _ => std::str::from_utf8(inner(literal)).ok()?.parse::<i128>().ok(),
-    };
-    if let (Some(low), Some(high)) = (whole(low), whole(high)) {
-        return Some(high.checked_sub(low)? as f64);
-    }
-    let (Found::Whole | Found::Decimal | Found::Date | Found::Moment, Some(from), _) =
-        classify(low)
-    else {
-        return None;
-    };
-    let (found, Some(to), _) = classify(high) else { return None };
-    let is_moment = |found| matches!(found, Found::Date | Found::Moment);
-    if is_moment(classify(low).0) != is_moment(found) {
-        return None;
-    }
-    // What decimals are apart has no more digits than they have.
-    Some(((to - from) * 1e9).round() / 1e9)
-}
-
-fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    digits.starts_with(|c: char| c.is_ascii_digit())
-        && digits.len() <= 40
-        && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
-        && digits.matches('.').count() <= 1
-}
-
-/// Seconds since 1970 of `2025-11-22` or `2025-11-22 04:05:06`, and whether it is a day only.
-fn moment(text: &[u8]) -> Option<(f64, bool)> {
-    let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= 40 && text.is_ascii())?;
-    let (day, time) = match text.len() {
-        10 => (text, None),
-        19.. => (text.get(..10)?, Some(text.get(11..)?)),
-        _ => return None,
-    };
-    let mut parts = day.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let days = days_from_civil(year, month, day) as f64;
-    let Some(time) = time else { return Some((days * 86400.0, true)) };
-    let mut parts = time.get(..8)?.split(':').map(|part| part.parse::<u32>().ok());
-    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    let seconds = f64::from(hour * 3600 + minute * 60 + second);
-    (hour < 24 && minute < 60 && second <= 60).then_some((days * 86400.0 + seconds, false))
-}
-
-/// Days since 1970 of a day of the Gregorian calendar.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of(literals: impl IntoIterator<Item = String>) -> Summary {
         let mut values = Values::default();
-        literals.into_iter().for_each(|literal| values.add(literal.as_bytes()));
+        literals.into_iter().for_each(|literal| values.add(literal.as_bytes(), false));
         values.finish()
     }
 
@@ -484,8 +408,40 @@ mod tests {
         assert_eq!(kind("'0123'"), "text");
         assert_eq!(kind("'42'"), "whole");
         assert_eq!(kind(""), "unknown");
-        assert_eq!(moment(b"2000-03-01"), Some((951_868_800.0, true)));
         assert_eq!(of(["1.25".into(), "3".into()]).kind, "decimal");
+    }
+
+    #[test]
+    fn nulls_are_a_share_and_do_not_change_what_the_others_are() {
+        for (value, kind) in [("'7'", "whole"), ("1.5", "decimal"), ("'2025-11-22'", "date")] {
+            let found = of((0..40).map(|n| if n % 2 == 0 { "NULL" } else { value }.to_owned()));
+            assert_eq!((found.kind.as_str(), found.nulls, found.distinct), (kind, 0.5, 1));
+            assert_eq!(found.is_quoted, value.starts_with('\''));
+        }
+        let texts = of(["'ab'".into(), "NULL".into(), "NULL".into(), "null".into()]);
+        assert_eq!((texts.kind.as_str(), texts.nulls, texts.is_quoted), ("text", 0.75, true));
+        assert_eq!(texts.text.unwrap().bytes_greatest, 2);
+        assert_eq!(of(["NULL".into(), "".into()]).kind, "null");
+        let keys = of((0..40).map(|n| if n % 4 == 0 { "NULL".into() } else { n.to_string() }));
+        assert!(keys.is_sequence);
+    }
+
+    #[test]
+    fn values_that_hold_on_in_a_transaction_count_upwards_once() {
+        let mut values = Values::default();
+        for n in 0..100 {
+            values.add((n / 4).to_string().as_bytes(), n % 4 > 0);
+        }
+        assert!(values.finish().is_sequence);
+    }
+
+    #[test]
+    fn documents_are_told_from_texts() {
+        let is_document = |literals: &[&str]| {
+            of(literals.iter().map(|&literal| literal.to_owned())).text.unwrap().is_document
+        };
+        assert!(is_document(&[r#"'{"k": 1}'"#, "'[1, 2]'", "NULL"]));
+        assert!(!is_document(&["'{}'", "'[info] started'"]));
     }
 
     #[test]
