@@ -281,6 +281,46 @@ def test_a_log_that_grows_and_is_rotated_is_followed(log: Path) -> None:
     assert last["inputs"][0]["pieces_not_understood"] == 0
 
 
+def test_a_log_that_is_emptied_and_outgrows_its_old_size_is_followed(log: Path) -> None:
+    following = Following("--follow", "--every=1", log)
+    try:
+        following.until(49)
+        log.write_text(
+            "".join(map(event, range(100, 200)))
+        )  # the same file, as copytruncate has it
+        following.until(149)
+        code, last = following.end()
+    finally:
+        following.close()
+    assert code == INTERRUPTED and last["overall"]["count"] == 150
+    assert last["inputs"][0]["pieces_not_understood"] == 0
+
+
+def test_the_first_event_of_a_followed_log_may_come_in_pieces(tmp_path: Path) -> None:
+    log = tmp_path / "slow.log"
+    text = "".join(map(event, range(10)))
+    log.write_text(text[:4])
+    following = Following("--follow", "--every=1", log)
+    try:
+        time.sleep(0.5)
+        with log.open("a") as out:
+            out.write(text[4:])
+        following.until(9)
+        code, last = following.end()
+    finally:
+        following.close()
+    assert code == INTERRUPTED and last["overall"]["count"] == 10
+
+
+def test_a_packed_log_is_not_followed(log: Path) -> None:
+    packed = log.with_suffix(".gz")
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    command = [find(), "digest", "--follow", str(packed)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert ran.returncode not in (0, INTERRUPTED)
+    assert "packed files do not grow" in ran.stdout + ran.stderr
+
+
 def test_an_interrupt_ends_a_pipe_with_what_was_read() -> None:
     reading = Following("-")
     try:

@@ -33,6 +33,8 @@ pub struct Running {
 
 /// More than this share of full seconds is no chance.
 const WHOLE_SHARE: f64 = 0.01;
+/// Fewer statements than this at full seconds may be chance, if there are others.
+const WHOLE_LEAST: u64 = 3;
 
 /// Whether a stretch is among those that are looked at.
 #[inline]
@@ -158,7 +160,8 @@ impl Running {
     }
 
     fn has_full_seconds(&self) -> bool {
-        self.whole as f64 > self.added as f64 * WHOLE_SHARE
+        self.whole == self.added
+            || self.whole >= WHOLE_LEAST && self.whole as f64 > self.added as f64 * WHOLE_SHARE
     }
 
     fn caveat(&self) -> Option<String> {
@@ -242,6 +245,18 @@ mod tests {
         }
         let fine = fine.concurrency().unwrap();
         assert_eq!((fine.clock_s, fine.caveat, found.clock_s), (0.0, None, 1.0));
+    }
+
+    #[test]
+    fn one_full_second_among_few_statements_is_chance() {
+        let clock_s = |others: i64, whole: i64| {
+            let mut running = Running::default();
+            (1..=others).for_each(|n| running.add(n * S + 7_001, 1_000));
+            (1..=whole).for_each(|n| running.add(n * S, 1_000));
+            running.concurrency().unwrap().clock_s
+        };
+        assert_eq!([clock_s(64, 1), clock_s(64, 2), clock_s(400, 3)], [0.0; 3]);
+        assert_eq!([clock_s(64, 3), clock_s(0, 1), clock_s(0, 2)], [1.0; 3]);
     }
 
     #[test]

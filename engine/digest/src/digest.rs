@@ -146,7 +146,10 @@ impl Run<'_> {
         let mut parts = Parts::new(source, path, self.stop);
         let number = self.inputs.len() as u32;
         let mut input = Input { path: path.to_owned(), ..Input::default() };
-        parts.head()?;
+        parts.await_begin(|head| {
+            source::packed_otherwise(head).is_some()
+                || format_of(self.request, path, head, None).is_ok()
+        })?;
         let damage = parts.source().damage;
         let head = parts.head()?;
         if head.is_empty() {

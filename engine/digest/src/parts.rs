@@ -10,6 +10,7 @@ use crate::source::{Given, Source};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Bytes of a part, about.
 pub const PART: usize = 1 << 20;
@@ -20,6 +21,11 @@ const TAIL: usize = 64 << 10;
 pub const EVENT: usize = 64 << 20;
 /// So much of the log is looked at to find out its format.
 pub const HEAD: usize = 64 << 10;
+
+/// Fewer bytes than this may be the begin of a header that has a line's end in it by chance.
+const LINE: usize = 32;
+/// How often a log that is followed is looked at while it has no begin.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Some bytes of a log.
 pub struct Piece {
@@ -94,13 +100,29 @@ impl<'a> Parts<'a> {
         let mut left = std::mem::take(&mut self.left);
         while left.len() < HEAD && !self.stop.load(Ordering::Relaxed) {
             match self.fill(&mut left, HEAD)? {
-                // A log that grows begins with a whole event or more, written at once.
-                Filled::Partly if left.is_empty() => {}
+                Filled::Partly if left.is_empty() => std::thread::sleep(PATIENCE),
                 _ => break,
             }
         }
         self.left = left;
         Ok(&self.left)
+    }
+
+    /// Waits until a log that grows begins as `is_known` says, or with a line: its first event may come
+    /// in several writes.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn await_begin(&mut self, is_known: impl Fn(&[u8]) -> bool) -> Result<()> {
+        let is_line = |head: &[u8]| head.len() >= LINE && head.contains(&b'\n');
+        loop {
+            let length = self.head()?.len();
+            let head = &self.left[..length.min(HEAD)];
+            if !self.is_growing_on() || length >= HEAD || is_line(head) || is_known(head) {
+                return Ok(());
+            }
+            std::thread::sleep(PATIENCE);
+        }
     }
 
     /// Lets so many more parts be handed out.

@@ -10,7 +10,7 @@ use dyno_core::error::{Error, Kind};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,6 +21,8 @@ use std::time::Duration;
 const BLOCK: usize = 256 << 10;
 /// Blocks that are unpacked ahead.
 const AHEAD: usize = 8;
+/// So many bytes tell a file that is followed from another log in its place.
+const TRACE: usize = 64;
 /// How often a source that waits looks whether it is to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -114,6 +116,15 @@ fn is_ready(fd: RawFd) -> bool {
     unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as libc::c_int) > 0 }
 }
 
+/// What packs a file that is unpacked here, by its first bytes.
+fn packed_by(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x1F, 0x8B, ..] => Some("gzip"),
+        [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Some("zstd"),
+        _ => None,
+    }
+}
+
 /// What else packs logs, and a command that unpacks: by the first bytes of a file.
 pub fn packed_otherwise(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let is_bzip2 = head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY");
@@ -199,36 +210,66 @@ fn fill(from: &mut dyn Read, block: &mut [u8]) -> io::Result<(usize, Option<io::
     Ok((count, None))
 }
 
-/// A file that grows and is replaced by another of its name, as `tail -F` follows it.
+/// A file that grows and is replaced by another of its name, as `tail -F` follows it, or is emptied and
+/// written anew.
 struct Growing {
     path: PathBuf,
     file: File,
     /// Bytes of this file that were given.
     at: u64,
+    /// The last of these.
+    last: Vec<u8>,
     progress: Arc<Progress>,
 }
 
 impl Growing {
+    fn new(path: &str, file: File, progress: Arc<Progress>) -> Self {
+        Self { path: Path::new(path).to_owned(), file, at: 0, last: Vec::new(), progress }
+    }
+
     fn give(&mut self, into: &mut [u8]) -> io::Result<Given> {
-        let count = match self.file.read(into) {
+        let count = match self.file.read_at(into, self.at) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Given::Nothing),
             other => other?,
         };
+        // Asked behind the read: what was emptied before it is seen here.
+        if !self.is_as_it_was()? {
+            return Ok(self.renew());
+        }
         if count > 0 {
-            self.at += count as u64;
-            self.progress.read.fetch_add(count as u64, Ordering::Relaxed);
+            self.took(&into[..count]);
             return Ok(Given::Bytes(count));
         }
         let mine = self.file.metadata()?;
         // Between rename and create there is no file of that name: wait for it.
         let is_same = std::fs::metadata(&self.path)
             .map_or(true, |there| (there.dev(), there.ino()) == (mine.dev(), mine.ino()));
-        if is_same && mine.len() >= self.at {
-            return Ok(Given::Nothing);
+        Ok(if is_same { Given::Nothing } else { self.renew() })
+    }
+
+    fn took(&mut self, bytes: &[u8]) {
+        self.at += bytes.len() as u64;
+        self.progress.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.last.extend_from_slice(&bytes[bytes.len().saturating_sub(TRACE)..]);
+        self.last.drain(..self.last.len().saturating_sub(TRACE));
+    }
+
+    /// Whether the bytes that were given last still stand where they stood.
+    fn is_as_it_was(&self) -> io::Result<bool> {
+        let (mut there, count) = ([0; TRACE], self.last.len());
+        match self.file.read_exact_at(&mut there[..count], self.at - count as u64) {
+            Ok(()) => Ok(self.last == there[..count]),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(error),
         }
-        let Ok(file) = File::open(&self.path) else { return Ok(Given::Nothing) };
+    }
+
+    /// Goes on with the file that has the name now, from its begin.
+    fn renew(&mut self) -> Given {
+        let Ok(file) = File::open(&self.path) else { return Given::Nothing };
         (self.file, self.at) = (file, 0);
-        Ok(Given::Renewed)
+        self.last.clear();
+        Given::Renewed
     }
 }
 
@@ -260,8 +301,15 @@ impl Source {
                 return Err(Error::new(Kind::Plan, format!("--follow: {path} is no file"))
                     .hint("a pipe is followed without --follow, until it ends"));
             }
-            let path = Path::new(path).to_owned();
-            let from = Growing { path, file, at: 0, progress: Arc::clone(&progress) };
+            let mut head = [0; 4];
+            let count = file.read_at(&mut head, 0).map_err(|error| refused(&error))?;
+            if let Some(by) = packed_by(&head[..count]) {
+                let what =
+                    format!("--follow: {path} is packed by {by}, and packed files do not grow");
+                return Err(Error::new(Kind::Plan, what)
+                    .hint("without --follow it is unpacked and read to its end"));
+            }
+            let from = Growing::new(path, file, Arc::clone(&progress));
             return Ok(Self::of(From::Growing(from), Vec::new(), progress, None, true));
         }
         let size = (kind.is_file() && path != "-").then_some(about.len());
@@ -292,13 +340,12 @@ impl Source {
             return Err(error);
         }
         head.truncate(count);
-        let is_zstd = matches!(*head, [0x28, 0xB5, 0x2F, 0xFD] | [0x50..=0x5F, 0x2A, 0x4D, 0x18]);
-        if !head.starts_with(&[0x1F, 0x8B]) && !is_zstd {
+        let Some(by) = packed_by(&head) else {
             let is_file = size.is_some();
             return Ok(Ok(Self::of(From::Plain(plain), head, progress, size, is_file)));
-        }
+        };
         let all = io::Cursor::new(head).chain(plain);
-        let unpack: Box<dyn Read + Send> = if is_zstd {
+        let unpack: Box<dyn Read + Send> = if by == "zstd" {
             Box::new(zstd::stream::read::Decoder::new(all)?)
         } else {
             Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(BLOCK, all)))
@@ -347,5 +394,53 @@ impl Source {
             }),
             From::Growing(growing) => growing.give(into),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    /// All that is given now, and whether another log begins behind it.
+    fn given(source: &mut Source) -> (String, bool) {
+        let (mut all, mut into) = (String::new(), [0; 1000]);
+        loop {
+            match source.give(&mut into).unwrap() {
+                Given::Bytes(count) => all += std::str::from_utf8(&into[..count]).unwrap(),
+                other => return (all, other == Given::Renewed),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_emptied_and_outgrows_its_old_size_is_another_log() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap().to_owned();
+        let mut source = Source::open(&path, true, &NEVER).unwrap();
+        assert_eq!(given(&mut source), (String::new(), false));
+        for text in ["one", " and more".repeat(20).as_str()] {
+            file.write_all(text.as_bytes()).unwrap();
+            assert_eq!(given(&mut source), (text.to_owned(), false));
+        }
+        for size in [100, 183, 2000] {
+            let anew = "y".repeat(size + 1) + &"z".repeat(size);
+            std::fs::write(&path, &anew).unwrap();
+            assert_eq!(given(&mut source), (String::new(), true));
+            assert_eq!(given(&mut source), (anew, false));
+        }
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(given(&mut source), (String::new(), true));
+        assert_eq!(given(&mut source), (String::new(), false));
+    }
+
+    #[test]
+    fn packed_files_are_not_followed() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[0x1F, 0x8B, 8, 0]).unwrap();
+        let refused = Source::open(file.path().to_str().unwrap(), true, &NEVER).err().unwrap();
+        assert!(refused.to_string().contains("packed by gzip, and packed files do not grow"));
     }
 }
