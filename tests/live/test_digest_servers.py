@@ -163,7 +163,7 @@ def watched(here: Place, server: There, meanwhile: Callable[[], None]) -> Any:
     finally:
         running.send_signal(signal.SIGINT)
         said, _ = running.communicate(timeout=60)
-    assert running.returncode == 0, said
+    assert running.returncode == 3, said  # interrupted
     document = json.loads((here.path / "d.json").read_text())
     assert any("Interrupted" in note for note in document["notes"])
     return document
