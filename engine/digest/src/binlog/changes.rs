@@ -137,8 +137,8 @@ impl Changes {
 pub(super) struct Keys {
     seed: u64,
     columns: usize,
-    current: DefaultHasher,
-    seen: usize,
+    /// Whether each row's key was there, whole.
+    pub(super) are_all: bool,
     pub(super) hashes: Vec<u64>,
 }
 
@@ -148,21 +148,20 @@ impl Keys {
         seed.write(&table.schema);
         seed.write_u8(0);
         seed.write(&table.name);
-        let (seed, columns) = (seed.finish(), table.key.len());
-        Self { seed, columns, current: DefaultHasher::new(), seen: 0, hashes: vec![] }
+        Self { seed: seed.finish(), columns: table.key.len(), are_all: true, hashes: vec![] }
     }
 
-    pub(super) fn add(&mut self, value: &[u8]) {
-        if self.seen == 0 {
-            self.current = DefaultHasher::new();
-            self.current.write_u64(self.seed);
+    pub(super) fn add(&mut self, key: &[&[u8]]) {
+        if key.len() != self.columns {
+            self.are_all = false;
+            return;
         }
-        self.current.write_usize(value.len());
-        self.current.write(value);
-        self.seen += 1;
-        if self.seen == self.columns {
-            self.hashes.push(self.current.finish());
-            self.seen = 0;
+        let mut hash = DefaultHasher::new();
+        hash.write_u64(self.seed);
+        for value in key {
+            hash.write_usize(value.len());
+            hash.write(value);
         }
+        self.hashes.push(hash.finish());
     }
 }

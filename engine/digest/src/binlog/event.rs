@@ -1,7 +1,5 @@
 //! What a binary log tells: statements and transactions.
 
-use crate::bytes::Bytes;
-
 /// A statement, or one statement's changes to one table where its text is not in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement<'a> {
@@ -97,61 +95,4 @@ impl Transaction {
             self.schemas.insert(place, schema.to_vec());
         }
     }
-}
-
-/// The body of a query event.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Query<'a> {
-    pub session: u64,
-    pub took_s: u32,
-    pub error: u16,
-    pub database: &'a [u8],
-    /// Compressed, if the event is of that type.
-    pub text: &'a [u8],
-}
-
-impl<'a> Query<'a> {
-    pub fn read(body: &'a [u8]) -> Option<Self> {
-        let mut bytes = Bytes(body);
-        let (session, took_s) = (bytes.little(4)?, bytes.little(4)? as u32);
-        let database = usize::from(bytes.byte()?);
-        let (error, variables) = (bytes.little(2)? as u16, bytes.little(2)? as usize);
-        bytes.take(variables)?;
-        let database = bytes.take(database)?;
-        bytes.take(1)?;
-        Some(Self { session, took_s, error, database, text: bytes.0 })
-    }
-}
-
-/// A transaction's place, and when it was committed, from MySQL's event before it.
-pub fn mysql_gtid(body: &[u8]) -> Option<(Order, Option<i64>)> {
-    const LOGICAL_TIMESTAMPS: u8 = 2;
-    const HAS_ORIGINAL: u64 = 1 << 55;
-    let mut bytes = Bytes(body);
-    bytes.take(1 + 16 + 8)?;
-    if bytes.byte() != Some(LOGICAL_TIMESTAMPS) {
-        return Some((Order::default(), None));
-    }
-    let (last_committed, sequence) = (bytes.little(8)? as i64, bytes.little(8)? as i64);
-    let order = Order {
-        sequence: Some(sequence).filter(|&n| n > 0),
-        last_committed: Some(last_committed).filter(|_| sequence > 0),
-        ..Order::default()
-    };
-    let committed = bytes.little(7).map(|us| (us & !HAS_ORIGINAL) as i64).filter(|&us| us > 0);
-    Some((order, committed))
-}
-
-/// A transaction's place from MariaDB's event before it, and whether it is a statement that commits
-/// by itself, and one that defines.
-pub fn mariadb_gtid(body: &[u8]) -> Option<(Order, bool, bool)> {
-    const STANDALONE: u8 = 1;
-    const GROUP_COMMIT_ID: u8 = 2;
-    const DDL: u8 = 32;
-    let mut bytes = Bytes(body);
-    bytes.take(8)?;
-    let (domain, flags) = (bytes.little(4)? as u32, bytes.byte()?);
-    let commit_id = if flags & GROUP_COMMIT_ID != 0 { Some(bytes.little(8)?) } else { None };
-    let order = Order { commit_id, domain: Some(domain), ..Order::default() };
-    Some((order, flags & STANDALONE != 0, flags & DDL != 0))
 }

@@ -13,15 +13,25 @@ pub const MAGIC_ENCRYPTED: &[u8; 4] = b"\xfdbin";
 pub const HEADER: usize = 19;
 /// Length of a checksum behind an event.
 const CHECKSUM: usize = 4;
+/// The algorithm of checksums that there is.
+const CRC32: u8 = 1;
 
 /// Types of events that are looked into.
 #[allow(missing_docs)]
 pub mod kind {
     pub const QUERY: u8 = 2;
+    /// How data were loaded in versions whose logs are of another format.
+    pub const OLD_LOADS: [u8; 4] = [6, 8, 10, 12];
+    pub const APPEND_BLOCK: u8 = 9;
     pub const FORMAT_DESCRIPTION: u8 = 15;
     pub const XID: u8 = 16;
+    pub const BEGIN_LOAD_QUERY: u8 = 17;
+    pub const EXECUTE_LOAD_QUERY: u8 = 18;
     pub const TABLE_MAP: u8 = 19;
+    /// Rows of 5.1 before it was done.
+    pub const ROWS_V0: std::ops::RangeInclusive<u8> = 20..=22;
     pub const ROWS_V1: std::ops::RangeInclusive<u8> = 23..=25;
+    pub const INCIDENT: u8 = 26;
     pub const ROWS_QUERY: u8 = 29;
     pub const ROWS_V2: std::ops::RangeInclusive<u8> = 30..=32;
     pub const GTID: u8 = 33;
@@ -29,6 +39,7 @@ pub mod kind {
     pub const XA_PREPARE: u8 = 38;
     pub const PARTIAL_UPDATE_ROWS: u8 = 39;
     pub const TRANSACTION_PAYLOAD: u8 = 40;
+    pub const TAGGED_GTID: u8 = 42;
     /// The last type that MySQL has given.
     pub const MYSQL_LAST: u8 = 42;
     pub const ANNOTATE_ROWS: u8 = 160;
@@ -39,6 +50,25 @@ pub mod kind {
     pub const ROWS_COMPRESSED_V2: std::ops::RangeInclusive<u8> = 169..=171;
     /// The types that MariaDB has given.
     pub const MARIADB: std::ops::RangeInclusive<u8> = 160..=171;
+}
+
+/// The checksum behind an event of these bytes, header and all.
+pub fn checksum(event: &[u8]) -> u32 {
+    const KIND: usize = 4;
+    const FLAGS: usize = 17;
+    const IN_USE: u8 = 1;
+    // A log that is being written says so in its description, which is not written anew afterwards.
+    if let [head @ .., flags] = &event[..event.len().min(FLAGS + 1)]
+        && head.len() == FLAGS
+        && head[KIND] == kind::FORMAT_DESCRIPTION
+    {
+        let mut hash = crc32fast::Hasher::new();
+        hash.update(head);
+        hash.update(&[flags & !IN_USE]);
+        hash.update(&event[FLAGS + 1..]);
+        return hash.finalize();
+    }
+    crc32fast::hash(event)
 }
 
 /// An event's header.
@@ -72,6 +102,8 @@ pub struct Description {
     pub server: String,
     /// Bytes behind each event.
     pub checksum: usize,
+    /// They are a checksum that is known.
+    has_crc: bool,
     /// Lengths of what precedes an event's data, by type less one.
     lengths: Vec<u8>,
 }
@@ -90,14 +122,24 @@ impl Description {
         let end = server.iter().position(|&b| b == 0).unwrap_or(server.len());
         let server = String::from_utf8_lossy(&server[..end]).into_owned();
         // Since MySQL 5.6.1 and MariaDB 5.3: an algorithm, and room for a checksum whatever it is.
-        let (lengths, checksum) = if writes_checksums(&server) {
+        let (lengths, algorithm) = if writes_checksums(&server) {
             let (lengths, tail) =
                 bytes.0.split_at_checked(bytes.0.len().checked_sub(CHECKSUM + 1)?)?;
-            (lengths, if tail[0] == 0 { 0 } else { CHECKSUM })
+            (lengths, tail[0])
         } else {
             (bytes.0, 0)
         };
-        Some(Self { server, checksum, lengths: lengths.to_vec() })
+        let checksum = if algorithm == 0 { 0 } else { CHECKSUM };
+        Some(Self { server, checksum, has_crc: algorithm == CRC32, lengths: lengths.to_vec() })
+    }
+
+    /// Whether an event's checksum, if it has one, is that of its bytes.
+    pub fn holds(&self, event: &[u8]) -> bool {
+        let Some(end) = event.len().checked_sub(CHECKSUM).filter(|_| self.has_crc) else {
+            return !self.has_crc;
+        };
+        let (bytes, said) = event.split_at(end);
+        checksum(bytes).to_le_bytes() == said
     }
 
     /// How the server is called.
@@ -140,6 +182,18 @@ mod tests {
         ] {
             assert_eq!(writes_checksums(server), has, "{server}");
         }
+    }
+
+    #[test]
+    fn the_checksum_of_a_description_does_not_tell_whether_the_log_is_in_use() {
+        let mut event = [7; 40];
+        event[4] = kind::FORMAT_DESCRIPTION;
+        event[17] = 0;
+        let closed = checksum(&event);
+        event[17] = 1;
+        assert_eq!(checksum(&event), closed);
+        event[4] = kind::XID;
+        assert_ne!(checksum(&event), closed);
     }
 
     #[test]

@@ -9,13 +9,15 @@
 
 mod changes;
 mod event;
+mod gtid;
 mod header;
 mod packed;
+mod query;
 mod reader;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use event::{KEYS_MAX, Order, Statement, Transaction};
-pub use header::{HEADER, Header, MAGIC, MAGIC_ENCRYPTED};
+pub use header::{HEADER, Header, MAGIC, MAGIC_ENCRYPTED, checksum};
 pub use reader::{Items, Reader};

@@ -1,9 +1,11 @@
 //! A binary log's events, one after the other.
 
 use super::changes::{At, Changes, Keys, RowStatement, Verb};
-use super::event::{Query, Statement, Transaction, mariadb_gtid, mysql_gtid};
+use super::event::{Statement, Transaction};
+use super::gtid;
 use super::header::{Description, HEADER, Header, MAGIC, MAGIC_ENCRYPTED, kind};
 use super::packed;
+use super::query::{Query, Role};
 use super::table::{Rows, Table};
 use crate::bytes::Bytes;
 use crate::format::Part;
@@ -26,9 +28,13 @@ pub struct Reader {
     description: Option<Description>,
     tables: HashMap<u64, Table>,
     rows: RowStatement,
+    /// Data that a statement will load: where they begin, their bytes in the log.
+    load: Option<At>,
     transaction: Option<Transaction>,
     /// The transaction is one statement: nothing says that it ends.
     is_standalone: bool,
+    /// The transaction is an ALTER that has only begun.
+    begins_alter: bool,
     is_encrypted: bool,
     /// What follows is no event; where events go on is looked for.
     is_lost: bool,
@@ -38,7 +44,7 @@ pub struct Reader {
 const ENDS_STATEMENT: u64 = 1;
 
 impl Reader {
-    /// A reader that hashes the keys of rows.
+    /// A reader that hashes the keys of rows, and finds the schemas of statements.
     pub fn with_keys() -> Self {
         Self { wants_keys: true, ..Self::default() }
     }
@@ -90,31 +96,54 @@ impl Reader {
             let (next, is_found) = resume(bytes, part.is_last);
             self.is_lost = !is_found;
             if next > 0 {
+                self.missed();
                 items.not_understood(offset, next as u64, "no event of a binary log begins here");
             }
             return (next > 0 || is_found).then_some(at + next);
         };
         let event = bytes.get(..header.size)?;
         let place = At { offset, bytes: header.size as u64, begin_s: header.at_s };
-        if self.event(header.kind, &event[HEADER..], place, items).is_none() {
-            items.not_understood(
-                offset,
-                header.size as u64,
-                "an event that is not as its type says",
-            );
+        if let Err(why) = self.event(header.kind, event, place, items) {
+            self.missed();
+            items.not_understood(offset, header.size as u64, why);
         }
         Some(at + header.size)
     }
 
-    /// `body` with the checksum, if there is one.
-    fn event(&mut self, kind: u8, body: &[u8], at: At, items: &mut dyn Items) -> Option<()> {
+    /// An event of the transaction is not understood: what it did is not known, and it may have been
+    /// what says how the transaction ends.
+    fn missed(&mut self) {
+        self.is_standalone = false;
+        if let Some(transaction) = &mut self.transaction {
+            transaction.has_all_keys = false;
+        }
+    }
+
+    /// A whole event; if it is not understood, why.
+    fn event(
+        &mut self,
+        kind: u8,
+        event: &[u8],
+        at: At,
+        items: &mut dyn Items,
+    ) -> Result<(), &'static str> {
+        let body = &event[HEADER..];
         if kind == kind::FORMAT_DESCRIPTION {
-            self.description = Some(Description::read(body)?);
-            return Some(());
+            // Taken even if its checksum is wrong: without one nothing behind it could be read.
+            self.description = Some(Description::read(body).ok_or(NOT_AS_ITS_TYPE)?);
         }
         let checksum = self.description.as_ref().map_or(0, |d| d.checksum);
-        let body = body.get(..body.len().checked_sub(checksum)?)?;
-        self.plain_event(kind, body, at, items)
+        if self.description.as_ref().is_some_and(|description| !description.holds(event)) {
+            return Err("an event whose checksum is not that of its bytes");
+        }
+        match kind {
+            kind::FORMAT_DESCRIPTION => Ok(()),
+            kind::INCIDENT => Err("the server lost events here, and says so (an incident)"),
+            _ => {
+                let end = body.len().checked_sub(checksum).ok_or(NOT_AS_ITS_TYPE)?;
+                self.plain_event(kind, &body[..end], at, items).ok_or(NOT_AS_ITS_TYPE)
+            }
+        }
     }
 
     /// `body` without a checksum.
@@ -143,19 +172,36 @@ impl Reader {
                 self.rows.begin(at);
                 self.rows.text.extend_from_slice(body);
             }
-            kind::GTID | kind::ANONYMOUS_GTID => {
-                let (order, commit_us) = mysql_gtid(body)?;
-                self.begin(at, false, items);
+            kind::GTID | kind::ANONYMOUS_GTID | kind::TAGGED_GTID => {
+                let is_tagged = kind == kind::TAGGED_GTID;
+                let (order, commit_us) =
+                    if is_tagged { gtid::mysql_tagged(body)? } else { gtid::mysql(body)? };
+                // One statement, unless BEGIN follows.
+                self.begin(at, true, items);
                 let transaction = self.transaction.as_mut()?;
                 (transaction.order, transaction.commit_us) = (order, commit_us);
             }
             kind::MARIADB_GTID => {
-                let (order, is_standalone, is_ddl) = mariadb_gtid(body)?;
-                self.begin(at, is_standalone, items);
+                let gtid = gtid::mariadb(body)?;
+                self.begin(at, gtid.is_standalone, items);
+                self.begins_alter = gtid.begins_alter;
                 let transaction = self.transaction.as_mut()?;
-                (transaction.order, transaction.is_ddl) = (order, is_ddl);
+                (transaction.order, transaction.is_ddl) = (gtid.order, gtid.is_ddl);
             }
             kind::XID | kind::XA_PREPARE => self.commit(items),
+            kind::BEGIN_LOAD_QUERY => {
+                self.end_rows(items);
+                if self.transaction.is_none() {
+                    self.begin(at, true, items);
+                }
+                self.load = Some(at);
+            }
+            kind::APPEND_BLOCK => self.load.as_mut()?.bytes += at.bytes,
+            kind::EXECUTE_LOAD_QUERY => self.execute_load(&Query::read_load(body)?, at, items),
+            kind::INCIDENT => return None,
+            kind if kind::OLD_LOADS.contains(&kind) || kind::ROWS_V0.contains(&kind) => {
+                return None;
+            }
             kind::TRANSACTION_PAYLOAD => return self.payload(body, at, items),
             kind::START_ENCRYPTION => self.is_encrypted = true,
             // Besides: rotations, lists of positions, variables, heartbeats, which are no statements.
@@ -206,7 +252,7 @@ impl Reader {
 
     fn commit(&mut self, items: &mut dyn Items) {
         self.end_rows(items);
-        self.is_standalone = false;
+        (self.is_standalone, self.begins_alter, self.load) = (false, false, None);
         if let Some(mut transaction) = self.transaction.take()
             && transaction.statements > 0
         {
@@ -217,29 +263,47 @@ impl Reader {
     }
 
     fn query(&mut self, query: &Query<'_>, at: At, items: &mut dyn Items) {
-        let word = |word: &[u8]| query.text.eq_ignore_ascii_case(word);
-        if word(b"BEGIN") || starts_with(query.text, b"XA START") {
-            if self.transaction.is_none() {
-                self.begin(at, false, items);
-            }
-            return;
+        let role = query.role();
+        match role {
+            Role::Begins => self.begin_marked(at, items),
+            Role::Ends => self.commit(items),
+            // The statement and the transaction are those that come when it has ended.
+            _ if self.begins_alter => self.commit(items),
+            _ => self.statement(query, role, at, items),
         }
-        if word(b"COMMIT") || word(b"ROLLBACK") || starts_with(query.text, b"XA END") {
-            return self.commit(items);
+    }
+
+    /// A transaction begins by a statement that says so, and ends by one.
+    fn begin_marked(&mut self, at: At, items: &mut dyn Items) {
+        if self.transaction.is_none() {
+            self.begin(at, false, items);
         }
+        self.is_standalone = false;
+    }
+
+    /// A statement that loads the data before it. `at`: its own event.
+    fn execute_load(&mut self, query: &Query<'_>, at: At, items: &mut dyn Items) {
+        let data = self.load.take();
+        let at = data.map_or(at, |data| At { bytes: data.bytes + at.bytes, ..data });
+        self.statement(query, Role::Writes, at, items);
+    }
+
+    fn statement(&mut self, query: &Query<'_>, role: Role, at: At, items: &mut dyn Items) {
         self.end_rows(items);
-        let opened = self.transaction.is_none();
-        if opened {
+        if self.transaction.is_none() {
             self.begin(at, true, items);
         }
-        let is_ddl = [&b"CREATE"[..], b"ALTER", b"DROP", b"RENAME", b"TRUNCATE", b"GRANT"];
-        let is_ddl = is_ddl.iter().any(|verb| starts_with(query.text, verb));
+        let schemas = if self.wants_keys { query.schemas() } else { vec![] };
         if let Some(transaction) = &mut self.transaction {
             transaction.statements += 1;
             transaction.took_s += u64::from(query.took_s);
-            transaction.has_all_keys = false;
-            transaction.is_ddl |= is_ddl;
-            transaction.add_schema(query.database);
+            transaction.is_ddl |= role == Role::Defines;
+            // What ends a prepared transaction writes nothing, but must come after what prepared it,
+            // whose rows are no longer known.
+            transaction.has_all_keys &= role == Role::Marks;
+            if !matches!(role, Role::Marks | Role::EndsPrepared) {
+                schemas.iter().for_each(|schema| transaction.add_schema(schema));
+            }
         }
         items.statement(&Statement {
             offset: at.offset,
@@ -252,7 +316,7 @@ impl Reader {
             took_s: Some(query.took_s),
             error: query.error,
         });
-        if self.is_standalone || is_ddl {
+        if self.is_standalone && role != Role::Marks {
             self.commit(items);
         }
     }
@@ -283,7 +347,7 @@ impl Reader {
         let rows = Rows::read(table, bytes.0, is_update, changes.is_partial)?;
         let has_key = self.wants_keys && !table.key.is_empty();
         let mut keys = Keys::new(table);
-        let mut add = |key: &[u8]| {
+        let mut add = |key: &[&[u8]]| {
             if has_key {
                 keys.add(key);
             }
@@ -297,7 +361,7 @@ impl Reader {
         if let Some(transaction) = &mut self.transaction {
             transaction.rows += count;
             transaction.add_schema(&table.schema);
-            transaction.has_all_keys &= has_key;
+            transaction.has_all_keys &= has_key && keys.are_all;
             transaction.add_keys(&mut keys.hashes);
         }
         self.rows.begin(at);
@@ -332,9 +396,7 @@ impl Reader {
 /// Descriptions kept beyond the statement that needed them.
 const TABLES_MAX: usize = 10_000;
 
-fn starts_with(text: &[u8], word: &[u8]) -> bool {
-    text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
-}
+const NOT_AS_ITS_TYPE: &str = "an event that is not as its type says";
 
 /// Where events go on after bytes that are none: at another file's begin, or where two headers follow
 /// each other. Otherwise (false) they do not go on before there, and more bytes must tell where.

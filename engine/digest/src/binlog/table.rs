@@ -169,20 +169,30 @@ impl<'a> Rows<'a> {
         Self { bytes: Bytes(bytes), ..self }
     }
 
-    /// Counts the rows; for each, `key` gets the first image's key columns, if there are some.
+    /// Counts the rows; `key` gets the values of the key's columns of each row, and of an update that
+    /// changes them the new ones too. They are fewer than the key's columns where the log leaves some out.
     /// `None`: the rows are not as the table says.
-    pub fn count(mut self, key: &mut dyn FnMut(&[u8])) -> Option<u64> {
-        let mut rows = 0;
+    pub fn count(mut self, key: &mut dyn FnMut(&[&[u8]])) -> Option<u64> {
+        let (mut rows, mut before, mut after) = (0, vec![], vec![]);
         while !self.bytes.0.is_empty() {
-            for image in 0..self.images {
-                self.image(image, key)?;
+            before.clear();
+            self.image(0, &[], &mut before)?;
+            key(&before);
+            if self.images == 2 {
+                after.clear();
+                self.image(1, &before, &mut after)?;
+                if after != before {
+                    key(&after);
+                }
             }
             rows += 1;
         }
         Some(rows)
     }
 
-    fn image(&mut self, image: usize, key: &mut dyn FnMut(&[u8])) -> Option<()> {
+    /// Passes over an image; `key` gets the values of the key's columns, those that it leaves out from
+    /// the image before it.
+    fn image(&mut self, image: usize, before: &[&'a [u8]], key: &mut Vec<&'a [u8]>) -> Option<()> {
         let present = self.present[image];
         if self.is_partial && image == 1 && self.bytes.packed()? & 1 == 1 {
             let json = self.table.json.iter().enumerate();
@@ -194,9 +204,13 @@ impl<'a> Rows<'a> {
             columns => (0..columns).filter(|&column| bit(present, column)).count(),
         };
         let nulls = self.bytes.take(there.div_ceil(8))?;
+        // Told apart by their place, the values before are of use only if all are there.
+        let before = if before.len() == self.table.key.len() { before } else { &[] };
         let mut place = 0;
         for (column, &width) in self.table.widths.iter().enumerate() {
+            let is_key = !self.table.key.is_empty() && self.table.key.contains(&column);
             if !bit(present, column) {
+                key.extend(before.get(key.len()).filter(|_| is_key));
                 continue;
             }
             let is_null = bit(nulls, place);
@@ -211,8 +225,8 @@ impl<'a> Rows<'a> {
                     self.bytes.take(usize::try_from(length).ok()?)?
                 }
             };
-            if image == 0 && !self.table.key.is_empty() && self.table.key.contains(&column) {
-                key(value);
+            if is_key {
+                key.push(value);
             }
         }
         // A row of no columns would never end.
@@ -278,7 +292,7 @@ mod tests {
         body.extend_from_slice(&[0b11110, 9, 0, 0, 0]);
         let mut keys = vec![];
         let rows = Rows::read(&table, &body, false, false).unwrap();
-        assert_eq!(rows.count(&mut |key| keys.push(key[0])), Some(3));
+        assert_eq!(rows.count(&mut |key| keys.push(key[0][0])), Some(3));
         assert_eq!(keys, [7, 8, 9]);
         body.pop();
         assert_eq!(Rows::read(&table, &body, false, false).unwrap().count(&mut |_| ()), None);
@@ -289,10 +303,29 @@ mod tests {
         let table = table();
         // Before: the key; after: the name.
         let body = [5, 0b00001, 0b00100, 0, 7, 0, 0, 0, 0, 1, 0, b'n'];
-        let mut keys = 0;
+        let mut keys = vec![];
         let rows = Rows::read(&table, &body, true, false).unwrap();
-        assert_eq!(rows.count(&mut |_| keys += 1), Some(1));
-        assert_eq!(keys, 1);
+        assert_eq!(rows.count(&mut |key| keys.push(key[0][0])), Some(1));
+        assert_eq!(keys, [7], "the key is what it was");
+    }
+
+    #[test]
+    fn an_update_of_the_key_tells_the_old_one_and_the_new_one() {
+        let table = Table { key: vec![0, 3], ..table() };
+        let told = |body: &[u8]| {
+            let mut keys: Vec<Vec<u8>> = vec![];
+            let rows = Rows::read(&table, body, true, false).unwrap();
+            assert_eq!(rows.count(&mut |key| keys.push(key.concat())), Some(1));
+            keys
+        };
+        // Both columns before, the second one alone after.
+        let second = [5, 0b01001, 0b01000, 0, 7, 0, 0, 0, 1, 0, 2];
+        assert_eq!(told(&second), [[7, 0, 0, 0, 1], [7, 0, 0, 0, 2]]);
+        let same = [5, 0b01001, 0b01000, 0, 7, 0, 0, 0, 1, 0, 1];
+        assert_eq!(told(&same), [[7, 0, 0, 0, 1]]);
+        // A key of which a column is in neither.
+        let cut = [5, 0b00001, 0b00001, 0, 7, 0, 0, 0, 0, 8, 0, 0, 0];
+        assert_eq!(told(&cut), [[7, 0, 0, 0], [8, 0, 0, 0]]);
     }
 
     #[test]

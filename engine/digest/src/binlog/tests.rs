@@ -36,7 +36,19 @@ fn event(kind: u8, body: &[u8]) -> Vec<u8> {
     event.extend_from_slice(&((HEADER + body.len() + 4) as u32).to_le_bytes());
     event.extend_from_slice(&[0; 6]);
     event.extend_from_slice(body);
-    event.extend_from_slice(b"csum");
+    let checksum = checksum(&event);
+    event.extend_from_slice(&checksum.to_le_bytes());
+    event
+}
+
+/// An event of a log with its bytes changed, and its checksum made right again.
+fn altered(event: &[u8], alter: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut event = event[..event.len() - 4].to_vec();
+    alter(&mut event);
+    let length = event.len() as u32 + 4;
+    event[9..13].copy_from_slice(&length.to_le_bytes());
+    let checksum = checksum(&event);
+    event.extend_from_slice(&checksum.to_le_bytes());
     event
 }
 
@@ -212,15 +224,172 @@ fn what_follows_in_an_encrypted_log_is_encrypted_too() {
 
 #[test]
 fn rows_that_are_not_understood_are_not_the_statements_bytes_too() {
-    let mut broken = rows(&[1], true);
-    let length = broken.len();
-    broken.splice(length - 4..length - 4, *b"rest");
-    broken[9] += 4;
+    let broken = altered(&rows(&[1], true), |event| event.extend_from_slice(b"rest"));
     let good = rows(&[2], true);
     let log = [begin(), table(), broken.clone(), good.clone()].concat();
     let (mut told, mut reader) = (Bytes::default(), Reader::default());
     reader.read(Part { bytes: &log, offset: 0, is_last: true }, &mut told);
     assert_eq!(told, Bytes { events: good.len() as u64, not_understood: broken.len() as u64 });
+}
+
+/// From MariaDB's event before a transaction: its first flags, its second ones.
+fn mariadb_gtid(flags: u8, more: u8) -> Vec<u8> {
+    let mut body = vec![0; 12];
+    body.extend_from_slice(&[flags, more, 0, 0, 0, 0, 0]);
+    event(162, &body)
+}
+
+/// Of a transaction its statements, schemas and rows.
+type Brief = (u64, Vec<String>, u64);
+
+/// Statements' texts, and transactions.
+fn told(log: &[&[u8]]) -> (Vec<String>, Vec<Brief>) {
+    let log = [&begin()[..], &log.concat()].concat();
+    let told = read(&log, log.len());
+    assert_eq!(told.not_understood, []);
+    assert_eq!(read(&log, 50), told);
+    let name = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
+    let transaction =
+        |one: &Transaction| (one.statements, one.schemas.iter().map(name).collect(), one.rows);
+    (
+        told.statements.iter().map(|statement| statement.0.clone()).collect(),
+        told.transactions.iter().map(transaction).collect(),
+    )
+}
+
+fn shop() -> Vec<String> {
+    vec!["shop".into()]
+}
+
+#[test]
+fn loaded_data_are_their_statements_bytes() {
+    let load = |text: &[u8]| {
+        let mut body = vec![7, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0];
+        body.extend_from_slice(&[1, 0, 0, 0, 9, 0, 0, 0, 30, 0, 0, 0, 0]);
+        body.extend_from_slice(b"shop\0");
+        body.extend_from_slice(text);
+        event(18, &body)
+    };
+    let text = b"LOAD DATA INFILE 'x' INTO TABLE orders";
+    let data = [event(17, b"\x01\0\0\0one"), event(9, b"\x01\0\0\0two"), load(text)].concat();
+    for (before, after) in [
+        (mariadb_gtid(8, 0), xid()),
+        ([gtid(1, 0), query("BEGIN", 0)].concat(), xid()),
+        (vec![], vec![]),
+    ] {
+        let (texts, transactions) = told(&[&before, &data, &after]);
+        assert_eq!(texts, [String::from_utf8_lossy(text)]);
+        assert_eq!(transactions, [(1, shop(), 0)]);
+        let log = [&begin()[..], &before, &data, &after].concat();
+        let (mut bytes, mut kept) = (Bytes::default(), Told::default());
+        Reader::default().read(Part { bytes: &log, offset: 0, is_last: true }, &mut bytes);
+        assert_eq!(bytes, Bytes { events: data.len() as u64, not_understood: 0 });
+        Reader::default().read(Part { bytes: &log, offset: 0, is_last: true }, &mut kept);
+        let whole = (before.len() + data.len() + after.len()) as u64;
+        assert_eq!(kept.transactions[0].bytes, whole);
+    }
+}
+
+#[test]
+fn old_ways_to_load_data_are_not_passed_over() {
+    let log = [begin(), event(6, b"load"), event(20, b"rows")].concat();
+    assert_eq!(read(&log, log.len()).not_understood.len(), 2);
+}
+
+#[test]
+fn rows_behind_a_definition_are_of_its_transaction() {
+    let create = query("CREATE TABLE orders (id INT PRIMARY KEY) START TRANSACTION", 0);
+    let filled = [create, table(), rows(&[1, 2], true), xid()].concat();
+    let mysql = [gtid(1, 0), query("BEGIN", 0)].concat();
+    for before in [mysql, mariadb_gtid(8 | 32, 0)] {
+        assert_eq!(told(&[&before, &filled]).1, [(2, shop(), 2)]);
+    }
+}
+
+#[test]
+fn temporary_tables_do_not_end_a_transaction() {
+    let parts = ["DO 1", "CREATE TEMPORARY TABLE a (b INT)", "DROP TEMPORARY TABLE a", "DO 2"];
+    let inside = parts.map(|text| query(text, 0)).concat();
+    for before in [mariadb_gtid(8, 0), query("BEGIN", 0)] {
+        assert_eq!(told(&[&before, &inside, &xid()]).1, [(4, shop(), 0)]);
+    }
+}
+
+#[test]
+fn marks_within_a_transaction_write_nothing() {
+    let mark = altered(&query("SAVEPOINT `s`", 0), |event| {
+        event[HEADER + 8] = 0;
+        event.drain(HEADER + 13..HEADER + 17);
+    });
+    let changes = [table(), rows(&[1], true)].concat();
+    let log =
+        [begin(), gtid(1, 0), query("BEGIN", 0), changes.clone(), mark, changes, xid()].concat();
+    let told = read(&log, log.len());
+    assert_eq!(told.statements[1].0, "SAVEPOINT `s`");
+    let [one] = &told.transactions[..] else { panic!("{:?}", told.transactions) };
+    assert_eq!((one.statements, one.rows, one.has_all_keys), (3, 2, true));
+    assert_eq!(one.schemas, [b"shop".to_vec()]);
+}
+
+#[test]
+fn what_ends_a_prepared_transaction_waits_and_writes_nothing() {
+    let log = [begin(), gtid(1, 0), query("XA COMMIT X'71',X'',1", 0)].concat();
+    let told = read(&log, log.len());
+    let [one] = &told.transactions[..] else { panic!("{:?}", told.transactions) };
+    assert_eq!((one.statements, one.schemas.len(), one.has_all_keys), (1, 0, false));
+}
+
+#[test]
+fn an_alter_in_two_phases_is_one() {
+    let alter = query("ALTER TABLE orders ADD a INT", 3);
+    let log = [mariadb_gtid(41, 2), alter.clone(), mariadb_gtid(41, 4), alter].concat();
+    let (texts, transactions) = told(&[&log]);
+    assert_eq!((texts.len(), transactions), (1, vec![(1, shop(), 0)]));
+}
+
+#[test]
+fn an_event_that_is_damaged_is_not_understood() {
+    let log = log();
+    let at = begin().len() + gtid(1, 0).len();
+    for place in [at, at + 40] {
+        let mut log = log.clone();
+        log[place] ^= 4;
+        let told = read(&log, log.len());
+        let length = query("CREATE TABLE orders (id INT PRIMARY KEY)", 2).len();
+        assert_eq!(told.not_understood, [(at as u64, length as u64)]);
+        assert_eq!((told.statements.len(), told.transactions.len()), (3, 2));
+    }
+    let mut log = log;
+    log[10] ^= 1;
+    let told = read(&log, log.len());
+    assert_eq!(told.not_understood, [(4, begin().len() as u64 - 4)], "its description");
+    assert_eq!(told.statements.len(), 4);
+}
+
+#[test]
+fn a_transaction_of_which_an_event_is_damaged_has_unknown_rows() {
+    let mut broken = rows(&[1], false);
+    broken[25] ^= 1;
+    let parts = [begin(), gtid(1, 0), query("BEGIN", 0), table(), broken, rows(&[2], true), xid()];
+    let told = read(&parts.concat(), usize::MAX / 2);
+    assert_eq!((told.not_understood.len(), told.transactions.len()), (1, 1));
+    assert!(!told.transactions[0].has_all_keys);
+}
+
+#[test]
+fn an_incident_is_not_understood() {
+    let log = [begin(), event(26, b"\x01\0\x04lost"), query("DO 1", 0)].concat();
+    let told = read(&log, log.len());
+    assert_eq!((told.not_understood.len(), told.statements.len()), (1, 1));
+}
+
+#[test]
+fn both_keys_of_an_update_are_the_transactions() {
+    let mut body = vec![5, 0, 0, 0, 0, 0, 1, 0, 2, 0, 1, 1, 1];
+    body.extend_from_slice(&[0, 1, 0, 0, 0, 0, 2, 0, 0, 0]);
+    let log = [begin(), gtid(1, 0), query("BEGIN", 0), table(), event(31, &body), xid()].concat();
+    let told = read(&log, log.len());
+    assert_eq!((told.transactions[0].rows, told.transactions[0].keys.len()), (1, 2));
 }
 
 /// How many bytes are whose.
