@@ -137,6 +137,13 @@ def assumptions(found: Parallelism) -> list[str]:
             " keys are not known (no primary key, logged as text, a change of a table), and wait"
             " for all before them, as all after wait for them."
         )
+    if "rows" in rules:
+        found_there = "; where a source tracked by it, the log's order is what it found"
+        said.append(
+            "By rows is an upper bound where keys are known: primary keys alone are compared."
+            " MySQL's WRITESET also compares unique secondary keys, foreign keys and collations,"
+            f" which a log does not hold{found_there if 'log' in rules else ''}."
+        )
     if "rows" in rules and found.histories_cleared:
         said.append(
             f"By rows: the last changes of {found.history_rows:,} rows are remembered, as by"
