@@ -8,14 +8,14 @@
 
 mod reading;
 
-use dyno_digest::binlog::{HEADER, Items, MAGIC, Reader, Statement, Transaction};
+use dyno_digest::binlog::{HEADER, Items, MAGIC, Reader, Statement, Transaction, checksum};
 use dyno_digest::format::{Part, Settings};
 use dyno_digest::parallel::{Rule, Simulation};
 use reading::{Places, Way};
 
 const KINDS: [u8; 32] = [
     2, 15, 16, 19, 29, 30, 31, 32, 33, 34, 38, 39, 40, 23, 24, 25, 160, 162, 164, 165, 166, 167,
-    168, 169, 170, 171, 4, 3, 27, 163, 42, 161,
+    168, 169, 170, 171, 4, 17, 9, 18, 42, 26,
 ];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -46,8 +46,13 @@ fn frame(choice: u8, mut bodies: &[u8]) -> Vec<u8> {
     description.push(HEADER as u8);
     description.extend_from_slice(&[8; 40]);
     description.push(u8::from(has_checksums));
-    description.extend_from_slice(&[0; 4]);
-    event(&mut log, 15, &description, false);
+    if has_checksums {
+        event(&mut log, 15, &description, true);
+    } else {
+        // There is room for one all the same.
+        description.extend_from_slice(&[0; 4]);
+        event(&mut log, 15, &description, false);
+    }
     while let Some((&[kind, length], rest)) = bodies.split_first_chunk::<2>() {
         let (body, rest) = rest.split_at(usize::from(length).min(rest.len()));
         bodies = rest;
@@ -69,14 +74,17 @@ fn frame(choice: u8, mut bodies: &[u8]) -> Vec<u8> {
 }
 
 fn event(log: &mut Vec<u8>, kind: u8, body: &[u8], has_checksum: bool) {
-    let checksum = if has_checksum { 4 } else { 0 };
+    let (begin, tail) = (log.len(), if has_checksum { 4 } else { 0 });
     log.extend_from_slice(&1_700_000_000_u32.to_le_bytes());
     log.push(kind);
     log.extend_from_slice(&[1, 0, 0, 0]);
-    log.extend_from_slice(&((HEADER + body.len() + checksum) as u32).to_le_bytes());
+    log.extend_from_slice(&((HEADER + body.len() + tail) as u32).to_le_bytes());
     log.extend_from_slice(&[0; 6]);
     log.extend_from_slice(body);
-    log.extend_from_slice(&[0; 4][..checksum]);
+    if has_checksum {
+        let checksum = checksum(&log[begin..]);
+        log.extend_from_slice(&checksum.to_le_bytes());
+    }
 }
 
 /// MariaDB's compressed record: zlib (RFC 1950) with one stored block.
