@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from dbdyno.digest.document import Document, Timeline
 from dbdyno.digest.shape import Shape
@@ -84,7 +84,8 @@ def _sessions(document: Document, shape: Shape) -> tuple[int, list[str]]:
 
 
 def _steps(timeline: Timeline, units: int) -> list[tuple[float, float]]:
-    """The timeline's buckets, at least a second and at most `STEPS_MAX` of them, as rates."""
+    """The timeline's buckets, at least a second and at most `STEPS_MAX` of them, as rates; those
+    of one rate together."""
     # Before the first end the log does not tell at which rate statements came.
     began = next(i for i, count in enumerate(timeline.count) if count)
     counts = timeline.count[began:]
@@ -93,11 +94,13 @@ def _steps(timeline: Timeline, units: int) -> list[tuple[float, float]]:
         wide += 1
     edges = [*range(0, len(counts), wide), len(counts)]
     each = units / sum(counts)
-    return [
+    steps = [
         ((end - begin) * timeline.bucket_s,
          each * sum(counts[begin:end]) / ((end - begin) * timeline.bucket_s))
         for begin, end in pairwise(edges)
     ]  # fmt: skip
+    alike = groupby(steps, key=lambda step: step[1])
+    return [(sum(length_s for length_s, _ in group), rate) for rate, group in alike]
 
 
 def _rate(per_s: float) -> str:
