@@ -270,7 +270,7 @@ def _untimed(document: Document) -> list[str]:
         return []
     return [
         f"Of {missing:,} of these {count(all_.count, 'statement')} no time is known: shares of the"
-        " time and ranks by it are those of the others. `--order-by count` ranks all."
+        " time and ranks by it are those of the others; --order-by count ranks all."
     ]
 
 
