@@ -208,6 +208,15 @@ def test_several_servers_of_a_log_are_named() -> None:
     assert "Several servers" not in workload.made(*parsed(made), accepts_censored=False)
 
 
+def test_a_file_of_a_filtered_log_says_so() -> None:
+    found, of = parsed(shapes.shop())
+    head = workload.made(found, of, accepts_censored=False)
+    assert "left out by filters" not in head
+    some = replace(found, inputs=(replace(found.inputs[0], filtered=400),))
+    head = " ".join(workload.made(some, of, accepts_censored=False).split())
+    assert "400 of them left out by filters (--since" in head
+
+
 def test_the_pace_is_the_logs() -> None:
     made = shapes.shop()
     typed, shaped = parsed(made)
