@@ -18,7 +18,6 @@ use dyno_core::error::{Error, Kind};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// What to do.
 #[derive(Debug, Clone)]
@@ -193,7 +192,7 @@ impl Run<'_> {
                     self.censored.clear();
                 }
                 if parts.bytes() == before {
-                    std::thread::sleep(Duration::from_millis(100));
+                    std::thread::sleep(source::PATIENCE);
                 }
             }
         }

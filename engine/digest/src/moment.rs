@@ -66,7 +66,7 @@ fn digits(text: &str) -> Option<i64> {
 
 /// Days since 1970-01-01 in the Gregorian calendar (Hinnant, "chrono-compatible low-level date
 /// algorithms": years begin in March, eras have 400 years).
-fn days_from_1970(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) fn days_from_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -6,11 +6,10 @@
 use crate::buffer::Buffer;
 use crate::document::NotUnderstood;
 use crate::format::{Facts, Format};
-use crate::source::{Given, Source};
+use crate::source::{Given, PATIENCE, Source};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Bytes of a part, about.
 pub const PART: usize = 1 << 20;
@@ -24,8 +23,6 @@ pub const HEAD: usize = 64 << 10;
 
 /// Fewer bytes than this may be the begin of a header that has a line's end in it by chance.
 const LINE: usize = 32;
-/// How often a log that is followed is looked at while it has no begin.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Some bytes of a log.
 pub struct Piece {

@@ -23,8 +23,8 @@ const BLOCK: usize = 256 << 10;
 const AHEAD: usize = 8;
 /// So many bytes tell a file that is followed from another log in its place.
 const TRACE: usize = 64;
-/// How often a source that waits looks whether it is to stop.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How often who waits for more of a log looks whether there is some, or whether to stop.
+pub const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What a read gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

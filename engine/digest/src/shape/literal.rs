@@ -1,5 +1,7 @@
 //! What a literal is, and how far two are apart.
 
+use crate::moment::days_from_1970;
+
 /// What a literal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
@@ -131,21 +133,12 @@ fn moment(text: &[u8]) -> Option<(f64, bool)> {
     if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let days = days_from_civil(year, month, day) as f64;
+    let days = days_from_1970(year, month, day) as f64;
     let Some(time) = time else { return Some((days * 86400.0, true)) };
     let mut parts = time.get(..8)?.split(':').map(|part| part.parse::<u32>().ok());
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
     let seconds = f64::from(hour * 3600 + minute * 60 + second);
     (hour < 24 && minute < 60 && second <= 60).then_some((days * 86400.0 + seconds, false))
-}
-
-/// Days since 1970 of a day of the Gregorian calendar.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]
