@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tools.proof import wire
 from tools.proof.row import Effort
-from tools.proof.rows import latency, meter
+from tools.proof.rows.measuring import latency, meter
 
 from dbdyno.execute import engine
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pkgutil
 import re
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +15,8 @@ from tools.proof import __main__ as proof
 from tools.proof import chart, page
 from tools.proof import rows as package
 from tools.proof.row import Effort, Outcome, Row, Table
-from tools.proof.rows import coverage, false_alarms, power, rows
+from tools.proof.rows import FAMILIES, rows
+from tools.proof.rows.verdicts import coverage, false_alarms, power
 from tools.proof.simulating import experiment
 from tools.proof.simulating.many import clopper_pearson, many, share
 
@@ -28,9 +30,12 @@ def quick(scratch: Path) -> Effort:
 
 
 def test_every_file_of_rows_is_registered() -> None:
-    files = {module.name for module in pkgutil.iter_modules(package.__path__)}
-    assert files == set(package.NAMES)
-    assert len({row.claim for row in rows()}) == len(rows())
+    folders = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    assert folders == set(FAMILIES)
+    for family in FAMILIES:
+        home = import_module(f"{package.__name__}.{family}")
+        assert {module.name for module in pkgutil.iter_modules(home.__path__)} == set(home.NAMES)
+    assert len({row.claim for row in rows()}) == len({row.name for row in rows()}) == len(rows())
 
 
 @pytest.mark.parametrize("row", SIMULATED, ids=lambda row: row.name)

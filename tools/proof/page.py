@@ -37,12 +37,13 @@ def save(directory: Path, row: Row, outcome: Outcome, facts: Mapping[str, Any]) 
 def page(rows: Sequence[Row], directory: Path) -> str:
     """The page; rows that were never measured say so."""
     results = {row.name: _result(directory, row) for row in rows}
-    lines = [HEAD, "| claim | bar | measured | |\n|---|---|---|---|\n"]
+    lines = [HEAD, "| claim | bar | before | measured | |\n|---|---|---|---|---|\n"]
     for row in rows:
         found = results[row.name]
         said = _cell(found["measured"]) if found else "not measured yet"
         met = MET[found["met"]] if found else MET[None]
-        lines.append(f"| [{row.claim}](#{_anchor(row)}) | {_cell(row.bar)} | {said} | {met} |\n")
+        claim, bar, before = f"[{row.claim}](#{_anchor(row)})", _cell(row.bar), _cell(row.before)
+        lines.append(f"| {claim} | {bar} | {before or '-'} | {said} | {met} |\n")
     for row in rows:
         lines.append(_section(row, results[row.name], directory))
     return "".join(lines)
@@ -55,6 +56,8 @@ def _result(directory: Path, row: Row) -> dict[str, Any] | None:
 
 def _section(row: Row, found: Mapping[str, Any] | None, directory: Path) -> str:
     parts = [f"\n## {row.claim}\n\n{row.how}\n\nBar: {row.bar}.\n"]
+    if row.before:
+        parts.append(f"\nBefore: {row.before}.\n")
     if found is None:
         return "".join([*parts, "\nNot measured yet.\n"])
     parts.append(f"\nMeasured: {found['measured']}. {MET[found['met']].capitalize()}.\n")

@@ -55,3 +55,4 @@ class Row:
     bar: str
     measure: Callable[[Effort], Outcome]
     timed: bool  # whether it depends on speed: then never part of tests, and wants a quiet machine
+    before: str = ""  # the figure of the last commit that did not keep it, with that commit

@@ -1,4 +1,5 @@
-"""The rows, in the order of the page; a row is `rows/NAME.py` with `ROW`."""
+"""The rows, in the order of the page: a row is `rows/FAMILY/NAME.py` with `ROW`, and stands in its
+family's `NAMES`."""
 
 from __future__ import annotations
 
@@ -6,24 +7,23 @@ from importlib import import_module
 
 from tools.proof.row import Row
 
-NAMES: tuple[str, ...] = (
-    "false_alarms",
-    "power",
-    "coverage",
-    "aa",
-    "runs_simulated",
-    "aa_history",
-    "latency",
-    "stalls",
-    "causes",
-    "meter",
-    "cluster",
-    "redis",
+FAMILIES: tuple[str, ...] = (
+    "verdicts",
+    "descriptions",
+    "searches",
+    "between_runs",
+    "measuring",
+    "models",
 )
 
 
 def rows() -> tuple[Row, ...]:
     """All rows."""
-    found = tuple(import_module(f"tools.proof.rows.{name}").ROW for name in NAMES)
-    assert tuple(row.name for row in found) == NAMES
+    return tuple(row for family in FAMILIES for row in _family(family))
+
+
+def _family(family: str) -> tuple[Row, ...]:
+    names = import_module(f"{__name__}.{family}").NAMES
+    found = tuple(import_module(f"{__name__}.{family}.{name}").ROW for name in names)
+    assert tuple(row.name for row in found) == names
     return found

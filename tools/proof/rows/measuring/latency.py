@@ -15,7 +15,7 @@ from tools.proof.wire import Pair
 
 from dbdyno.store.histogram import Histogram, bounds, merge
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 CRATE = "dyno-load"
 # Each drives the real worker under simulated time against scripted answers.
 EXACT = (

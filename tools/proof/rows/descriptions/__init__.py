@@ -1,0 +1,3 @@
+"""What is said beside verdicts: headlines, reasons, knees, single numbers."""
+
+NAMES: tuple[str, ...] = ()

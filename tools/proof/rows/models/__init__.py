@@ -1,0 +1,6 @@
+"""Models and simulations, held against real servers."""
+
+NAMES: tuple[str, ...] = (
+    "cluster",
+    "redis",
+)

@@ -1,0 +1,8 @@
+"""Verdicts: error rates, power, coverage."""
+
+NAMES: tuple[str, ...] = (
+    "false_alarms",
+    "power",
+    "coverage",
+    "aa",
+)
