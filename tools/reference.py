@@ -24,6 +24,7 @@ PAGES = {
     "systems": "every system, and what the words mean to it",
     "engine": "`dyno-engine`, its drivers and their options",
     "studies": "every shipped study",
+    "checks": "every check of the machine before the first trial",
     "sharing": "tables, OpenMetrics, the live endpoint, bundles, redaction",
     "run-directory": "what a run leaves on disk",
 }

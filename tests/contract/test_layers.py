@@ -18,18 +18,19 @@ PYTHON = {
     "samplers": {"spec", "systems"},
     "models": {"spec"},
     "plan": {"spec", "systems", "samplers"},
+    "rules": {"spec", "systems", "samplers", "plan"},
     "store": {"spec", "systems", "samplers", "plan"},
     "share": {"spec", "systems", "samplers", "plan", "store"},
     "imports": {"spec", "systems", "samplers", "plan", "store"},
     "digest": {"spec", "systems", "samplers", "plan", "store"},
-    "execute": {"spec", "systems", "samplers", "plan", "store"},
+    "execute": {"spec", "systems", "samplers", "plan", "rules", "store"},
     "analysis": {"spec", "systems", "samplers", "plan", "store"},
     "report": {
-        *("spec", "systems", "samplers", "models", "plan", "store"),
+        *("spec", "systems", "samplers", "models", "plan", "rules", "store"),
         *("share", "digest", "analysis"),
     },
     "cli": {
-        *("spec", "systems", "samplers", "models", "plan", "store"),
+        *("spec", "systems", "samplers", "models", "plan", "rules", "store"),
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }

@@ -156,6 +156,15 @@ def planted(path: Path) -> Run:
         "scratch": "/srv/vault/scratch",
         "systems": {"mariadb at db1.prod.zebra-bank.example": "10.11.14"},
         "node": "meridian",
+        "checks": [
+            {
+                "check": "other_load",
+                "state": "found",
+                "what": "other processes use 1 of 8 CPUs (most: zebra-backup 1.00)",
+                "effect": "trials run slower",
+                "cure": "stop them",
+            }
+        ],
         "host": {"db": "ssh://walter@meridian"},
     }
     run = Run.create(path, plan, environment)

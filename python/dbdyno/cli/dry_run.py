@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
 
 from dbdyno.cli.live import counted, duration
-from dbdyno.plan import estimate
+from dbdyno.plan import estimate, there
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.commands import commands
 from dbdyno.plan.differences import differences
 from dbdyno.plan.estimate import Estimate, Touched
 from dbdyno.plan.types import Plan
+from dbdyno.rules import check
 
 
-def show(plan: Plan, as_json: bool) -> int:
-    """Prints the resolved plan to stdout; returns the exit code."""
+def show(plan: Plan, findings: Sequence[check.Finding], as_json: bool) -> int:
+    """Prints the resolved plan, and what the checks of this machine found, to stdout; returns the
+    exit code."""
     cost = estimate.of(plan)
     if as_json:
-        json.dump({"estimate": asdict(cost), "plan": plan_json.to_json(plan)}, sys.stdout, indent=1)
+        found = {
+            "estimate": asdict(cost),
+            "checks": [asdict(finding) for finding in findings],
+            "plan": plan_json.to_json(plan),
+        }
+        json.dump(found, sys.stdout, indent=1)
         click.echo()
         return 0
     click.echo(f"{plan.name}: {plan.question}")
-    for line in _lines(plan, cost):
+    for line in (*_lines(plan, cost), *check.lines(findings, there.places(plan.cells))):
         click.echo(line)
     return 0
 

@@ -16,6 +16,7 @@ from dbdyno.cli import against as bases
 from dbdyno.cli import gate as gates
 from dbdyno.cli import studies, trend
 from dbdyno.cli.check import check as check_file
+from dbdyno.cli.checked import checked
 from dbdyno.cli.dry_run import show as show_plan
 from dbdyno.cli.finish import conclude, decided, steady_from
 from dbdyno.cli.live import Live, counted
@@ -162,10 +163,10 @@ def run(
         plan = make(
             loaded, Machine.read(), quick=quick, available=_missing, write_to=write_to, base=base
         )
-        if dry_run:
-            return show_plan(plan, as_json)
-        judge = bases.gate(plan, gate, history)
         scratch = scratch_root(scratch)
+        if dry_run:
+            return show_plan(plan, environment.checks(plan, scratch), as_json)
+        judge = bases.gate(plan, gate, history)
         path = directory or unnamed(plan.name)
         facts = _described(plan, scratch)
         trend.announce(history, plan, facts)
@@ -225,7 +226,7 @@ def _execute(
         listeners.append(metrics)
     with Live(run_.plan, done, run_.path / "run.log", verbose=verbose) as live:
         live.say(f"run directory: {run_.path}")
-        for note in _opening(run_.plan):
+        for note in (*_opening(run_.plan), *checked(run_)):
             live.say(note)
         if endpoint is not None:
             live.say(f"metrics: {endpoint.url}")

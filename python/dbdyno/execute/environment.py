@@ -6,12 +6,15 @@ import os
 import platform
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dbdyno import __version__
+from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.types import Plan
+from dbdyno.rules import check
 from dbdyno.systems.scratch import mounted
 
 # A difference in any of these makes trials before and after incomparable within a block.
@@ -42,7 +45,45 @@ def describe(
         "storage": " on ".join(filter(None, mounted(scratch))),
         "started_unix_s": time.time(),
         "systems": dict(systems),
+        "checks": [asdict(finding) for finding in checks(plan, scratch)],
     }
+
+
+def checks(plan: Plan, scratch: Path) -> tuple[check.Finding, ...]:
+    """What the checks find on this machine, for a plan whose servers keep their files in `scratch`.
+    Takes half a second, in which it looks at what else runs."""
+    targets = [target for cell in plan.cells for target in cell.targets]
+    return check.look(
+        check.Place(
+            cpus=tuple(sorted(os.sched_getaffinity(0))),
+            generator_cpus=plan.generator_cpus,
+            server_cpus=plan.server_cpus,
+            device=_device(scratch),
+            space=_space(scratch),
+            needed_bytes=estimate.of(plan).disk_bytes,
+            activity=check.sample(),
+            stores_data=any(target.url is None and target.kind != "null" for target in targets),
+        )
+    )
+
+
+def _device(path: Path) -> tuple[int, int] | None:
+    """Major and minor number of the block device that holds `path`; None if there is none."""
+    try:
+        number = os.stat(path).st_dev
+        if os.major(number) == 0 and (source := mounted(path)[1]).startswith("/dev/"):
+            number = os.stat(source).st_rdev  # file systems of several devices have none of theirs
+    except OSError:
+        return None
+    return (os.major(number), os.minor(number)) if os.major(number) else None
+
+
+def _space(path: Path) -> check.Space | None:
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return None
+    return check.Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -28,9 +28,9 @@ class Machine:
     def read(cls, root: Path = Path("/")) -> Machine:
         """Reads the facts. `root` stands for / so that tests can bring their own /proc and /sys."""
         cpus = tuple(sorted(os.sched_getaffinity(0)))
-        quota = _cpu_quota(root)
+        quota = cpu_quota(root)
         cores = len(cpus) if quota is None else max(1, min(len(cpus), int(quota)))
-        limits = [limit for limit in (_memory_total(root), _memory_limit(root)) if limit]
+        limits = [limit for limit in (memory_total(root), memory_limit(root)) if limit]
         return cls(
             cores=cores,
             memory_bytes=min(limits, default=0),
@@ -41,7 +41,8 @@ class Machine:
         )
 
 
-def _memory_total(root: Path) -> int | None:
+def memory_total(root: Path) -> int | None:
+    """The machine's memory, bytes; None if the kernel does not say."""
     for line in _text(root / "proc/meminfo").splitlines():
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
@@ -56,7 +57,7 @@ def _cpu_model(root: Path) -> str:
     return platform.machine()
 
 
-def _memory_limit(root: Path) -> int | None:
+def memory_limit(root: Path) -> int | None:
     """The tightest limit of this process's control group and those above it, bytes."""
     found = []
     for directory in _groups(root, "memory"):
@@ -67,7 +68,7 @@ def _memory_limit(root: Path) -> int | None:
     return min(found, default=None)
 
 
-def _cpu_quota(root: Path) -> float | None:
+def cpu_quota(root: Path) -> float | None:
     """The tightest CPU quota, in CPUs."""
     found = []
     for directory in _groups(root, "cpu"):
@@ -79,6 +80,22 @@ def _cpu_quota(root: Path) -> float | None:
         if quota is not None and quota > 0 and period:
             found.append(quota / period)
     return min(found, default=None)
+
+
+def tells_quota(root: Path) -> bool:
+    """Whether some control group of this process can be asked for a CPU quota."""
+    return _any_file(root, "cpu", ("cpu.max", "cpu.cfs_quota_us"))
+
+
+def tells_memory(root: Path) -> bool:
+    """Whether some control group of this process can be asked for a memory limit."""
+    return _any_file(root, "memory", ("memory.max", "memory.limit_in_bytes"))
+
+
+def _any_file(root: Path, controller: str, names: tuple[str, ...]) -> bool:
+    return any(
+        (directory / name).is_file() for directory in _groups(root, controller) for name in names
+    )
 
 
 def _groups(root: Path, controller: str) -> list[Path]:
@@ -105,12 +122,12 @@ def _siblings(root: Path, cpus: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     cores: dict[tuple[int, ...], None] = {}
     for cpu in cpus:
         directory = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
-        threads = _cpu_list(_text(directory / "thread_siblings_list"))
+        threads = cpu_list(_text(directory / "thread_siblings_list"))
         cores[tuple(t for t in threads if t in cpus) or (cpu,)] = None
     return tuple(sorted(cores))
 
 
-def _cpu_list(text: str) -> list[int]:
+def cpu_list(text: str) -> list[int]:
     """`0-2,8` -> [0, 1, 2, 8]."""
     found: list[int] = []
     for part in text.strip().split(","):

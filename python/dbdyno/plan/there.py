@@ -90,3 +90,9 @@ def notes(cells: Sequence[Cell]) -> list[str]:
                 "caches are as found, and what else runs there is in the numbers."
             ] = None
     return list(found)
+
+
+def places(cells: Sequence[Cell]) -> list[str]:
+    """Host and port of each external server, each once, in the order of the cells."""
+    urls = (url for cell in cells for t in cell.targets for url in (t.url, *t.read_urls) if url)
+    return list(dict.fromkeys(server_url.parse(url).place for url in urls))

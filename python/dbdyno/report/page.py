@@ -32,6 +32,7 @@ from dbdyno.report import (
     versions,
     waits,
 )
+from dbdyno.report.checked import checked
 from dbdyno.report.figures import SMALL, WIDE, Figure, metric_figures
 from dbdyno.report.layout import Layout
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -125,6 +126,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "hosts": hosts.sentences(plan, [name for r in complete for name in r.metrics]),
         "around": around.around(run),
         "environment": tested.environment_rows(run.environment),
+        "checked": checked(plan, run.environment),
         "split": "" if plan.imported else tested.split(plan),
         "design": imported.design(plan)
         if plan.imported

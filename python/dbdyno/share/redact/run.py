@@ -32,6 +32,7 @@ _ENVIRONMENT = frozenset(
     {
         *("dbdyno", "python", "kernel", "architecture", "os", "cpu_model", "clocksource"),
         *("governor", "storage", "systems", "kind", "version", "versions", "transparent_hugepage"),
+        *("check", "state", "effect", "cure"),  # of a check of the machine; what was seen is not
     }
 )
 _TAG = re.compile(r"^Tag=([^,]*),")

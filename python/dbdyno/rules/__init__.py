@@ -1,0 +1,1 @@
+"""Rules that judge facts: `check` looks at a machine before anything is measured on it."""
