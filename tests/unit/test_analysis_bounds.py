@@ -16,8 +16,6 @@ from dbdyno.analysis import to_json
 from dbdyno.analysis.contrast import Bounded, Mean
 from dbdyno.analysis.estimate import estimate
 from dbdyno.analysis.types import (
-    AT_LEAST,
-    AT_MOST,
     REFUTED,
     SUPPORTED,
     UNDECIDED,
@@ -26,9 +24,12 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.plan.types import Plan
 from dbdyno.spec import units
-from dbdyno.spec.conditions import unmet
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST, of_inverse, together
+from dbdyno.spec.conditions import BROKEN, HOLDS, UNKNOWN, state, unmet
 from dbdyno.spec.types import Arrivals, RateStep
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.store.record import from_json as record_from_json
+from dbdyno.store.record import to_json as record_to_json
 
 P99 = "response_ms_p99"
 
@@ -58,11 +59,9 @@ def judged(
         level = next(iter(plan.cells[trial.cell].levels.values()))
         value = values[level] * math.exp(rng.normal(0, 0.01))
         metrics = {P99: value, "transactions_per_s": 100.0}
-        at_least = frozenset({P99}) if level in bounded else frozenset[str]()
+        bounds = {P99: AT_LEAST} if level in bounded else {}
         records.append(
-            TrialRecord(
-                trial.id, trial.block, trial.cell, COMPLETE, 0.0, metrics, at_least=at_least
-            )
+            TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, 0.0, metrics, bounds=bounds)
         )
     return checked(plan, records), plan
 
@@ -133,21 +132,21 @@ def test_a_peak_over_bounds_is_not_estimable() -> None:
     assert "lower bound" in found.claims[0].parts[0].why
 
 
-def test_estimates_say_at_least_and_give_no_interval() -> None:
+def test_estimates_say_which_bound_they_are_and_give_no_interval() -> None:
     found, plan = judged((), OVER)
     fast = next(cell for cell in found.cells if cell.levels["rate"] == "fast").metrics[P99]
-    assert fast.at_least
+    assert fast.bound == AT_LEAST
     assert fast.ci_low is None
     assert fast.mean == pytest.approx(35, rel=0.02)
     value = to_json(found, plan, {})
     by_level = {cell["levels"]["rate"]: cell["metrics"][P99] for cell in value["cells"]}
-    assert by_level["fast"]["at_least"] is True
-    assert "at_least" not in by_level["slow"]
+    assert by_level["fast"]["bound"] == ">="
+    assert "bound" not in by_level["slow"]
     assert not any(row.metric == P99 for row in found.comparisons)
 
 
 def test_one_bounded_block_bounds_the_mean() -> None:
-    one = estimate([1.0, 2.0, 3.0], [1, 2, 3], at_least=True)
+    one = estimate([1.0, 2.0, 3.0], [1, 2, 3], bound=AT_LEAST)
     assert (one.mean, one.ci_low, one.ci_high) == (2.0, None, None)
 
 
@@ -171,8 +170,8 @@ def test_a_bound_never_decides_against_its_direction(
 
 def test_a_bound_meets_no_upper_limit() -> None:
     assert unmet([f"{P99} < 20"], {P99: 10.0}) == []
-    assert "10 or more" in unmet([f"{P99} < 20"], {P99: 10.0}, {P99})[0]
-    assert unmet([f"{P99} > 5"], {P99: 10.0}, {P99}) == []
+    assert "10 or more" in unmet([f"{P99} < 20"], {P99: 10.0}, {P99: AT_LEAST})[0]
+    assert unmet([f"{P99} > 5"], {P99: 10.0}, {P99: AT_LEAST}) == []
 
 
 def overloaded(achieved: float) -> Findings:
@@ -190,9 +189,9 @@ def overloaded(achieved: float) -> Findings:
             "backlog_end": (due - tps) * cell.duration_s,
             "response_ms_p95": 3.0 + trial.block if tps == due else 9000.0 + trial.block,
         }
-        over = frozenset({"response_ms_p95"}) if tps < due else frozenset[str]()
+        over = {"response_ms_p95": AT_LEAST} if tps < due else {}
         records.append(
-            TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, 0.0, metrics, at_least=over)
+            TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, 0.0, metrics, bounds=over)
         )
     return checked(plan, records)
 
@@ -209,3 +208,90 @@ def test_a_rate_that_was_held_needs_no_word() -> None:
     found = overloaded(9000.0)
     assert "could not" not in found.answer
     assert found.headline_metric == "response_ms_p95"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "bound"),
+    [((AT_LEAST, AT_MOST), AT_LEAST), ((AT_MOST, AT_LEAST), AT_MOST), (("", AT_MOST), AT_LEAST)],
+)
+def test_a_bound_below_the_line_turns_round(bounds: tuple[str, str], bound: str) -> None:
+    """At least 100 over below 10 is at least 10; an exact value over below 10 too."""
+    assert together((bounds[0], of_inverse(bounds[1]))) == bound
+
+
+@pytest.mark.parametrize(
+    ("condition", "bound", "expected"),
+    [
+        (f"{P99} < 9", AT_LEAST, BROKEN),
+        (f"{P99} < 20", AT_LEAST, UNKNOWN),
+        (f"{P99} > 5", AT_LEAST, HOLDS),
+        (f"{P99} < 20", AT_MOST, HOLDS),
+        (f"{P99} > 5", AT_MOST, UNKNOWN),
+        (f"{P99} > 20", AT_MOST, BROKEN),
+        (f"{P99} < 20", "", HOLDS),
+        ("service_ms_p99 < 20", "", UNKNOWN),
+    ],
+)
+def test_a_condition_on_a_bound_holds_is_broken_or_cannot_be_told(
+    condition: str, bound: str, expected: str
+) -> None:
+    assert state(condition, {P99: 10.0}, {P99: bound} if bound else {}) == expected
+
+
+RATE = "rate_max_per_s"
+
+
+def searched(claims: tuple[str, ...], found: dict[str, tuple[float, str]]) -> Findings:
+    """Six blocks of two cells of which a search found these rates, or bounds."""
+    plan = make_plan({"cache": tuple(found)}, blocks=6, claims=claims)
+    rng = np.random.default_rng(6)
+    records = []
+    for trial in plan.trials:
+        value, bound = found[plan.cells[trial.cell].levels["cache"]]
+        metrics = {RATE: value * math.exp(rng.normal(0, 0.01)), "transactions_per_s": 100.0}
+        bounds = {RATE: bound} if bound else {}
+        records.append(
+            TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, 0.0, metrics, bounds=bounds)
+        )
+    return checked(plan, records)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (f"{RATE}[off] >= 300", REFUTED),
+        (f"{RATE}[off] < 300", SUPPORTED),
+        (f"{RATE}[off] >= 100", UNDECIDED),
+        (f"{RATE}[on] / {RATE}[off] >= 4", SUPPORTED),
+        (f"{RATE}[on] / {RATE}[off] >= 6", UNDECIDED),
+        (f"{RATE}[off] / {RATE}[on] >= 0.5", REFUTED),
+    ],
+)
+def test_an_upper_bound_decides_on_its_side(claim: str, verdict: str) -> None:
+    """Below 200/s: no more than 300, and at most a fifth of 1,000; never "0"."""
+    found = searched((claim,), {"off": (200.0, AT_MOST), "on": (1000.0, "")})
+    part = found.claims[0].parts[0]
+    assert part.verdict == verdict
+    assert part.estimate is not None
+    assert part.estimate.bound
+
+
+def test_bounds_on_different_sides_make_no_mean() -> None:
+    plan = make_plan({"cache": ("off", "on")}, blocks=6, claims=(f"{RATE}[off] >= 300",))
+    records = [
+        TrialRecord(
+            *(trial.id, trial.block, trial.cell, COMPLETE, 0.0, {RATE: 200.0}),
+            bounds={RATE: AT_MOST if trial.block % 2 else AT_LEAST},
+        )
+        for trial in plan.trials
+    ]
+    found = checked(plan, records)
+    assert found.claims[0].verdict == UNDECIDED
+    assert "a lower bound in some trials and an upper bound in others" in found.claims[0].why
+    assert all(RATE not in cell.metrics for cell in found.cells)
+
+
+def test_records_from_before_upper_bounds_are_read() -> None:
+    trial = TrialRecord("a", 1, 0, COMPLETE, 0.0, {P99: 10.0})
+    old = {**record_to_json(trial), "at_least": [P99]}
+    assert record_from_json(old, "here").bounds == {P99: AT_LEAST}

@@ -16,6 +16,7 @@ from plans import plan as make_plan
 from dbdyno.execute.probing import Probing, at_rate, dithered, probe_seed, searching
 from dbdyno.execute.search import Found, search
 from dbdyno.plan.types import Cell, TrialPlan
+from dbdyno.spec.bounds import AT_LEAST
 from dbdyno.spec.types import Find
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
@@ -135,8 +136,8 @@ class Fake:
             "response_ms_p99": 5.0 if done == rate else 300.0,
         }
         warnings = ("generator-bound (CPU): a load thread",) if done < rate else ()
-        bounds = frozenset({"response_ms_p99"}) if done < rate else frozenset[str]()
-        return record(trial, metrics).replace(warnings=warnings, at_least=bounds)
+        bounds = {"response_ms_p99": AT_LEAST} if done < rate else {}
+        return record(trial, metrics).replace(warnings=warnings, bounds=bounds)
 
 
 def record(trial: TrialPlan, metrics: Mapping[str, float]) -> TrialRecord:
@@ -177,7 +178,7 @@ def test_a_trial_is_its_highest_probe_that_passed(run: Run) -> None:
     assert 3000 / 1.03 < highest <= 3000
     assert found.metrics["due_per_s"] == highest
     assert found.metrics["probes"] == len(found.probes) == len(fake.seeds)
-    assert not found.at_least
+    assert not found.bounds
     assert any("may not be the system's" in warning for warning in found.warnings)
     assert listener.said[0].startswith("  probe 1: 1")
     assert listener.said[0].endswith("/s: all conditions held")
@@ -203,7 +204,7 @@ def test_a_bound_meets_no_condition(run: Run) -> None:
     fake = Fake(run, 1e12)
     once = fake.once
     fake.once = lambda cell, trial: once(cell, trial).replace(  # type: ignore[method-assign]
-        at_least=frozenset({"response_ms_p99"})
+        bounds={"response_ms_p99": AT_LEAST}
     )
     found = measured(run, fake)
     assert found.metrics["rate_max_per_s"] == 0
@@ -213,7 +214,7 @@ def test_a_bound_meets_no_condition(run: Run) -> None:
 
 def test_a_system_that_never_fails_gives_a_lower_bound(run: Run) -> None:
     found = measured(run, Fake(run, 1e12))
-    assert found.at_least == {"rate_max_per_s"}
+    assert found.bounds == {"rate_max_per_s": AT_LEAST}
     assert "no rate failed" in found.warnings[0]
 
 

@@ -47,7 +47,7 @@ def run(tmp_path: Path) -> Run:
                 "complete",
                 5.5,
                 metrics,
-                at_least=frozenset({"response_ms_p99"}),
+                bounds={"response_ms_p99": ">="},
             )
         )
     made.set_status("complete")
@@ -79,9 +79,9 @@ def test_trials_hold_every_metric_exactly(run: Run) -> None:
         "metric": "transactions_per_s",
         "unit": "1/s",
         "value": "0.30000000000000004",
-        "at_least": "false",
+        "bound": "",
     }
-    assert [row["at_least"] for row in found[:3]] == ["false", "true", "false"]
+    assert [row["bound"] for row in found[:3]] == ["", ">=", ""]
 
 
 def test_intervals_have_units_in_their_names_and_the_wall_clock(run: Run) -> None:

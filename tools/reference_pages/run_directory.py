@@ -44,7 +44,7 @@ FILES = (
     ("trials/ID/engine.log", "only where the engine wrote to standard error"),
     (
         f"trials/ID/{run.TRIAL}",
-        "metrics (`at_least` names those that are lower bounds), `measured_s`, `steady_from_s` where it ended when steady, `probes` of a search, warnings, outages, settings, plans of statements; "
+        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` where it ended when steady, `probes` of a search, warnings, outages, settings, plans of statements; "
         "written last: where it is, the trial is complete",
     ),
     (

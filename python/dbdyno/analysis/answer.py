@@ -14,6 +14,7 @@ from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.ranking import ranking
 from dbdyno.analysis.types import ClaimResult, Ratio
 from dbdyno.plan.types import Plan
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST, NEITHER
 
 # base name -> (noun, unit)
 _WORDS = {
@@ -158,16 +159,19 @@ def _standing(claims: Sequence[ClaimResult], trials: int) -> str:
     return f"Of {len(claims)} claims, {describe.listed(parts)}."
 
 
+_ONE_SIDED = {"": "", AT_LEAST: "at least ", AT_MOST: "below "}
+
+
 def _single(measured: Measured, claims: Sequence[ClaimResult]) -> str:
     """The headline metric of the first cell that has it, where there is nothing to compare."""
     metric = headline_metric(measured, claims)
     for index in measured.cells:
         series = measured.series(index, metric)
-        if series:
+        if series and measured.bound(index, metric) != NEITHER:
             noun, unit = metric_words(metric, measured.plan)
-            bounded = measured.bounded(index, metric)
-            one = estimate(list(series.values()), list(series), at_least=bounded)
-            least = "at least " if bounded else ""
+            bound = measured.bound(index, metric)
+            one = estimate(list(series.values()), list(series), bound=bound)
+            least = _ONE_SIDED[bound]
             text = f"{noun} is {least}{describe.number(one.mean)} {unit}".rstrip()
             if one.ci_low is not None and one.ci_high is not None:
                 text += f" ({describe.number(one.ci_low)} to {describe.number(one.ci_high)})"

@@ -25,7 +25,6 @@ from dbdyno.analysis.events import Counted, alike
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AGREE,
-    AT_LEAST,
     CONTRADICT,
     PEAK,
     PEAKS,
@@ -36,6 +35,7 @@ from dbdyno.analysis.types import (
     Ratio,
 )
 from dbdyno.spec import claims as grammar
+from dbdyno.spec.bounds import NEITHER, named, together
 from dbdyno.spec.claims import CELL, ResolvedPart, Side
 from dbdyno.spec.metrics import grain
 
@@ -122,12 +122,14 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     series = measured.series(cell, metric)
     thin, note = ratios.absent([metric], len(series), len(blocks))
     problem = problem or thin
+    bound = measured.bound(cell, metric)
     case = Case(blank, None, (cell,), note)
     if problem:
         return _without(case, f"not estimable: {problem}")
     if not series:
         return _nothing(case)
-    bound = AT_LEAST if measured.bounded(cell, metric) else ""
+    if bound == NEITHER:
+        return _without(case, f"not estimable: {metric} is only {named(bound)}")
     values = tuple(series.values())
     lengths_s = [measured.cells[cell][block].length_s for block in series]
     same = None if bound else alike(metric, values, lengths_s, part.threshold)
@@ -200,16 +202,17 @@ def _peaks(measured: Measured, part: ResolvedPart) -> Case:
 
 
 def level_series(
-    measured: Measured, metric: str, cells: Sequence[int], *, bounds: bool = False
+    measured: Measured, metric: str, cells: Sequence[int], *, one_sided: bool = False
 ) -> tuple[tuple[int, ...], dict[int, dict[int, float]], str, str]:
-    """Blocks in which all of `cells` have the metric, the values, a problem, a note. Lower bounds
-    are a problem unless `bounds` are wanted."""
+    """Blocks in which all of `cells` have the metric, the values, a problem, a note. Values known
+    on one side only are a problem unless `one_sided` ones are wanted."""
     blocks = measured.blocks(cells)
     series = {cell: measured.series(cell, metric) for cell in cells}
     used = tuple(block for block in blocks if all(block in series[cell] for cell in cells))
     thin, note = ratios.absent([metric], len(used), len(blocks))
-    if not bounds and any(measured.bounded(cell, metric) for cell in cells):
-        thin = thin or f"{metric} is only a lower bound at some level"
+    found = together(measured.bound(cell, metric) for cell in cells)
+    if found and not (one_sided and found != NEITHER):
+        thin = thin or f"{metric} is only {named(found)} at some level"
     return used, series, ratios.disturbed(measured, cells, blocks) or thin, note
 
 

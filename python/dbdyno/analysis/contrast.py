@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from dbdyno.analysis import estimate
-from dbdyno.analysis.types import AT_LEAST
+from dbdyno.spec.bounds import AT_LEAST
 
 Interval = tuple[float | None, float | None]  # None: no bound
 

@@ -73,10 +73,10 @@ def _standard_error(sample: NDArray[np.float64]) -> float:
     return float(sample.std(ddof=1)) / math.sqrt(len(sample))
 
 
-def estimate(values: Sequence[float], blocks: Sequence[int], *, at_least: bool = False) -> Estimate:
+def estimate(values: Sequence[float], blocks: Sequence[int], *, bound: str = "") -> Estimate:
     """The estimate of `values`, one a block, in block order. At least one value, all finite.
 
-    `at_least`: some of them are lower bounds, so that the mean is one and has no interval.
+    `bound`: some of them are bounds to that side, so that the mean is one and has no interval.
 
     Arithmetic also for what cannot be negative: a mean of rates is the rate of the whole time, and
     on a logarithmic scale one quiet block would drag the mean down and blow the upper end up. See
@@ -88,9 +88,9 @@ def estimate(values: Sequence[float], blocks: Sequence[int], *, at_least: bool =
         raise ValueError("values must be finite")
     low: float | None
     high: float | None
-    if at_least or len(values) < BLOCKS_MIN:
+    if bound or len(values) < BLOCKS_MIN:
         mean, low, high = math.fsum(values) / len(values), None, None
     else:
         mean, low, high = t_interval(values, CONFIDENCE)
         low = above_zero(values, low)
-    return Estimate(mean, low, high, tuple(values), tuple(blocks), at_least)
+    return Estimate(mean, low, high, tuple(values), tuple(blocks), bound)

@@ -24,6 +24,7 @@ from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.sweep import sweeps
 from dbdyno.analysis.types import CellResult, Findings
 from dbdyno.plan.types import Cell, Plan
+from dbdyno.spec.bounds import NEITHER, named
 from dbdyno.spec.metrics import needs_operations
 from dbdyno.store.record import VOID, TrialRecord
 from dbdyno.store.trace import Trace
@@ -81,8 +82,11 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
     for name in names:
         series = measured.series(cell.index, name)
         if series:
-            bounded = measured.bounded(cell.index, name)
-            estimates[name] = estimate(list(series.values()), list(series), at_least=bounded)
+            bound = measured.bound(cell.index, name)
+            if bound == NEITHER:
+                thin.append(f"{name} is only {named(bound)}")
+                continue
+            estimates[name] = estimate(list(series.values()), list(series), bound=bound)
         if 0 < len(series) < len(trials) and needs_operations(name):
             thin.append(
                 f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"

@@ -14,6 +14,7 @@ from typing import Any
 from dbdyno.analysis import cost
 from dbdyno.analysis.types import Measurement
 from dbdyno.plan.types import Cell, Plan
+from dbdyno.spec.bounds import together
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 
 _TINY, _HUGE = 1e-150, 1e150
@@ -86,9 +87,10 @@ class Measured:
                 found[block] = value
         return found
 
-    def bounded(self, cell: int, metric: str) -> bool:
-        """Whether some value of a metric in a cell is only a lower bound."""
-        return any(metric in one.at_least for one in self.cells[cell].values())
+    def bound(self, cell: int, metric: str) -> str:
+        """What the mean of a metric in a cell is: AT_LEAST or AT_MOST if some of its values are
+        bounds, NEITHER if they are bounds on different sides, empty if all are exact."""
+        return together(one.bounds.get(metric, "") for one in self.cells[cell].values())
 
     def blocks(self, cells: Iterable[int]) -> list[int]:
         """Blocks in which all of `cells` were measured; whole ones only if `hard` differs."""
@@ -139,7 +141,7 @@ def _measurement(plan: Plan, record: TrialRecord) -> Measurement:
         metrics={**record.metrics, **cost.metrics(plan, plan.cells[record.cell], record.metrics)},
         warnings=record.warnings,
         outage=any(_touches(outage, from_s, until_s) for outage in record.outages),
-        at_least=record.at_least,
+        bounds=record.bounds,
         length_s=max(0.0, until_s - from_s),
     )
 

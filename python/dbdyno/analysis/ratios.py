@@ -17,7 +17,8 @@ from dbdyno.analysis.describe import listed
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.events import RateRatio, ratio_alike
 from dbdyno.analysis.measured import Measured
-from dbdyno.analysis.types import AT_LEAST, AT_MOST, Ratio
+from dbdyno.analysis.types import Ratio
+from dbdyno.spec.bounds import NEITHER, named, of_inverse, together
 from dbdyno.spec.metrics import grain, needs_operations
 
 
@@ -31,7 +32,7 @@ class Pairs:
     blocks: tuple[int, ...]
     problem: str = ""  # not estimable: a zero, an outage
     note: str = ""  # blocks left out, and why
-    bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where one side has lower bounds
+    bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where a side has bounds
     paired: bool = True
     grain: float = 0.0  # how far a log may be off by rounding
     alike: RateRatio | None = None  # of rates of events, whose ratio was the same in all blocks
@@ -74,10 +75,9 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
                 f" block {listed([str(block) for block in zero])}"
             )
     values = [tuple(one[block] for block in used) for one in series]
-    bounded = [measured.bounded(*side) for side in (left, right)]
-    if all(bounded) and not problem:
-        problem = f"both sides are only lower bounds ({left[1]} in {_cell(measured, left[0])})"
-    bound = AT_LEAST if bounded[0] else AT_MOST if bounded[1] else ""
+    bound = together((measured.bound(*left), of_inverse(measured.bound(*right))))
+    if bound == NEITHER and not problem:
+        problem = _nothing_known(measured, left, right)
     rounded = math.log1p(max(grain(left[1]), grain(right[1])))
     found = Pairs(values[0], values[1], used, problem, note, bound, grain=rounded)
     if problem or bound or not used:
@@ -102,6 +102,21 @@ def _samples(measured: Measured, left: tuple[int, str], right: tuple[int, str]) 
     count = min(map(len, values))
     note = "; ".join(dict.fromkeys(filter(None, notes)))
     return Pairs(values[0], values[1], tuple(range(1, count + 1)), problem, note, paired=False)
+
+
+def _nothing_known(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> str:
+    """Why two bounds say nothing of a ratio."""
+    bounds = [measured.bound(*side) for side in (left, right)]
+    if bounds[0] == bounds[1] != NEITHER:
+        cell = _cell(measured, left[0])
+        return f"both sides are only {named(bounds[0]).partition(' ')[2]}s ({left[1]} in {cell})"
+    return listed(
+        [
+            f"{metric} is only {named(bound)} in {_cell(measured, cell)}"
+            for bound, (cell, metric) in zip(bounds, (left, right), strict=True)
+            if bound
+        ]
+    )
 
 
 def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:

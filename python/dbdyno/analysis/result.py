@@ -105,7 +105,7 @@ def _estimate(one: Estimate) -> dict[str, Any]:
         "ci_high": _number(one.ci_high),
         "values": [_number(value) for value in one.values],
         "blocks": list(one.blocks),
-        **({"at_least": True} if one.at_least else {}),
+        **({"bound": one.bound} if one.bound else {}),
     }
 
 

@@ -39,7 +39,6 @@ from dbdyno.analysis.contrast import Bounded, Mean
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, t_interval, t_test
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
-    AT_LEAST,
     REFUTED,
     SUPPORTED,
     UNDECIDED,
@@ -260,12 +259,13 @@ def _limit(measured: Measured, line: Line, metric: str, operator: str, threshold
 
 def _meets(measured: Measured, cell: int, metric: str, operator: str, threshold: float) -> str:
     """The verdict of one level on its own, at 95 %."""
-    blocks, series, problem, _ = level_series(measured, metric, (cell,), bounds=True)
+    blocks, series, problem, _ = level_series(measured, metric, (cell,), one_sided=True)
     if problem or len(blocks) < BLOCKS_MIN:
         return UNDECIDED
     values = tuple(series[cell][block] for block in blocks)
     mean = Mean(values, threshold, grain(metric) * values[0])
-    contrast = Bounded(mean, AT_LEAST) if measured.bounded(cell, metric) else mean
+    bound = measured.bound(cell, metric)
+    contrast = Bounded(mean, bound) if bound else mean
     return read(contrast.interval(CONFIDENCE), operator, threshold)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 SUPPORTED = "supported"
 REFUTED = "refuted"
@@ -26,11 +26,6 @@ PEAK = "peak"  # best of the levels that the claim allows over best of the other
 PEAKS = "peaks"  # a level at which a metric peaks, or a ratio of two: median over blocks
 
 
-# What an estimate made of lower bounds says of the truth.
-AT_LEAST = ">="
-AT_MOST = "<="
-
-
 @dataclass(frozen=True)
 class Measurement:
     """One complete trial, reduced to numbers. `metrics` maps canonical metric names to values."""
@@ -41,7 +36,7 @@ class Measurement:
     metrics: Mapping[str, float]
     warnings: tuple[str, ...] = ()  # generator-bound and the like; repeated beside any claim
     outage: bool = False
-    at_least: frozenset[str] = frozenset()  # metrics that are lower bounds
+    bounds: Mapping[str, str] = field(default_factory=dict)  # AT_LEAST or AT_MOST, by metric
     length_s: float = 0.0  # of what counts; 0: not known
 
 
@@ -49,8 +44,8 @@ class Measurement:
 class Estimate:
     """A metric of one cell over blocks: arithmetic mean with a t interval at 95 %.
 
-    With fewer than 3 values the interval is absent, and where some value is a lower bound: then
-    so is the mean (`at_least`).
+    With fewer than 3 values the interval is absent, and where some value is a bound: then so is
+    the mean, to the same side (`bound`: AT_LEAST or AT_MOST).
     """
 
     mean: float
@@ -58,7 +53,7 @@ class Estimate:
     ci_high: float | None
     values: tuple[float, ...]  # in block order
     blocks: tuple[int, ...]
-    at_least: bool = False
+    bound: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,7 @@ class Ratio:
     level: float  # 0.95, or the level adjusted for several claims
     n: int  # blocks used
     p: float | None  # two-sided, of ratio = threshold
-    bound: str = ""  # AT_LEAST or AT_MOST: made of lower bounds, with an interval open to that side
+    bound: str = ""  # AT_LEAST or AT_MOST: made of bounds, with an interval open to that side
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
-    AT_LEAST,
     CONTRADICT,
     PEAK,
     PEAKS,
@@ -23,6 +22,7 @@ from dbdyno.analysis.types import (
     Check,
     ClaimPart,
 )
+from dbdyno.spec.bounds import AT_LEAST
 from dbdyno.spec.claims import EQUAL, within
 
 
@@ -124,13 +124,24 @@ def _times(part: ClaimPart) -> str:
     return "x" if part.kind in (RATIO, PEAK) else ""
 
 
+_BOUND_RATES = (
+    "a search ended without a rate that holds below one that fails, so this is a bound only: a"
+    " `start` nearer to the answer would give a value"
+)
+_BOUND_TIMES = (
+    "some arrivals had no answer by the end, so this is a bound only: a lower rate or a longer"
+    " `drain` would give a value"
+)
+
+
+def _is_rate(part: ClaimPart) -> bool:
+    return part.metric.endswith("rate_max_per_s")
+
+
 def _more(part: ClaimPart) -> str:
     """What it would probably take to decide an undecided part."""
     if part.estimate and part.estimate.bound:
-        return (
-            "some arrivals had no answer by the end, so this is a bound only: a lower rate or a"
-            " longer `drain` would give a value"
-        )
+        return _BOUND_RATES if _is_rate(part) else _BOUND_TIMES
     if part.blocks_needed is None:
         return "" if part.kind == PEAKS else "more blocks would probably not decide it"
     assert part.estimate is not None

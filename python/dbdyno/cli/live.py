@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Container
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ class Live:
             self._eta.finish(record.id)
             self._progress.advance(self._task)
         if record.status == "complete":
-            shown = "  ".join(_headline(record.metrics, record.at_least))
+            shown = "  ".join(_headline(record.metrics, record.bounds))
             self.say(
                 f"  {shown}"
                 + f"  ({counted(len(record.warnings), 'warning')})" * bool(record.warnings)
@@ -176,14 +176,14 @@ def _open_part(open_loop: dict[str, Any], length_s: float) -> str:
     )
 
 
-def _headline(metrics: Any, at_least: Container[str]) -> list[str]:
+def _headline(metrics: Any, bounds: Mapping[str, str]) -> list[str]:
     """tps and p95 of each group, for the line that a finished trial leaves; of an open loop its
     response, and what a search found."""
     shown = []
     for name, value in metrics.items():
         prefix, _, metric = name.rpartition(".")
         label = f"{prefix}." if prefix else ""
-        least = ">= " if name in at_least else ""
+        least = f"{bounds[name]} " if name in bounds else ""
         if metric == "transactions_per_s":
             shown.append(f"{label}tps {value:,.1f}")
         elif metric == "rate_max_per_s":

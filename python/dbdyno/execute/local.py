@@ -205,7 +205,7 @@ class LocalExecution:
     def _keep(self, record: TrialRecord, *, last: bool) -> bool:
         """Puts a record on disk; False if another attempt is to be made."""
         if record.status == "complete":
-            reasons = unmet(self._run.plan.require, record.metrics, record.at_least)
+            reasons = unmet(self._run.plan.require, record.metrics, record.bounds)
             if reasons:
                 record = record.replace(status="void", void_reason="; ".join(reasons))
         over = last or record.status == "complete"

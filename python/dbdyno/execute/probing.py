@@ -16,6 +16,7 @@ from dbdyno.execute.search import Found, search
 from dbdyno.plan.order import SEED_BITS
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
 from dbdyno.spec.arrivals import needed_for
+from dbdyno.spec.bounds import AT_LEAST
 from dbdyno.spec.conditions import unmet
 from dbdyno.spec.types import Arrivals, RateStep
 from dbdyno.store import open_loop
@@ -84,7 +85,7 @@ class Probing:
             for name, value in record.metrics.items()
             if name.startswith(prefix)
         }
-        bounds = {name.removeprefix(prefix) for name in record.at_least}
+        bounds = {name.removeprefix(prefix): of for name, of in record.bounds.items()}
         reasons = unmet(find.conditions, own, bounds)
         due = own.get("due_per_s", 0.0) * self._cell.duration_s
         if not open_loop.held(own.get("backlog_end", 0.0), due, self._group.sessions):
@@ -110,7 +111,7 @@ class Probing:
             id=self._trial.id,
             started_unix_s=self._records[1].started_unix_s,
             metrics=metrics,
-            at_least=record.at_least | ({highest} if never_failed else set()),
+            bounds={**record.bounds, **({highest: AT_LEAST} if never_failed else {})},
             warnings=(*self._said(found), *record.warnings),
             probes=tuple(
                 {

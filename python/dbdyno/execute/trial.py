@@ -177,7 +177,7 @@ class Trial:
             status="void" if void_reason else "complete",
             started_unix_s=started_unix_s,
             metrics=reduced.metrics,
-            at_least=reduced.at_least,
+            bounds=dict(reduced.bounds),
             warnings=(*said, *reduced.warnings, *_remarks(cell), *self._fleet.remarks()),
             outages=tuple(e for e in events if e.get("event") == "outage"),
             statements={},

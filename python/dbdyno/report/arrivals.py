@@ -12,7 +12,7 @@ from dbdyno.report.charts.lines import Point, Series, line_chart
 from dbdyno.report.charts.svg import SERIES
 from dbdyno.report.figures import NARROW, WIDE, Figure
 from dbdyno.report.layout import Layout
-from dbdyno.report.numbers import at_least, seconds, sig3
+from dbdyno.report.numbers import bounded, seconds, sig3
 from dbdyno.spec.arrivals import mean_rate_per_s
 from dbdyno.spec.types import Arrivals, RateStep
 from dbdyno.store.record import TrialRecord
@@ -155,15 +155,11 @@ def searches(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> list
     for record in sorted(records, key=lambda one: (one.cell, one.block)):
         if not record.probes:
             continue
-        highest = next(
-            (v for name, v in record.metrics.items() if name.endswith("rate_max_per_s")), None
-        )
-        bound = any(name.endswith("rate_max_per_s") for name in record.at_least)
         views.append(
             SearchView(
                 layout.cell(plan.cells[record.cell].levels),
                 record.block,
-                at_least(f"{sig3(highest)}/s") if bound else f"{sig3(highest)}/s",
+                _found(record),
                 tuple(
                     ProbeRow(f"{sig3(p['rate_per_s'])}/s", bool(p["passed"]), str(p["why"]))
                     for p in record.probes
@@ -171,3 +167,11 @@ def searches(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> list
             )
         )
     return views[:TRIALS_SHOWN]
+
+
+def _found(record: TrialRecord) -> str:
+    """What a search found: `1,230/s`, `< 200/s`, `not measurable`."""
+    for name, value in record.metrics.items():
+        if name.endswith("rate_max_per_s"):
+            return bounded(f"{sig3(value)}/s", record.bounds.get(name, ""))
+    return "not measurable"

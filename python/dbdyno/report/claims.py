@@ -12,8 +12,6 @@ from dbdyno.analysis import why
 from dbdyno.analysis.estimate import CONFIDENCE
 from dbdyno.analysis.types import (
     AGREE,
-    AT_LEAST,
-    AT_MOST,
     BETTER,
     NOT_TESTED,
     PEAK,
@@ -35,6 +33,7 @@ from dbdyno.report.charts.dots import ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import MISSING, edge, percent, sig3
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.spec.claims import EQUAL, within
 
 # verdict -> (CSS class, mark that tells it without colour)

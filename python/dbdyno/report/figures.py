@@ -123,7 +123,7 @@ def _lines(
 
 def _point(x: float, estimate: Estimate) -> Point:
     e = estimate
-    return Point(x, e.mean, e.ci_low, e.ci_high, e.values, e.at_least)
+    return Point(x, e.mean, e.ci_low, e.ci_high, e.values, e.bound)
 
 
 def _rows(members: list[CellResult], layout: Layout, name: str) -> list[Row]:
@@ -149,7 +149,7 @@ def _rows(members: list[CellResult], layout: Layout, name: str) -> list[Row]:
                 estimate.ci_low,
                 estimate.ci_high,
                 estimate.values,
-                estimate.at_least,
+                estimate.bound,
             )
         )
     return rows

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 
 from dbdyno.analysis.describe import digits, percent, significant
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 
 MISSING = "–"
+# Before a measured value. Upper bounds are rates that were tried and failed: the truth is below.
+_BOUNDS = {"": "", AT_LEAST: "≥ ", AT_MOST: "< "}
 
 __all__ = [
     "MISSING",
-    "at_least",
+    "bounded",
     "change",
     "edge",
     "interval",
@@ -48,9 +51,9 @@ def sig3(value: float | None, *edges: float) -> str:
     return text.replace("-", "−")
 
 
-def at_least(text: str) -> str:
-    """A written number that is only a lower bound: ≥ 35.2."""
-    return f"≥ {text}"
+def bounded(text: str, bound: str) -> str:
+    """A written number as the bound that it is, if it is one: ≥ 35.2."""
+    return f"{_BOUNDS[bound]}{text}"
 
 
 def tick(value: float) -> str:

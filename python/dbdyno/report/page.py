@@ -105,7 +105,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "sweeps_note": sweeps.note(findings, roles),
         "cell_tables": tables.cell_tables(findings, roles, groups),
         "ratio_tables": tables.ratio_tables(findings, roles, groups),
-        "bounds": any(one.at_least for cell in findings.cells for one in cell.metrics.values()),
+        "bounds": {one.bound for cell in findings.cells for one in cell.metrics.values()},
         "responses": any(cell.responses for cell in raw.cells),
         "rates": arrivals.rate_figures(findings.cells, plan, roles, groups),
         "searches": arrivals.searches(records, plan, roles),

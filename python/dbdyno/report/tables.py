@@ -18,7 +18,7 @@ from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.names import Metric
-from dbdyno.report.numbers import MISSING, at_least, change, edge, interval, percent, sig3, times
+from dbdyno.report.numbers import MISSING, bounded, change, edge, interval, percent, sig3, times
 from dbdyno.spec.metrics import COST
 from dbdyno.store.record import TrialRecord
 
@@ -110,8 +110,8 @@ def _cell_table(
 def _value(estimate: Estimate | None) -> Value:
     if estimate is None:
         return Value(MISSING, "")
-    if estimate.at_least:
-        return Value(at_least(sig3(estimate.mean)), "")
+    if estimate.bound:
+        return Value(bounded(sig3(estimate.mean), estimate.bound), "")
     if estimate.ci_low is None or (estimate.ci_low == estimate.ci_high):
         return Value(sig3(estimate.mean), "")
     return Value(sig3(estimate.mean), interval(estimate.ci_low, estimate.ci_high))
@@ -215,12 +215,12 @@ def cells_csv(cells: Sequence[CellResult], layout: Layout) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     factors = [f.name for f in layout.factors]
-    writer.writerow([*factors, "metric", "mean", "ci_low", "ci_high", "blocks", "at_least"])
+    writer.writerow([*factors, "metric", "mean", "ci_low", "ci_high", "blocks", "bound"])
     for cell in cells:
         levels = [_safe(cell.levels[name]) for name in factors]
         for name, e in sorted(cell.metrics.items()):
             row = [_number(e.mean), _number(e.ci_low), _number(e.ci_high), len(e.values)]
-            row.append("yes" if e.at_least else "")
+            row.append(e.bound)
             writer.writerow([*levels, _safe(name), *row])
     return out.getvalue()
 

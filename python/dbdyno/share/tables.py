@@ -95,11 +95,11 @@ def levels(plan: Plan) -> tuple[Column, ...]:
 
 def _trials(source: Source, record: TrialRecord) -> Iterator[Row]:
     groups = {group.name for group in source.plan.cells[record.cell].groups}
-    bounds = set(getattr(record, "at_least", ()))
     for name, value in record.metrics.items():
         head, _, rest = name.partition(".")
         group, metric = (head, rest) if rest and head in groups else ("", name)
-        yield record.started_unix_s, group, metric, unit_of(metric), value, name in bounds
+        bound = record.bounds.get(name, "")
+        yield record.started_unix_s, group, metric, unit_of(metric), value, bound
 
 
 # -- intervals -----------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ TABLES: Mapping[str, Table] = {
                 Column("metric", TEXT, "canonical name, without the group"),
                 Column("unit", TEXT, "of `value`"),
                 Column("value", NUMBER, "over the measured phase"),
-                Column("at_least", FLAG, "whether `value` is a lower bound"),
+                Column("bound", TEXT, "`>=` or `<=`: the truth is at least, or at most, `value`"),
             ),
             _trials,
         ),

@@ -1,29 +1,55 @@
-"""`require:` at work: which of a run's conditions a trial does not meet."""
+"""Conditions on a trial's metrics, held against what was measured: `require:`, and `while` of a
+search."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.spec.claim_parser import parse_bare_condition
+
+# What is known of a condition.
+HOLDS = "holds"
+BROKEN = "broken"
+UNKNOWN = "unknown"  # its metric was not measured, or is bounded on the other side
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+_OF = {AT_LEAST: "or more", AT_MOST: "or less", "": ""}
+
+
+def state(text: str, metrics: Mapping[str, float], bounds: Mapping[str, str] = _NONE) -> str:
+    """HOLDS, BROKEN or UNKNOWN. `bounds` of metrics that are known on one side only: a value of 10
+    or more is not below 9, may be below 20, and is above 5."""
+    condition = parse_bare_condition(text)
+    value = metrics.get(condition.metric)
+    if value is None:
+        return UNKNOWN
+    bound = bounds.get(condition.metric, "")
+    holds = condition.holds(value)
+    upwards = condition.operator in (">", ">=")  # what raises the value keeps it holding
+    certain = AT_LEAST if holds == upwards else AT_MOST
+    return (HOLDS if holds else BROKEN) if bound in ("", certain) else UNKNOWN
 
 
 def unmet(
-    require: Sequence[str], metrics: Mapping[str, float], at_least: Container[str] = ()
+    conditions: Sequence[str], metrics: Mapping[str, float], bounds: Mapping[str, str] = _NONE
 ) -> list[str]:
-    """Why a trial with these metrics is void, a sentence for each condition not met.
+    """A sentence for each condition that is not shown to hold.
 
-    `require` holds conditions as a plan does, with canonical names. A condition on a metric that
-    was not measured is not met: it would otherwise be ignored where it matters. One of `at_least`,
-    known only to be that large or larger, is below nothing.
+    `conditions` as a plan has them, with canonical names. One on a metric that was not measured is
+    not met: it would otherwise be ignored where it matters.
     """
-    reasons = []
-    for text in require:
-        condition = parse_bare_condition(text)
-        value = metrics.get(condition.metric)
-        if value is None:
-            reasons.append(f"{condition.metric} was not measured, and `{text}` is required")
-        elif condition.metric in at_least and condition.operator in ("<", "<="):
-            reasons.append(f"{condition.metric} is {value:g} or more, and `{text}` is required")
-        elif not condition.holds(value):
-            reasons.append(f"{condition.metric} is {value:g}, and `{text}` is required")
-    return reasons
+    return [
+        told(text, metrics, bounds) for text in conditions if state(text, metrics, bounds) != HOLDS
+    ]
+
+
+def told(text: str, metrics: Mapping[str, float], bounds: Mapping[str, str] = _NONE) -> str:
+    """Why a condition is not met, in a sentence."""
+    metric = parse_bare_condition(text).metric
+    value = metrics.get(metric)
+    if value is None:
+        return f"{metric} was not measured, and `{text}` is required"
+    known = f"{value:g} {_OF[bounds.get(metric, '')]}".rstrip()
+    return f"{metric} is {known}, and `{text}` is required"

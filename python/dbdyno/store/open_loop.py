@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dbdyno.plan.types import GroupPlan
+from dbdyno.spec.bounds import AT_LEAST
 from dbdyno.spec.metrics import values_needed
 
 QUANTILES = ("p50", "p95", "p99", "p999")
@@ -23,10 +24,10 @@ BUSY_MIN = 0.95  # of the sessions' time: all of them were at work
 
 
 class Open(NamedTuple):
-    """Metrics of an open loop by name, and those of them that are lower bounds."""
+    """Metrics of an open loop by name, and which of them are bounds."""
 
     metrics: dict[str, float]
-    at_least: frozenset[str]
+    bounds: dict[str, str]
 
 
 def reduce_open(total: Mapping[str, Any], measured_s: float) -> Open:
@@ -54,7 +55,7 @@ def reduce_open(total: Mapping[str, Any], measured_s: float) -> Open:
     lag = total.get("dispatch_lag")
     if lag and lag.get("p99_ns") is not None:
         metrics["dispatch_lag_us_p99"] = lag["p99_ns"] / 1e3
-    return Open(metrics, frozenset(bounds))
+    return Open(metrics, dict.fromkeys(bounds, AT_LEAST))
 
 
 def held(backlog_end: float, due: float, sessions: int) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 
 RECORD_VERSION = 1
 
@@ -35,7 +36,8 @@ class TrialRecord:
     # target -> {"version": str, "settings": {name: value}, "words": [{"word", "settings", "note"}]}
     targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void_reason: str = ""
-    at_least: frozenset[str] = frozenset()  # metrics that are lower bounds
+    # Metrics that are known on one side only: AT_LEAST or AT_MOST (`spec.bounds`) by name.
+    bounds: Mapping[str, str] = field(default_factory=dict)
     # Of a search for a rate, in order: {"rate_per_s": float, "passed": bool, "why": str}
     probes: tuple[Mapping[str, Any], ...] = ()
     measured_s: float | None = None  # length of the measured phase; None: not known
@@ -71,11 +73,21 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         "statements": dict(record.statements),
         "explain": dict(record.explain),
         "targets": {name: dict(facts) for name, facts in record.targets.items()},
-        **({"at_least": sorted(record.at_least)} if record.at_least else {}),
+        **({"bounds": dict(sorted(record.bounds.items()))} if record.bounds else {}),
         **({"probes": [dict(probe) for probe in record.probes]} if record.probes else {}),
         **({} if record.measured_s is None else {"measured_s": record.measured_s}),
         **({} if record.steady_from_s is None else {"steady_from_s": record.steady_from_s}),
     }
+
+
+def _bounds(value: Mapping[str, Any]) -> dict[str, str]:
+    """Bounds by metric. Records from before upper bounds list the metrics that are lower ones."""
+    if "bounds" not in value:
+        return dict.fromkeys(value.get("at_least", ()), AT_LEAST)
+    found = {str(name): str(bound) for name, bound in value["bounds"].items()}
+    if unknown := set(found.values()) - {AT_LEAST, AT_MOST}:
+        raise ValueError(f"bounds {', '.join(sorted(unknown))}")
+    return found
 
 
 def _seconds(value: Any) -> float | None:
@@ -100,7 +112,7 @@ def from_json(value: Any, origin: str) -> TrialRecord:
             explain=value["explain"],
             targets=value["targets"],
             void_reason=value["void_reason"],
-            at_least=frozenset(value.get("at_least", ())),
+            bounds=_bounds(value),
             probes=tuple(value.get("probes", ())),
             measured_s=_seconds(value.get("measured_s")),
             steady_from_s=_seconds(value.get("steady_from_s")),

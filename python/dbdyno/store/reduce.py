@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dbdyno.plan.types import GroupPlan
@@ -37,11 +38,11 @@ WARNINGS_MAX = 50
 
 class Reduced(NamedTuple):
     """Canonical metric name -> finite value, what a reader of the numbers should know, and the
-    metrics that are lower bounds."""
+    metrics that are bounds."""
 
     metrics: dict[str, float]
     warnings: tuple[str, ...]
-    at_least: frozenset[str] = frozenset()
+    bounds: Mapping[str, str] = MappingProxyType({})
 
 
 def reduce_trial(
@@ -71,7 +72,7 @@ def reduce_trial(
     mixed = bool(kinds & IN_PROCESS) and not in_process
 
     metrics: dict[str, float] = {}
-    at_least: set[str] = set()
+    bounds: dict[str, str] = {}
     for group in groups:
         prefix = f"{group.name}." if len(groups) > 1 else ""
         total = end["groups"][group.name]
@@ -79,7 +80,7 @@ def reduce_trial(
         if total.get("open"):
             opened = open_loop.reduce_open(total["open"], measured_s)
             found.update(opened.metrics)
-            at_least |= {prefix + name for name in opened.at_least}
+            bounds.update({prefix + name: bound for name, bound in opened.bounds.items()})
         metrics.update({prefix + name: value for name, value in found.items()})
     metrics.update(_over_time([*part.intervals, end] if part else events, groups))
     sampled = sampled_metrics(samples, whole_s, from_s)
@@ -102,7 +103,8 @@ def reduce_trial(
     if len(unique) > WARNINGS_MAX:
         more = len(unique) - WARNINGS_MAX + 1
         unique = [*unique[: WARNINGS_MAX - 1], f"and {more} more warnings"]
-    return Reduced(finite, tuple(unique), frozenset(at_least & finite.keys()))
+    known = {name: bound for name, bound in bounds.items() if name in finite}
+    return Reduced(finite, tuple(unique), known)
 
 
 def _group(total: Mapping[str, Any], measured_s: float) -> dict[str, float]:

@@ -18,7 +18,7 @@ from dbdyno.analysis.across.likeness import Facts, Key
 from dbdyno.analysis.measured import Measured
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import Cell, GroupPlan, Plan
-from dbdyno.spec import metrics
+from dbdyno.spec import bounds, metrics
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 MISSING, FEW = "not measured", "too few operations for it"
@@ -142,8 +142,8 @@ def _value(measured: Measured, cell: Cell, metric: str) -> Value:
     low = [block for block in blocks if series.get(block, 1.0) <= 0]
     if low and not problem:
         problem = f"{metric} is {series[low[0]]:g} in block {low[0]}"
-    if measured.bounded(cell.index, metric) and not problem:
-        problem = f"{metric} is only a lower bound"
+    if (bound := measured.bound(cell.index, metric)) and not problem:
+        problem = f"{metric} is only {bounds.named(bound)}"
     if min(values) <= 0:
         return Value(math.fsum(values) / len(values), len(values), problem)
     mean = math.exp(math.fsum(map(math.log, values)) / len(values))

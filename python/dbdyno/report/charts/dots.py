@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from dbdyno.report.charts.scale import Axis, Scale, linear_ticks, log_ticks, magnitudes
 from dbdyno.report.charts.svg import SERIES, Canvas, plain, shorten, text_width
-from dbdyno.report.numbers import at_least, interval, plus_minus, sig3, tick
+from dbdyno.report.numbers import bounded, interval, plus_minus, sig3, tick
+from dbdyno.spec.bounds import AT_LEAST
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Row:
     low: float | None
     high: float | None
     values: tuple[float, ...] = ()
-    at_least: bool = False  # the mean is a lower bound
+    bound: str = ""  # AT_LEAST or AT_MOST: the mean is one
 
 
 def row_axis(rows: list[Row], wanted: int = 5) -> Axis:
@@ -74,8 +75,8 @@ def dot_chart(
 def value_text(row: Row) -> str:
     """The number that stands at the end of a row: the mean, with half its interval if there is
     one."""
-    if row.at_least:
-        return at_least(sig3(row.mean))
+    if row.bound:
+        return bounded(sig3(row.mean), row.bound)
     if row.low is None or row.high is None:
         return sig3(row.mean)
     return plus_minus(row.mean, (row.high - row.low) / 2)
@@ -94,9 +95,10 @@ def _whisker(canvas: Canvas, row: Row, x: Scale, y: float, unit: str) -> None:
     tip = f"{row.label}: {value_text(row)} {unit}"
     if row.low is not None:
         tip = f"{row.label}: {sig3(row.mean)} {unit}, 95 % interval {interval(row.low, row.high)}"
-    if row.at_least:
-        canvas.line(x(row.mean) + 5, y, x(row.mean) + 14, y, f"w {css}")
-        ends = [(x(row.mean) + 10, y - 4), (x(row.mean) + 15, y), (x(row.mean) + 10, y + 4)]
+    if row.bound:
+        px, away = x(row.mean), 1 if row.bound == AT_LEAST else -1
+        canvas.line(px + 5 * away, y, px + 14 * away, y, f"w {css}")
+        ends = [(px + 10 * away, y - 4), (px + 15 * away, y), (px + 10 * away, y + 4)]
         canvas.path(ends, f"l {css}")
     canvas.marker(x(row.mean), y, row.style, tip)
 

@@ -13,7 +13,8 @@ from markupsafe import Markup
 from dbdyno.report.charts import key
 from dbdyno.report.charts.scale import Axis, Scale, magnitudes, wants_log
 from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
-from dbdyno.report.numbers import at_least, interval, sig3, tick
+from dbdyno.report.numbers import bounded, interval, sig3, tick
+from dbdyno.spec.bounds import AT_LEAST
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Point:
     low: float | None
     high: float | None
     values: tuple[float, ...] = ()
-    at_least: bool = False  # the mean is a lower bound
+    bound: str = ""  # AT_LEAST or AT_MOST: the mean is one
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def summary(series: list[Series], unit: str, x_label: str) -> str:
 
 
 def _said(point: Point) -> str:
-    return at_least(sig3(point.mean)) if point.at_least else sig3(point.mean)
+    return bounded(sig3(point.mean), point.bound)
 
 
 def _frame(
@@ -166,12 +167,11 @@ def _draw(
             canvas.line(px, y(p.low), px, y(p.high), f"w {css}")
             for end in (p.low, p.high):
                 canvas.line(px - 3, y(end), px + 3, y(end), f"w {css}")
-        if p.at_least:
-            canvas.line(px, y(p.mean) - 4, px, y(p.mean) - 14, f"w {css}")
-            canvas.path(
-                [(px - 4, y(p.mean) - 10), (px, y(p.mean) - 15), (px + 4, y(p.mean) - 10)],
-                f"l {css}",
-            )
+        if p.bound:
+            py, away = y(p.mean), -1 if p.bound == AT_LEAST else 1
+            canvas.line(px, py + 4 * away, px, py + 14 * away, f"w {css}")
+            ends = [(px - 4, py + 10 * away), (px, py + 15 * away), (px + 4, py + 10 * away)]
+            canvas.path(ends, f"l {css}")
         tip = f"{one.label}, {x_label} {sig3(p.x)}: {_said(p)} {unit}"
         if p.low is not None:
             tip += f" (95 % interval {interval(p.low, p.high)})"

@@ -127,8 +127,8 @@ class _Redaction:
         }
         known = {*changed, "id", "block", "cell", "status", "started_unix_s"}
         for field in fields(one):
-            if field.name == "at_least":
-                changed["at_least"] = frozenset(metric(texts, name) for name in one.at_least)
+            if field.name == "bounds":
+                changed["bounds"] = {metric(texts, k): v for k, v in one.bounds.items()}
             elif field.name not in known:
                 changed[field.name] = self._unknown(getattr(one, field.name), field.name)
         return one.replace(**changed)
