@@ -26,7 +26,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.spec import units
 from dbdyno.spec.bounds import AT_LEAST, AT_MOST, of_inverse, together
 from dbdyno.spec.conditions import BROKEN, HOLDS, UNKNOWN, state, unmet
-from dbdyno.spec.types import Arrivals, RateStep
+from dbdyno.spec.types import Arrivals, Find, RateStep
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.record import from_json as record_from_json
 from dbdyno.store.record import to_json as record_to_json
@@ -241,9 +241,20 @@ def test_a_condition_on_a_bound_holds_is_broken_or_cannot_be_told(
 RATE = "rate_max_per_s"
 
 
+def searching(plan: Plan) -> Plan:
+    """The plan with searches for a rate."""
+    cells = [
+        replace(
+            cell, groups=tuple(replace(one, find=Find((f"{P99} < 20",))) for one in cell.groups)
+        )
+        for cell in plan.cells
+    ]
+    return replace(plan, cells=tuple(cells))
+
+
 def searched(claims: tuple[str, ...], found: dict[str, tuple[float, str]]) -> Findings:
     """Six blocks of two cells of which a search found these rates, or bounds."""
-    plan = make_plan({"cache": tuple(found)}, blocks=6, claims=claims)
+    plan = searching(make_plan({"cache": tuple(found)}, blocks=6, claims=claims))
     rng = np.random.default_rng(6)
     records = []
     for trial in plan.trials:
@@ -277,7 +288,8 @@ def test_an_upper_bound_decides_on_its_side(claim: str, verdict: str) -> None:
 
 
 def test_bounds_on_different_sides_make_no_mean() -> None:
-    plan = make_plan({"cache": ("off", "on")}, blocks=6, claims=(f"{RATE}[off] >= 300",))
+    claims = (f"{RATE}[off] >= 300",)
+    plan = searching(make_plan({"cache": ("off", "on")}, blocks=6, claims=claims))
     records = [
         TrialRecord(
             *(trial.id, trial.block, trial.cell, COMPLETE, 0.0, {RATE: 200.0}),

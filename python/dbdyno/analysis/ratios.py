@@ -109,7 +109,7 @@ def _nothing_known(measured: Measured, left: tuple[int, str], right: tuple[int, 
     bounds = [measured.bound(*side) for side in (left, right)]
     if bounds[0] == bounds[1] != NEITHER:
         cell = _cell(measured, left[0])
-        return f"both sides are only {named(bounds[0]).partition(' ')[2]}s ({left[1]} in {cell})"
+        return f"both sides are only {named(bounds[0], several=True)} ({left[1]} in {cell})"
     return listed(
         [
             f"{metric} is only {named(bound)} in {_cell(measured, cell)}"

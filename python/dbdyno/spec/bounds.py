@@ -11,9 +11,9 @@ NEITHER = "><"  # of what is made of bounds of either side: nothing is known of 
 
 _OF_INVERSE = {"": "", AT_LEAST: AT_MOST, AT_MOST: AT_LEAST, NEITHER: NEITHER}
 _NAMED = {
-    AT_LEAST: "a lower bound",
-    AT_MOST: "an upper bound",
-    NEITHER: "a lower bound in some trials and an upper bound in others",
+    AT_LEAST: ("a lower bound", "lower bounds"),
+    AT_MOST: ("an upper bound", "upper bounds"),
+    NEITHER: ("a lower bound in some trials and an upper bound in others",) * 2,
 }
 
 
@@ -28,6 +28,6 @@ def of_inverse(bound: str) -> str:
     return _OF_INVERSE[bound]
 
 
-def named(bound: str) -> str:
-    """`a lower bound`."""
-    return _NAMED[bound]
+def named(bound: str, *, several: bool = False) -> str:
+    """`a lower bound`; of several values `lower bounds`."""
+    return _NAMED[bound][several]
