@@ -18,8 +18,9 @@ from dbdyno.analysis import crosscheck
 from dbdyno.analysis.contrast import Bounded, Contrast, Interval, LogRatio, Mean, Median
 from dbdyno.analysis.crosscheck import bca_interval, checks, sign_flip_p, smallest_p
 from dbdyno.analysis.equivalence import Equivalence
-from dbdyno.analysis.types import AT_LEAST, SUPPORTED, UNDECIDED, Check
+from dbdyno.analysis.types import SUPPORTED, UNDECIDED, Check
 from dbdyno.analysis.verdict import read
+from dbdyno.spec.bounds import AT_LEAST
 
 FINITE = st.floats(-5, 5)
 SKEWED = tuple(np.random.default_rng(41).lognormal(0.0, 0.6, size=16).tolist())

@@ -16,8 +16,9 @@ from dbdyno.analysis import power
 from dbdyno.analysis.contrast import Bounded, LogRatio, Mean, Welch
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.holm import holm
-from dbdyno.analysis.types import AT_LEAST, AT_MOST, REFUTED, SUPPORTED, UNDECIDED
+from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
 from dbdyno.analysis.verdict import read
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.spec.claims import EQUAL, within
 
 VALUES = st.lists(st.floats(0.8, 1.3), min_size=3, max_size=10)

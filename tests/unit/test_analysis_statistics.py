@@ -45,16 +45,16 @@ def test_identical_readings_are_known_as_well_as_they_were_read() -> None:
 
 
 def test_an_estimate_of_few_values_has_no_interval() -> None:
-    two = estimate([1.0, 3.0], [1, 2])
+    two = estimate("errors_per_s", [1.0, 3.0], [1, 2])
     assert (two.mean, two.ci_low, two.ci_high) == (2.0, None, None)
-    three = estimate([11.0, 12.0, 13.0], [1, 2, 4])
+    three = estimate("errors_per_s", [11.0, 12.0, 13.0], [1, 2, 4])
     assert three.ci_low == pytest.approx(12 - 4.302653 / math.sqrt(3), rel=1e-6)
     assert three.blocks == (1, 2, 4)
 
 
 def test_an_interval_ends_at_zero_unless_a_value_was_below() -> None:
-    assert estimate([1.0, 2.0, 3.0], [1, 2, 3]).ci_low == 0.0
-    below = estimate([-1.0, 2.0, 3.0], [1, 2, 3])
+    assert estimate("errors_per_s", [1.0, 2.0, 3.0], [1, 2, 3]).ci_low == 0.0
+    below = estimate("errors_per_s", [-1.0, 2.0, 3.0], [1, 2, 3])
     assert below.ci_low is not None
     assert below.ci_low < -1
 

@@ -16,11 +16,12 @@ from dbdyno.analysis.contrast import (
     Best,
     Bounded,
     Contrast,
+    GeometricMean,
     Mean,
     Median,
 )
 from dbdyno.analysis.equivalence import Equivalence, Plain
-from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
+from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, is_geometric
 from dbdyno.analysis.events import Counted, alike
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
@@ -51,6 +52,7 @@ class Case:
     contrast: Contrast | None
     cells: tuple[int, ...]
     note: str = ""
+    sides: tuple[tuple[int, str], ...] = ()  # cells and metrics: of what is compared, or its number
 
 
 def case_of(measured: Measured, part: ResolvedPart) -> Case:
@@ -102,9 +104,10 @@ def _ratio(measured: Measured, part: ResolvedPart) -> Case:
     assert right.cell is not None
     cells = (left.cell, right.cell)
     blank = _blank(part, RATIO, left.text, right.text, part.operator, part.threshold)
-    blank = replace(blank, left_cell=left.cell, right_cell=right.cell)
-    compared = ratios.pairs(measured, (left.cell, left.metric), (right.cell, right.metric))
-    case = Case(blank, None, cells, compared.note)
+    blank = replace(blank, left_cell=left.cell, right_cell=right.cell, right_metric=right.metric)
+    sides = (left.cell, left.metric), (right.cell, right.metric)
+    compared = ratios.pairs(measured, *sides)
+    case = Case(blank, None, cells, compared.note, sides)
     if compared.problem:
         return _without(case, f"not estimable: {compared.problem}")
     if not compared.blocks:
@@ -123,7 +126,7 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     thin, note = ratios.absent([metric], len(series), len(blocks))
     problem = problem or thin
     bound = measured.bound(cell, metric)
-    case = Case(blank, None, (cell,), note)
+    case = Case(blank, None, (cell,), note, ((cell, metric),))
     if problem:
         return _without(case, f"not estimable: {problem}")
     if not series:
@@ -133,8 +136,15 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     values = tuple(series.values())
     lengths_s = [measured.cells[cell][block].length_s for block in series]
     same = None if bound else alike(metric, values, lengths_s, part.threshold)
-    rounded = grain(metric) * values[0]
-    return _open(case, _held(part, same or Mean(values, part.threshold, rounded), bound))
+    return _open(case, _held(part, same or _mean(metric, values, part.threshold), bound))
+
+
+def _mean(metric: str, values: tuple[float, ...], threshold: float) -> GeometricMean | Mean:
+    """A cell's mean over blocks, as its table shows it (`estimate.mean`)."""
+    if is_geometric(metric, values):
+        logs = tuple(math.log(value) for value in values)
+        return GeometricMean(logs, threshold, math.log1p(grain(metric)))
+    return Mean(values, threshold, grain(metric) * values[0])
 
 
 def _held(part: ResolvedPart, contrast: Plain, bound: str) -> Contrast:

@@ -1,8 +1,8 @@
 """What a claim part compares, reduced to one number a block, and the interval for it.
 
-Six kinds (the sixth is `equivalence`), one shape: `p` (two-sided, of "the truth is the threshold"),
-`interval(confidence)`, and `centre`. Holm's procedure and verdicts (`holm`, `verdict`) need to know
-nothing else.
+Seven kinds (the seventh is `equivalence`), one shape: `p` (two-sided, of "the truth is the
+threshold"), `interval(confidence)`, and `centre`. Holm's procedure and verdicts (`holm`, `verdict`)
+need to know nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from dbdyno.analysis import estimate
+from dbdyno.analysis.estimate import bounded_exp
 from dbdyno.spec.bounds import AT_LEAST
 
 Interval = tuple[float | None, float | None]  # None: no bound
@@ -72,6 +73,11 @@ class LogRatio:
     def interval(self, confidence: float) -> Interval:
         _, low, high = estimate.t_interval(self.logs, confidence, self.grain)
         return bounded_exp(low), bounded_exp(high)
+
+
+@dataclass(frozen=True)
+class GeometricMean(LogRatio):
+    """The same of one cell's values (`logs` are theirs), for a claim about a single number."""
 
 
 @dataclass(frozen=True)
@@ -133,10 +139,9 @@ class Welch:
 
 @dataclass(frozen=True)
 class Mean:
-    """One-sample t on a metric as it is, for a claim about a single number; shape (n,), n >= 2.
-
-    Arithmetic, so that it agrees with the tables of cells and may be zero (errors a second). The
-    lower end is cut at zero where no value was negative (`estimate.above_zero`).
+    """One-sample t on a metric as it is, for a claim about a single number that may be zero (errors
+    a second) or is a level; shape (n,), n >= 2. The lower end is cut at zero where no value was
+    negative (`estimate.above_zero`).
     """
 
     values: tuple[float, ...]
@@ -338,11 +343,3 @@ class Bounded(Around):
     def interval(self, confidence: float) -> Interval:
         low, high = self.inner.interval(confidence)
         return (low, None) if self.bound == AT_LEAST else (None, high)
-
-
-def bounded_exp(value: float) -> float | None:
-    """exp, with None (no bound) where a float cannot hold it."""
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return None

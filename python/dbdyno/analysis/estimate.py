@@ -1,4 +1,4 @@
-"""A metric of one cell over blocks: arithmetic mean and Student's t interval.
+"""A metric of one cell over blocks: its mean and Student's t interval.
 
 Source: Student (1908), "The probable error of a mean"; any textbook. Quantiles and distribution
 come from scipy.special, whose functions are the plain ones without the overhead of scipy.stats.
@@ -7,13 +7,14 @@ come from scipy.special, whose functions are the plain ones without the overhead
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dbdyno.analysis.types import Estimate
+from dbdyno.spec.metrics import is_ratio_scaled
 
 BLOCKS_MIN = 3  # fewer are never judged and get no interval
 CONFIDENCE = 0.95
@@ -73,24 +74,47 @@ def _standard_error(sample: NDArray[np.float64]) -> float:
     return float(sample.std(ddof=1)) / math.sqrt(len(sample))
 
 
-def estimate(values: Sequence[float], blocks: Sequence[int], *, bound: str = "") -> Estimate:
-    """The estimate of `values`, one a block, in block order. At least one value, all finite.
+def estimate(
+    metric: str, values: Sequence[float], blocks: Sequence[int], *, bound: str = ""
+) -> Estimate:
+    """The estimate of a metric's `values`, one a block, in block order. At least one, all finite.
 
     `bound`: some of them are bounds to that side, so that the mean is one and has no interval.
-
-    Arithmetic also for what cannot be negative: a mean of rates is the rate of the whole time, and
-    on a logarithmic scale one quiet block would drag the mean down and blow the upper end up. See
-    `above_zero` for the lower end.
+    docs/decisions/one-number-one-definition.md says why means are what they are (`mean`).
     """
     if not values or len(values) != len(blocks):
         raise ValueError("as many values as blocks, and at least one")
     if not all(map(math.isfinite, values)):
         raise ValueError("values must be finite")
-    low: float | None
-    high: float | None
-    if bound or len(values) < BLOCKS_MIN:
-        mean, low, high = math.fsum(values) / len(values), None, None
-    else:
-        mean, low, high = t_interval(values, CONFIDENCE)
-        low = above_zero(values, low)
-    return Estimate(mean, low, high, tuple(values), tuple(blocks), bound)
+    low: float | None = None
+    high: float | None = None
+    if not bound and len(values) >= BLOCKS_MIN:
+        if is_geometric(metric, values):
+            _, *ends = t_interval([math.log(value) for value in values], CONFIDENCE)
+            low, high = (bounded_exp(end) for end in ends)
+        else:
+            _, low, high = t_interval(values, CONFIDENCE)
+            low = above_zero(values, low)
+    return Estimate(mean(metric, values), low, high, tuple(values), tuple(blocks), bound)
+
+
+def mean(metric: str, values: Collection[float]) -> float:
+    """A metric's mean over blocks, `values` of shape (n,), n >= 1: the geometric one of times,
+    rates of work and costs, so that the ratio of two cells' means is the mean of their ratios; else
+    the arithmetic one, and where a value is zero."""
+    if is_geometric(metric, values):
+        return math.exp(math.fsum(map(math.log, values)) / len(values))
+    return math.fsum(values) / len(values)
+
+
+def bounded_exp(value: float) -> float | None:
+    """exp, with None (no bound) where a float cannot hold it."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return None
+
+
+def is_geometric(metric: str, values: Collection[float]) -> bool:
+    """Whether `mean` of such values is the geometric one."""
+    return is_ratio_scaled(metric) and min(values) > 0

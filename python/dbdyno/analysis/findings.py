@@ -17,12 +17,19 @@ from dbdyno.analysis import (
 )
 from dbdyno.analysis.comparisons import compare
 from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
-from dbdyno.analysis.headline import headline_metric, table_metrics, throughput_metric
+from dbdyno.analysis.headline import (
+    headline_metric,
+    main_factor,
+    table_metrics,
+    throughput_metric,
+)
 from dbdyno.analysis.lead import find_lead
 from dbdyno.analysis.looks import looking
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.page.ratios import PageRatios, candidates
+from dbdyno.analysis.ranking import ranked
 from dbdyno.analysis.sweep import sweeps
-from dbdyno.analysis.types import CellResult, Findings
+from dbdyno.analysis.types import CellResult, ClaimPart, ClaimResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import NEITHER, named
 from dbdyno.spec.metrics import needs_operations
@@ -46,20 +53,23 @@ def analyse(
     """
     measured = Measured.of(plan, records)
     claims, compared = verdict.judge(measured, versions.questions(plan))
-    lead = find_lead(measured, claims)
     headline = headline_metric(measured, claims)
+    metrics = table_metrics(measured, headline)
+    ratios = _page_ratios(measured, claims, compared, metrics)
+    lead = find_lead(measured, claims, ratios)
     cause = None if plan.quick else causes.explain_difference(measured, lead)
     trials = inside.look(plan, records, trace)
     blocks = {one.block for series in measured.cells.values() for one in series.values()}
     return Findings(
-        answer=answer.answer(measured, lead, claims),
+        answer=answer.answer(measured, lead, claims, ratios, metrics),
         why=cause.sentence if cause else "",
         cause=cause,
         caveat=fairness.caveat(plan),
         headline_metric=headline,
         cells=tuple(_cell(measured, cell) for cell in plan.cells),
         claims=claims,
-        comparisons=compare(measured, table_metrics(measured, headline)),
+        comparisons=compare(plan, metrics, ratios),
+        together=ratios.together,
         warnings=(
             *_warnings(measured, records),
             *(() if plan.quick else steadiness.warnings(plan, trials.inside)),
@@ -74,6 +84,20 @@ def analyse(
     )
 
 
+def _page_ratios(
+    measured: Measured,
+    claims: Sequence[ClaimResult],
+    further: Sequence[ClaimPart],
+    metrics: Sequence[str],
+) -> PageRatios:
+    """Every ratio that the page may show: those of claims and versions, and all others."""
+    plan = measured.plan
+    claimed = [*(part for claim in claims for part in claim.parts), *further]
+    main = main_factor(plan, claims)
+    order = ranked(plan, main.name) if main else None
+    return PageRatios(measured, claimed, candidates(plan, metrics, claimed, order))
+
+
 def _cell(measured: Measured, cell: Cell) -> CellResult:
     trials = measured.cells[cell.index]
     names = dict.fromkeys(name for one in trials.values() for name in one.metrics)
@@ -86,7 +110,7 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
             if bound == NEITHER:
                 thin.append(f"{name} is only {named(bound)}")
                 continue
-            estimates[name] = estimate(list(series.values()), list(series), bound=bound)
+            estimates[name] = estimate(name, list(series.values()), list(series), bound=bound)
         if 0 < len(series) < len(trials) and needs_operations(name):
             thin.append(
                 f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import optimize, special
 
-from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
+from dbdyno.analysis.contrast import Best, Contrast, GeometricMean, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.events import Counted
 
@@ -91,7 +91,10 @@ def reach(contrast: Contrast, alpha: float) -> float | None:
         if equal:  # the nearer end is the lower one, T / (1 + margin)
             return away / (inner.threshold - away) if away < inner.threshold else None
         return away if math.isfinite(away) else None
-    return math.expm1(away) if away < _LOG_MAX else None
+    if away >= _LOG_MAX:
+        return None
+    unit = inner.threshold if isinstance(inner, GeometricMean) and not equal else 1.0
+    return unit * math.expm1(away)
 
 
 def _distance(error: float, freedom: float, alpha: float, chance: float) -> float:

@@ -1,9 +1,10 @@
 """The order of three or more levels that have no order of their own: engines, modes, methods.
 
 One list for the combination of other levels that the answer leads with, and what becomes of it at
-the others. Two neighbours stand with a comma between them where the 95 % interval of their ratio
-within blocks excludes 1, `≈` where it does not and `?` where there is no interval: a list alone
-would make a ranking out of noise.
+the others. Two neighbours stand with a comma between them where the interval of their ratio
+excludes 1, `≈` where it does not and `?` where there is no interval: a list alone would make a
+ranking out of noise. All pairs of levels are among the page's ratios, so that the order may choose
+the neighbours.
 """
 
 from __future__ import annotations
@@ -11,22 +12,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbdyno.analysis import describe
+from dbdyno.analysis.estimate import mean
 from dbdyno.analysis.lead import Lead, clear
 from dbdyno.analysis.measured import Measured
-from dbdyno.analysis.ratios import pairs, plain_ratio
+from dbdyno.analysis.page.ratios import PageRatios
 from dbdyno.analysis.types import Ratio
-from dbdyno.plan.types import Cell, Factor
+from dbdyno.plan.types import Cell, Factor, Plan
 from dbdyno.spec import metrics as names
 
-LEVELS_MIN = 3  # two levels are a ratio, which the first sentence has said
+RANKED_MIN = 3  # levels; two are a ratio, which the first sentence has said
 ALIKE, UNJUDGED = "≈", "?"
 MARKS = {ALIKE: "cannot be told apart", UNJUDGED: "not judged, there is no interval"}
 LISTS_MAX = 2  # combinations whose order is spelt out
 
 
-def ranking(measured: Measured, lead: Lead) -> str:
+def ranking(measured: Measured, lead: Lead, ratios: PageRatios) -> str:
     """One sentence, or empty where the lead compares no levels to be ranked."""
-    factor = _ranked(measured, lead)
+    differ = list(lead.left_levels)
+    factor = ranked(measured.plan, differ[0]) if len(differ) == 1 else None
     direction = names.info(lead.metric).direction
     if factor is None or direction == names.NEITHER:
         return ""
@@ -37,7 +40,7 @@ def ranking(measured: Measured, lead: Lead) -> str:
     order = [own, *(key for key in tables if key != own)]
     said = []
     for key in order[:LISTS_MAX]:
-        text = _listed(measured, lead.metric, factor, tables[key])
+        text = _listed(lead.metric, factor, tables[key], ratios)
         at = describe.levels(measured.plan, dict(key))
         said.append(f"at {at}, {text}" if at else text)
     spelt = "; ".join(said)
@@ -47,12 +50,10 @@ def ranking(measured: Measured, lead: Lead) -> str:
     return f"From best to worst: {spelt}{note}{rest}."
 
 
-def _ranked(measured: Measured, lead: Lead) -> Factor | None:
-    differing = list(lead.left_levels)
-    if len(differing) != 1:
-        return None
-    factor = next(one for one in measured.plan.factors if one.name == differing[0])
-    return factor if factor.values is None and len(factor.levels) >= LEVELS_MIN else None
+def ranked(plan: Plan, name: str) -> Factor | None:
+    """The factor of that name, if its levels are many and have no order of their own."""
+    factor = next(one for one in plan.factors if one.name == name)
+    return factor if factor.values is None and len(factor.levels) >= RANKED_MIN else None
 
 
 Row = tuple[float, Cell]  # mean over blocks, of this cell
@@ -62,29 +63,29 @@ def _tables(
     measured: Measured, lead: Lead, factor: Factor, *, best_high: bool
 ) -> dict[tuple[tuple[str, str], ...], list[Row]]:
     """Cells by the levels of the other factors, best first; combinations with fewer than
-    `LEVELS_MIN` measured cells are left out."""
+    `RANKED_MIN` measured cells are left out."""
     found: dict[tuple[tuple[str, str], ...], list[Row]] = {}
     for cell in measured.plan.cells:
         values = measured.series(cell.index, lead.metric)
         if values:
             key = tuple((n, v) for n, v in cell.levels.items() if n != factor.name)
-            found.setdefault(key, []).append((sum(values.values()) / len(values), cell))
+            found.setdefault(key, []).append((mean(lead.metric, values.values()), cell))
     return {
         key: sorted(rows, key=lambda row: -row[0] if best_high else row[0])
         for key, rows in found.items()
-        if len(rows) >= LEVELS_MIN
+        if len(rows) >= RANKED_MIN
     }
 
 
-def _listed(measured: Measured, metric: str, factor: Factor, rows: list[Row]) -> str:
+def _listed(metric: str, factor: Factor, rows: list[Row], ratios: PageRatios) -> str:
     """`mysql (1,210), postgres (980) ≈ mariadb (950)`."""
     text = ""
     before: Cell | None = None
-    for mean, cell in rows:
+    for value, cell in rows:
         if before is not None:
-            ratio = plain_ratio(pairs(measured, (before.index, metric), (cell.index, metric)))
+            ratio = ratios.of((before.index, metric), (cell.index, metric))
             text += _between(ratio)
-        text += f"{cell.levels[factor.name]} ({describe.number(mean)})"
+        text += f"{cell.levels[factor.name]} ({describe.number(value)})"
         before = cell
     return text
 

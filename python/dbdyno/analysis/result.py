@@ -71,6 +71,10 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "versions": _versions(findings.versions),
         "claims": [_claim(claim) for claim in findings.claims],
         "comparisons": [_comparison(row) for row in findings.comparisons],
+        "together": {
+            "count": findings.together.count,
+            "confidence": _number(findings.together.level),
+        },
         "sweeps": [_sweep(sweep) for sweep in findings.sweeps],
         "costs": _costs(findings.costs),
         "inside": [result_inside.inside(one) for one in findings.inside],
@@ -205,6 +209,7 @@ def _comparison(row: Comparison) -> dict[str, Any]:
         "baseline": row.baseline,
         "at": dict(row.at),
         **_ratio(row.ratio),
+        "claimed": row.claimed,
     }
 
 

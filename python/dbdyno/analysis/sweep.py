@@ -36,7 +36,7 @@ from dbdyno.analysis import describe
 from dbdyno.analysis.answer import metric_words
 from dbdyno.analysis.cases import level_series
 from dbdyno.analysis.contrast import Bounded, Mean
-from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, t_interval, t_test
+from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_interval, t_test
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     REFUTED,
@@ -198,7 +198,7 @@ def _unusable(
 def _mean(measured: Measured, cell: int, metric: str) -> float:
     """Mean over blocks; below zero where there is none."""
     values = measured.series(cell, metric).values()
-    return math.fsum(values) / len(values) if values else -1.0
+    return mean(metric, values) if values else -1.0
 
 
 def _knee(

@@ -21,7 +21,7 @@ CONTRADICT = "contradict"
 
 # Kinds of claim part.
 RATIO = "ratio"  # left over right, geometric mean of within-block ratios
-VALUE = "value"  # left alone against a number: arithmetic mean over blocks
+VALUE = "value"  # left alone against a number: mean over blocks
 PEAK = "peak"  # best of the levels that the claim allows over best of the others, against 1
 PEAKS = "peaks"  # a level at which a metric peaks, or a ratio of two: median over blocks
 
@@ -42,7 +42,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A metric of one cell over blocks: arithmetic mean with a t interval at 95 %.
+    """A metric of one cell over blocks: mean (`estimate.mean`) with a t interval at 95 %.
 
     With fewer than 3 values the interval is absent, and where some value is a bound: then so is
     the mean, to the same side (`bound`: AT_LEAST or AT_MOST).
@@ -112,6 +112,7 @@ class ClaimPart:
     metric: str = ""  # canonical, of the left side
     left_cell: int | None = None  # where the side is one cell
     right_cell: int | None = None
+    right_metric: str = ""  # canonical, of a ratio's right side
     figures: str = ""  # imported, too few to judge: whether the numbers AGREE or CONTRADICT
     margin: float = 0.0  # of `~=`: a ratio minus one that still counts as equal
     detectable: float | None = None  # what such blocks show in 8 of 10 runs: `power.reach`
@@ -133,7 +134,8 @@ class ClaimResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of the table of ratios: one cell against the baseline cell of the same other levels."""
+    """A row of the table of ratios: one cell against the baseline cell of the same other levels.
+    `claimed`: some claim is about the ratio, and gave it its interval."""
 
     metric: str
     factor: str
@@ -141,6 +143,15 @@ class Comparison:
     baseline: str
     at: Mapping[str, str]  # the other factors' levels
     ratio: Ratio
+    claimed: bool = False
+
+
+@dataclass(frozen=True)
+class Together:
+    """The ratios that no claim is about: their intervals hold with 95 % all together."""
+
+    count: int
+    level: float  # of each, so that they do
 
 
 @dataclass(frozen=True)
@@ -331,3 +342,4 @@ class Findings:
     cause: Cause | None = None  # of the difference that the answer leads with
     looking: Looking | None = None  # with `trials: {until: decided}` only
     versions: Versions | None = None  # with `dyno run --against` only
+    together: Together = Together(0, 0.95)

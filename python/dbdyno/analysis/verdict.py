@@ -1,8 +1,9 @@
 """Claims to verdicts.
 
-Each part of a claim becomes a contrast (one number a block); all contrasts of all claims share one
-error budget (`holm`); a verdict is read off the adjusted interval. Never judged: a quick run, fewer
-than 3 blocks, a zero or an outage in a cell that is compared.
+Each part of a claim becomes a contrast (one number a block); what is asked of one ratio is judged
+together (`page.same_ratio`), all ratios of all claims share one error budget (`holm`), and a
+verdict is read off the adjusted interval. Never judged: a quick run, fewer than 3 blocks, a zero or
+an outage in a cell that is compared.
 
 `cases` finds the contrast of a part, `why` says in words what came of it.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dbdyno.analysis import crosscheck, power
 from dbdyno.analysis.cases import Case, bound_of
@@ -19,6 +20,7 @@ from dbdyno.analysis.contrast import Contrast, Interval
 from dbdyno.analysis.holm import Adjusted, holm
 from dbdyno.analysis.looks import case_maker, shown
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.page.same_ratio import grouped
 from dbdyno.analysis.types import (
     AGREE,
     CONTRADICT,
@@ -67,7 +69,7 @@ def judge(
     budget."""
     resolved, cases = _posed(measured, further)
     judged = iter(
-        case.part if decided is None else _told(case, *decided, measured.plan)
+        case.part if decided is None else _told(case, decided, measured.plan)
         for case, decided in zip(cases, _decided(cases), strict=True)
     )
     claims = tuple(
@@ -82,7 +84,7 @@ def decide(measured: Measured, further: Sequence[ResolvedPart] = ()) -> tuple[Cl
     and nothing said of them: what a look needs."""
     _, cases = _posed(measured, further)
     return tuple(
-        case.part if decided is None else decided[0]
+        case.part if decided is None else decided.part
         for case, decided in zip(cases, _decided(cases), strict=True)
     )
 
@@ -118,55 +120,63 @@ def _missing(measured: Measured, error: MissingCell) -> str:
     return "; ".join([error.what, *reasons])
 
 
-def _decided(cases: Sequence[Case]) -> list[tuple[ClaimPart, Contrast, float] | None]:
-    """Of each case that has a contrast: the part with estimate and verdict, the contrast that the
-    estimate is of, and the nominal level of its test."""
-    open_cases = [case for case in cases if case.contrast is not None]
-    contrasts = [case.contrast for case in open_cases if case.contrast is not None]
-    adjusted = iter(
-        holm(contrasts, lambda at, found: _answer(open_cases[at].part, found) != UNDECIDED)
-    )
-    return [
-        None if case.contrast is None else _part(case.part, case.contrast, next(adjusted))
-        for case in cases
-    ]
+@dataclass(frozen=True)
+class _Judged:
+    """What came of a case that has a contrast."""
+
+    part: ClaimPart  # with estimate and verdict
+    contrast: Contrast  # that the estimate is of
+    nominal: float  # level of its test
+    alpha: float  # level of the family that its test got
+
+
+def _decided(cases: Sequence[Case]) -> list[_Judged | None]:
+    """What came of each case; None of those without a contrast."""
+    groups = grouped(cases, lambda case, found: _answer(case.part, found) != UNDECIDED)
+    adjusted = holm(groups, lambda at, found: groups[at].all_decided(found))
+    judged = {
+        id(case): _part(case, group.of(case, found.interval), found)
+        for group, found in zip(groups, adjusted, strict=True)
+        for case in group.cases
+    }
+    return [judged.get(id(case)) for case in cases]
 
 
 def _answer(part: ClaimPart, interval: Interval) -> str:
     return read(interval, part.operator, part.threshold, part.margin)
 
 
-def _part(
-    part: ClaimPart, contrast: Contrast, adjusted: Adjusted
-) -> tuple[ClaimPart, Contrast, float]:
-    contrast, level = shown(contrast, adjusted.level)
+def _part(case: Case, interval: Interval, adjusted: Adjusted) -> _Judged:
+    assert case.contrast is not None
+    contrast, nominal = shown(case.contrast, adjusted.level)
     estimate = Ratio(
         ratio=contrast.centre,
-        ci_low=adjusted.interval[0],
-        ci_high=adjusted.interval[1],
+        ci_low=interval[0],
+        ci_high=interval[1],
         level=adjusted.level,
         n=contrast.n,
-        p=adjusted.p,
+        p=case.contrast.p,
         bound=bound_of(contrast),
     )
-    answer = _answer(part, adjusted.interval)
-    return replace(part, estimate=estimate, verdict=answer), contrast, level
+    answer = _answer(case.part, interval)
+    part = replace(case.part, estimate=estimate, verdict=answer)
+    return _Judged(part, contrast, nominal, adjusted.alpha)
 
 
-def _told(case: Case, part: ClaimPart, contrast: Contrast, level: float, plan: Plan) -> ClaimPart:
+def _told(case: Case, judged: _Judged, plan: Plan) -> ClaimPart:
     """A part with all that is said of its verdict."""
-    assert part.estimate is not None
-    alpha, open_ = 1 - part.estimate.level, part.verdict == UNDECIDED
-    judged = replace(
+    part, contrast, level = judged.part, judged.contrast, judged.nominal
+    open_ = part.verdict == UNDECIDED
+    told = replace(
         part,
         small=part.verdict == SUPPORTED and _small(part, contrast.centre, plan.matters),
-        blocks_needed=power.blocks_needed(contrast, alpha) if open_ else None,
+        blocks_needed=power.blocks_needed(contrast, judged.alpha) if open_ else None,
         detectable=power.reach(contrast, level),
         checks=crosscheck.checks(
             contrast, 1 - level, part.verdict, lambda found: _answer(part, found), plan.seed
         ),
     )
-    return replace(judged, why=why(judged, case, contrast))
+    return replace(told, why=why(told, case, contrast))
 
 
 def _small(part: ClaimPart, centre: float, matters: float) -> bool:

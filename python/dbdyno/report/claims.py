@@ -48,6 +48,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
 }
 _BOUNDS = {"": "", AT_LEAST: "≥ ", AT_MOST: "≤ "}  # before an estimate made of bounds
 _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
+CLAIMED = "†"  # behind the interval of a ratio that a claim is about
 # Parts of one claim that are listed before the rest is folded away.
 SHOWN = 4
 
@@ -107,26 +108,32 @@ def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
 
 
 def levels_note(findings: Findings) -> str:
-    """Why a claim can be open although the table of ratios shows the same ratio as clear."""
-    parts = [part for claim in findings.claims for part in claim.parts if part.estimate]
+    """At which level the intervals of ratios are, and why some are at another one."""
+    one = findings.together
+    said = []
+    if one.count == 1:
+        said.append(f"Interval at {percent(one.level)}.")
+    elif one.count:
+        said.append(
+            f"Intervals at {percent(one.level)}: all {one.count} ratios that no claim is about hold"
+            f" together with {percent(CONFIDENCE)}."
+        )
+    parts = [part for claim in findings.claims for part in claim.parts]
+    whose = "claim"
     if findings.versions:
-        parts += [part for part in findings.versions.parts if part.estimate]
-    levels = [part.estimate.level for part in parts if part.estimate]
-    shared = bool(levels) and max(levels) > CONFIDENCE
-    looked = findings.looking is not None and findings.looking.taken > 1
-    if not shared and not looked:
-        return ""
-    why = []
-    if shared:
-        whose = "the verdicts'" if findings.versions else "the claims'"
-        why.append(f"{whose} {count(len(parts), 'comparison')} share one error budget")
-    if looked:
-        why.append("the claims were looked at several times" if not shared else "over all looks")
-    wider = f" (up to {percent(max(levels))})" if shared else ""
-    return (
-        f"Each interval here stands alone, at {percent(CONFIDENCE)}; {' '.join(why)}, so that"
-        f" theirs are wider{wider}."
-    )
+        parts, whose = [*parts, *findings.versions.parts], "verdict"
+    ratios = [part.estimate for part in parts if part.estimate and part.kind == RATIO]
+    levels = [one.level for one in ratios if one.ci_low is not None]
+    if levels and any(row.claimed for row in findings.comparisons):
+        low, high = (percent(level) for level in (min(levels), max(levels)))
+        at = high if low == high else f"{low.removesuffix(' %')} to {high}"
+        said.append(
+            f"{CLAIMED}: a {whose} is about this ratio and shares one error budget with the others;"
+            f" its interval, at {at}, is the same in both places."
+        )
+    if findings.looking is not None and findings.looking.taken > 1:
+        said.append("All intervals allow for the looks at the run.")
+    return " ".join(said)
 
 
 def short_warning(text: str) -> str:
@@ -199,10 +206,10 @@ def _foot(claim: ClaimResult) -> str:
     if len(levels) == 1:
         said = [f"{percent(levels.pop())} intervals"]
     elif levels:
-        # Holm's steps: each comparison of a run has its own level.
+        # What only a later step of Holm's decided is at the level of that step.
         low, high = percent(min(levels)), percent(max(levels))
         at = high if low == high else f"{low.rstrip(' %')} to {high}"
-        said = [f"intervals at {at}, adjusted for the number of comparisons"]
+        said = [f"intervals at {at}, adjusted for the number of ratios"]
     said += [f"against {held.pop()}"] if len(held) == 1 else []
     return ", ".join(said)
 

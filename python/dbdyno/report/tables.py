@@ -16,9 +16,10 @@ from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
+from dbdyno.report.claims import CLAIMED
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.names import Metric
-from dbdyno.report.numbers import MISSING, bounded, change, edge, interval, percent, sig3, times
+from dbdyno.report.numbers import MISSING, bounded, change, edge, interval, sig3, times
 from dbdyno.spec.metrics import COST
 from dbdyno.store.record import TrialRecord
 
@@ -138,7 +139,6 @@ class RatioTable:
 
     metric: Metric
     factor: str
-    confidence: str
     axis: Markup
     rows: tuple[RatioRow, ...]
     open: bool
@@ -172,10 +172,7 @@ def _ratio_table(
     ]
     span = ratio_range(values)
     shown = tuple(_ratio_row(row, layout, span) for row in rows)
-    confidence = percent(rows[0].ratio.level)
-    return RatioTable(
-        metric, layout.short(rows[0].factor), confidence, ratio_axis(span), shown, is_open
-    )
+    return RatioTable(metric, layout.short(rows[0].factor), ratio_axis(span), shown, is_open)
 
 
 def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> RatioRow:
@@ -190,7 +187,7 @@ def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> Ra
         baseline,
         at,
         times(r.ratio, *told),
-        f"{edge(r.ci_low, 1.0)}× to {edge(r.ci_high, 1.0)}×" if r.ci_low is not None else MISSING,
+        _interval(row),
         change(r.ratio)
         if clear
         else "no clear difference"
@@ -208,6 +205,14 @@ def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> Ra
             title=f"{level} against {baseline}: {times(r.ratio, *told)}",
         ),
     )
+
+
+def _interval(row: Comparison) -> str:
+    low, high = row.ratio.ci_low, row.ratio.ci_high
+    if low is None or high is None:
+        return MISSING
+    mark = f" {CLAIMED}" if row.claimed else ""
+    return f"{edge(low, 1.0)}× to {edge(high, 1.0)}×{mark}"
 
 
 def cells_csv(cells: Sequence[CellResult], layout: Layout) -> str:

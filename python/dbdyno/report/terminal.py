@@ -117,7 +117,7 @@ def _ratios(table: tables.RatioTable) -> Table:
     for name, _ in columns:
         shown.add_column(name, overflow="fold")
     shown.add_column("ratio", justify="right")
-    shown.add_column(f"{table.confidence} interval", justify="right")
+    shown.add_column("interval", justify="right")
     shown.add_column("in words")
     for row in table.rows[:ROWS_MAX]:
         shown.add_row(

@@ -298,6 +298,15 @@ def grain(name: str) -> float:
     return 0.01 if _PERCENTILE.fullmatch(name) else 0.0
 
 
+def is_ratio_scaled(name: str) -> bool:
+    """Whether "twice as much" is the natural distance between two values of a canonical name: its
+    mean over blocks is then the geometric one. Times, throughputs and costs are; counts of what
+    went wrong, shares and what samplers read may well be zero."""
+    known = info(name)
+    work = known.unit in ("1/s", "1/min") and known.direction != LOWER
+    return work or known.unit in ("ms", "us") or is_cost(known.name)
+
+
 def values_needed(name: str) -> int:
     """From how many values a metric is made at least: a quantile q from 10 / (1 - q)."""
     percentile = _PERCENTILE.fullmatch(name)
