@@ -64,12 +64,15 @@ def run(line: str, there: Place) -> None:
             line += FEW_ROWS if re.search(r"^workload:", text, re.M) else ""
         elif "until:" not in text:  # what a quick run makes of that is to be seen
             line += BRIEF
+    if line.startswith("dyno plan") and "--from" not in line:
+        line += f"{BRIEF}{FEW_ROWS} --pilot-blocks 3 --pilot-duration 300ms"
     program, *arguments = shlex.split(line, comments=True)
     if program == "dyno" and not FOR_A_SHELL.intersection(line):
         done = there.dyno(*arguments)
     else:
         done = in_a_shell(line, there)
-    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    answers = (0, 1) if line.startswith("dyno plan") else (0,)  # 1: noise hides the difference
+    assert done.returncode in answers, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
 def in_a_shell(line: str, there: Place) -> subprocess.CompletedProcess[str]:

@@ -17,6 +17,7 @@ from dbdyno.cli.history import history
 from dbdyno.cli.import_ import import_
 from dbdyno.cli.init import init
 from dbdyno.cli.model import model
+from dbdyno.cli.planning.command import plan
 from dbdyno.cli.report import report
 from dbdyno.cli.run import run
 from dbdyno.cli.status import status
@@ -44,7 +45,20 @@ def dyno() -> None:
     """
 
 
-COMMANDS = (init, run, status, report, compare, history, export, import_, digest, model, sysbench)
+COMMANDS = (
+    init,
+    plan,
+    run,
+    status,
+    report,
+    compare,
+    history,
+    export,
+    import_,
+    digest,
+    model,
+    sysbench,
+)
 for command in COMMANDS:
     dyno.add_command(command)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,14 +161,14 @@ def run(
         if not dry_run:
             engine.find()  # what is missing is said before a directory is made
         plan = make(
-            loaded, Machine.read(), quick=quick, available=_missing, write_to=write_to, base=base
+            loaded, Machine.read(), quick=quick, available=missing, write_to=write_to, base=base
         )
         scratch = scratch_root(scratch)
         if dry_run:
             return show_plan(plan, environment.checks(plan, scratch), as_json)
         judge = bases.gate(plan, gate, history)
         path = directory or unnamed(plan.name)
-        facts = _described(plan, scratch)
+        facts = described(plan, scratch)
         trend.announce(history, plan, facts)
         with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
             created.set_status(
@@ -217,6 +217,31 @@ def _execute(
     endpoint: listen.Endpoint | None,
     judge: Callable[[Findings], int] | None,
 ) -> int:
+    status, not_undone = measure(run_, scratch, verbose, endpoint)
+    gate = None if status == INTERRUPTED else judge
+    code = conclude(run_, strict=strict, as_json=as_json, gate=gate)
+    if not_undone:
+        raise not_put_back(run_, not_undone)
+    if status == INTERRUPTED:
+        click.echo(f"interrupted; go on with: dyno run --resume {run_.path}", err=True)
+        return 3
+    return code
+
+
+def not_put_back(run_: Run, what: Sequence[str]) -> DynoError:
+    """The error for what a run could not undo on external servers."""
+    return DynoError(
+        "; ".join(what),
+        cause="a privilege was revoked, or the server is gone",
+        fix=f"mend that, then: dyno run --resume {run_.path} puts back what is left",
+    )
+
+
+def measure(
+    run_: Run, scratch: Path | None, verbose: bool, endpoint: listen.Endpoint | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Runs the trials that a run lacks; its status, and what could not be undone on external
+    servers, in sentences."""
     binary = engine.find()
     done = {record.id for record in run_.records()}
     listeners: list[Listener] = []
@@ -237,18 +262,7 @@ def _execute(
             )
             status = execution.execute()
     run_.set_status(status)
-    gate = None if status == INTERRUPTED else judge
-    code = conclude(run_, strict=strict, as_json=as_json, gate=gate)
-    if execution.not_undone:
-        raise DynoError(
-            "; ".join(execution.not_undone),
-            cause="a privilege was revoked, or the server is gone",
-            fix=f"mend that, then: dyno run --resume {run_.path} puts back what is left",
-        )
-    if status == INTERRUPTED:
-        click.echo(f"interrupted; go on with: dyno run --resume {run_.path}", err=True)
-        return 3
-    return code
+    return status, execution.not_undone
 
 
 def _opening(plan: Plan) -> list[str]:
@@ -273,7 +287,7 @@ def _cpus(cpus: tuple[int, ...]) -> str:
     return ",".join(str(cpu) for cpu in cpus)
 
 
-def _missing(target: TargetPlan) -> str | None:
+def missing(target: TargetPlan) -> str | None:
     """Why a target cannot be had here, or None. Of a server that is there only an optional one is
     asked now: the others are an error of their own, with more to say."""
     try:
@@ -299,7 +313,7 @@ def _versions(plan: Plan) -> dict[str, str]:
     return found
 
 
-def _described(plan: Plan, scratch: Path) -> dict[str, Any]:
+def described(plan: Plan, scratch: Path) -> dict[str, Any]:
     """The environment: this machine, what is installed, and servers that are there, by target and
     URL; a login that does not work is an error before a run directory is made."""
     servers = {
@@ -332,7 +346,7 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
     latest = before.latest_environment
     recorded = Path(latest["scratch"]) if "scratch" in latest else None
     scratch = scratch_root(scratch or recorded)
-    now = _described(before.plan, scratch)
+    now = described(before.plan, scratch)
     changed = environment.differences(latest, now)
     if changed and not mix_environments:
         applied = ", ".join(f"{each.factor}={each.level}" for each in HookLog(path).applied())

@@ -92,13 +92,13 @@ def unite(new: Spec, against_base: Base) -> Union:
         )
     for cell in common:
         _refuse_other_load(cell, theirs[_key(cell)])
-    (factor,) = _free(("version",), {name for each in new.factors for name in _names(each.name)})
+    (factor,) = free(("version",), {name for each in new.factors for name in names_of(each.name)})
     taken = {level for each in new.factors for level in each.levels}
-    names = _free(("base", "new"), taken)
+    names = free(("base", "new"), taken)
     matters = new.matters if against_base.matters is None else against_base.matters
     against = Against(factor, names[0], names[1], against_base.source, base.text, matters)
     cells = _cells(common, [theirs[_key(cell)] for cell in common], against)
-    claims = tuple(_claim(claim, against) for claim in new.claims)
+    claims = tuple(held_at(claim, against.factor, against.new) for claim in new.claims)
     spec = replace(
         new,
         factors=(Factor(factor, names, None), *_factors(new.factors, common)),
@@ -195,11 +195,11 @@ def _factors(factors: Sequence[Factor], cells: Sequence[Cell]) -> tuple[Factor, 
     return tuple(found)
 
 
-def _claim(claim: Claim, against: Against) -> Claim:
-    """The claim about the new version: what its author meant."""
+def held_at(claim: Claim, factor: str, level: str) -> Claim:
+    """The same claim at one level of a factor that its author did not know of."""
     ends_in_levels = (claim.at or claim.each) and claim.operator != EQUAL  # else in `within 3%`
     joined = "," if ends_in_levels else " at"
-    return parse(f"{claim.text}{joined} {against.factor}={against.new}", claim.where)
+    return parse(f"{claim.text}{joined} {factor}={level}", claim.where)
 
 
 def _left_out(
@@ -259,12 +259,12 @@ def _levels(spec: Spec) -> str:
     return "; ".join(f"{factor.name}: {', '.join(factor.levels)}" for factor in spec.factors)
 
 
-def _names(factor: str) -> tuple[str, str]:
+def names_of(factor: str) -> tuple[str, str]:
     """What a claim may call a factor: its path, or the last component of it."""
     return factor, factor.rpartition(".")[2]
 
 
-def _free(names: tuple[str, ...], taken: set[str]) -> tuple[str, ...]:
+def free(names: tuple[str, ...], taken: set[str]) -> tuple[str, ...]:
     """`names`, numbered if one of them is taken: claims name factors and levels alike."""
     tried = names
     for number in itertools.count(2):

@@ -74,7 +74,7 @@ class Estimate:
 
 def of(plan: Plan) -> Estimate:
     """The cost of a plan."""
-    starts = [t for t in plan.trials if t.fresh_servers or _restarted(plan.cells[t.cell])]
+    starts = [t for t in plan.trials if t.fresh_servers or restarted(plan.cells[t.cell])]
     setup_s = sum(_load_s(cell) for cell in _loaded(plan.cells).values())
     total_trials_s = block_s(plan.cells) * plan.blocks
     return Estimate(
@@ -111,7 +111,7 @@ def block_s(cells: Sequence[Cell], length_s: Callable[[Cell], float] | None = No
     for trial in trials:
         cell = by_index[trial.cell]
         total += _TRIAL_S + length_s(cell)
-        if trial.fresh_servers or _restarted(cell):
+        if trial.fresh_servers or restarted(cell):
             total += _start_s(cell)
     return total
 
@@ -137,7 +137,7 @@ def probes_max(cell: Cell) -> int:
     return max(group.find.probes_max if group.find else 1 for group in cell.groups)
 
 
-def _restarted(cell: Cell) -> bool:
+def restarted(cell: Cell) -> bool:
     """Whether every trial of the cell starts its servers anew."""
     return cell.state.data == data.RESTORE or cell.state.cache == "cold"
 

@@ -5,4 +5,5 @@ NAMES: tuple[str, ...] = (
     "power",
     "coverage",
     "aa",
+    "planned_blocks",
 )

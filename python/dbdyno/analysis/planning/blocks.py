@@ -1,0 +1,71 @@
+"""Blocks for a wanted power, with what a pilot does not know of the noise.
+
+The power of n blocks is that of the t test which will judge them (`power.power`) at the level that
+Holm's procedure gives the first of all comparisons, the strictest. The variance of a pilot with f
+degrees of freedom is off by a factor chi2(f) / f, so that the number of blocks is a range: computed
+with the 10 %, 50 % and 90 % quantiles of the true variance. `probable` takes the middle one: it is
+as often too small as too large. Source: Browne (1995), "On the use of a pilot sample for sample
+size determination", Statistics in Medicine 14.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+
+from scipy import special
+
+from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.analysis.planning.noise import scale
+from dbdyno.analysis.planning.types import RANGE, Needed, Noise
+from dbdyno.analysis.power import BLOCKS_MAX, power
+
+
+def chance(distance: float, variance: float, blocks: int, alpha: float, *, equal: bool) -> float:
+    """The power of so many blocks; of an equality both ends of its margin must be shown."""
+    one = power(distance, math.sqrt(variance), blocks, alpha)
+    return max(0.0, 2 * one - 1) if equal else one
+
+
+def least(
+    distance: float, variance: float, alpha: float, wanted: float, *, equal: bool
+) -> int | None:
+    """The fewest blocks with that power; None if `BLOCKS_MAX` do not have it."""
+    tried = range(BLOCKS_MIN, BLOCKS_MAX + 1)  # power rises with blocks
+    at = bisect.bisect_left(
+        tried, wanted, key=lambda n: chance(distance, variance, n, alpha, equal=equal)
+    )
+    return tried[at] if at < len(tried) else None
+
+
+def needed(
+    distance: float, noise: Noise, length_s: float, alpha: float, wanted: float, *, equal: bool
+) -> Needed:
+    """Blocks with trials of `length_s`."""
+    tail = (1 - RANGE) / 2
+    variance = noise.at(length_s)
+    low, probable, high = (
+        least(distance, variance * scale(noise.freedom, share), alpha, wanted, equal=equal)
+        for share in (tail, 0.5, 1 - tail)
+    )
+    return Needed(low, probable, high)
+
+
+def together(found: Sequence[Needed]) -> Needed:
+    """What all comparisons need: the most of each."""
+
+    def most(values: Sequence[int | None]) -> int | None:
+        return None if None in values else max(value for value in values if value is not None)
+
+    return Needed(
+        most([one.low for one in found]),
+        most([one.probable for one in found]),
+        most([one.high for one in found]),
+    )
+
+
+def half_width(variance: float, blocks: int, alpha: float) -> float:
+    """Expected half of the interval at confidence 1 - alpha, log scale."""
+    quantile = float(special.stdtrit(blocks - 1, 1 - alpha / 2))
+    return quantile * math.sqrt(variance / blocks)

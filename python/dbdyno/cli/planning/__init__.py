@@ -1,0 +1,1 @@
+"""`dyno plan`: the command, and the pilot that it runs."""

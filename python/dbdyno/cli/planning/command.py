@@ -1,0 +1,171 @@
+"""`dyno plan`: how many blocks, and how long, before an experiment is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from dbdyno import spec
+from dbdyno.cli import studies
+from dbdyno.cli.placed import placed
+from dbdyno.cli.planning import pilot
+from dbdyno.cli.run import missing
+from dbdyno.errors import DynoError
+from dbdyno.execute import engine
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.make import make
+from dbdyno.plan.pilot import Pilot
+from dbdyno.plan.types import Plan
+from dbdyno.share.opened import opened
+from dbdyno.spec import units
+from dbdyno.store.run import Run
+
+_DEFAULT = Pilot()
+
+
+def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    try:
+        share = units.fraction(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+    if not 0 < share < 1:
+        raise click.BadParameter("must be more than 0 % and less than 100 %", context, parameter)
+    return share
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    try:
+        return units.duration_s(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+@click.command()
+@click.argument("experiment")
+@click.option(
+    "--detect",
+    required=True,
+    metavar="PCT",
+    callback=_share,
+    help="The difference to find, such as 3%: of claims, away from what they ask for.",
+)
+@click.option(
+    "--power",
+    "wanted",
+    default="80%",
+    show_default=True,
+    metavar="PCT",
+    callback=_share,
+    help="The chance of finding it.",
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Take the noise from this run (its directory or bundle) instead of running a pilot.",
+)
+@click.option(
+    "--pilot-blocks",
+    type=click.IntRange(3),
+    default=_DEFAULT.blocks,
+    show_default=True,
+    help="Blocks of the pilot: more of them narrow the ranges.",
+)
+@click.option(
+    "--pilot-duration",
+    default=f"{_DEFAULT.duration_s:g}s",
+    show_default=True,
+    metavar="TIME",
+    callback=_seconds,
+    help="Longest measured time of a trial of the pilot.",
+)
+@click.option(
+    "--copies/--no-copies",
+    default=True,
+    show_default=True,
+    help="Whether the pilot has its first cell twice, for the noise floor (A/A).",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change the file: dotted path=value; may be repeated.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    help="Where the pilot goes [default: runs/NAME-pilot-TIME].",
+)
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path),
+    help="Storage under test [default: $DYNO_SCRATCH or /var/tmp].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every interval of the pilot.")
+def plan(
+    experiment: str,
+    detect: float,
+    wanted: float,
+    source: Path | None,
+    pilot_blocks: int,
+    pilot_duration: float,
+    copies: bool,
+    overrides: tuple[str, ...],
+    directory: Path | None,
+    scratch: Path | None,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.
+
+    Runs a pilot (a few short blocks, on real servers, stored like any run) or takes the noise from
+    an earlier run, and prints what the noise is made of, the noise floor, and the duration of
+    trials that takes the least time. Exit code 1: no number of blocks that can be planned will do.
+    """
+    if source is not None and directory is not None:
+        raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
+    loaded = spec.load(studies.find(experiment), list(overrides))
+    with placed(loaded):
+        wished = make(loaded, Machine.read(), available=missing)
+        if source is not None:
+            with opened(source) as run:
+                return _answer(wished, run, str(source), detect, wanted, as_json)
+        engine.find()
+        asked = Pilot(pilot_blocks, pilot_duration, copies)
+        ran = pilot.measured(loaded, asked, directory, scratch, verbose=verbose)
+    if ran is None:
+        return 3
+    return _answer(wished, ran, f"the pilot {ran.path}", detect, wanted, as_json)
+
+
+def _answer(
+    wished: Plan, run: Run, source: str, detect: float, wanted: float, as_json: bool
+) -> int:
+    # Imported here: scipy takes most of a second, which a pilot need not wait for.
+    from dbdyno.analysis.planning import plan_blocks, to_json
+    from dbdyno.report.planning import planning_text
+
+    _refuse(run, source)
+    found = plan_blocks(wished, run.plan, run.records(), run.trace, detect, wanted)
+    if as_json:
+        click.echo(json.dumps(to_json(found), indent=1, allow_nan=False))
+    else:
+        click.echo(planning_text(found, source), nl=False)
+    return 0 if found.found else 1
+
+
+def _refuse(run: Run, source: str) -> None:
+    """DynoError for a run whose noise is not that of an experiment run by dbdyno."""
+    if run.plan.quick or run.plan.imported is not None:
+        why = "a quick run is too short" if run.plan.quick else "its results were imported"
+        raise DynoError(
+            f"nothing can be planned from {source}: {why}",
+            cause="the plan needs blocks of whole trials, measured in the order of a run",
+            fix="leave --from out, so that a pilot is run",
+        )

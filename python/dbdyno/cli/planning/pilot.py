@@ -1,0 +1,49 @@
+"""The pilot of `dyno plan`: a run like any other, of an experiment made short."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dbdyno.cli.run import described, measure, missing, not_put_back
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.make import make
+from dbdyno.plan.pilot import Pilot, shorten
+from dbdyno.spec.types import Spec
+from dbdyno.store.manifest import INTERRUPTED, RUNNING
+from dbdyno.store.naming import unnamed
+from dbdyno.store.run import Run
+from dbdyno.systems.scratch import scratch_root
+
+
+def measured(
+    spec: Spec, asked: Pilot, directory: Path | None, scratch: Path | None, *, verbose: bool
+) -> Run | None:
+    """Runs the pilot and draws its report; None if it was interrupted, which is said. Its run
+    directory stays."""
+    plan = make(shorten(spec, asked), Machine.read(), available=missing)
+    scratch = scratch_root(scratch)
+    path = directory or unnamed(f"{plan.name}-pilot")
+    facts = described(plan, scratch)
+    with Run.create(path, plan, facts) as created:
+        created.set_status(RUNNING, command=["dyno", *sys.argv[1:]], directory=str(Path.cwd()))
+        status, left = measure(created, scratch, verbose)
+        _draw(created)
+        if left:
+            raise not_put_back(created, left)
+    if status == INTERRUPTED:
+        click.echo(
+            f"interrupted; go on with: dyno run --resume {path}, then: dyno plan ... --from {path}",
+            err=True,
+        )
+        return None
+    return Run.open(path)
+
+
+def _draw(run: Run) -> None:
+    from dbdyno import report
+    from dbdyno.analysis.findings import analyse
+
+    report.render(run, analyse(run.plan, run.records(), run.trace))
