@@ -22,6 +22,7 @@ from dbdyno.imports import formats
 from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.rules import check
 from dbdyno.spec import workloads
 from dbdyno.spec.workloads import lua
 from dbdyno.spec.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
@@ -281,6 +282,16 @@ def test_every_family_of_causes_is_listed_and_tested() -> None:
     assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(rules.FAMILIES)
     for rule in rules.RULES:
         assert covered(f'"{rule.name}"', "tests/unit/test_analysis_causes.py"), rule.name
+
+
+# -- checks of the machine -----------------------------------------------------------------------
+
+
+def test_every_family_of_checks_is_listed_and_tested() -> None:
+    families = {family.__name__.rpartition(".")[2] for family in check.FAMILIES}
+    assert modules("rules/check") - {"activity", "finding"} == families
+    for rule in check.CHECKS:
+        assert covered(f'"{rule.name}"', "tests/unit/test_rules_check.py"), rule.name
 
 
 # -- samplers ------------------------------------------------------------------------------------

@@ -39,17 +39,22 @@ def least(
     return tried[at] if at < len(tried) else None
 
 
+def probable(noise: Noise, length_s: float) -> float:
+    """The middle of what the variance may be, with trials of that length."""
+    return noise.at(length_s) * scale(noise.freedom, 0.5)
+
+
 def needed(
     distance: float, noise: Noise, length_s: float, alpha: float, wanted: float, *, equal: bool
 ) -> Needed:
     """Blocks with trials of `length_s`."""
     tail = (1 - RANGE) / 2
     variance = noise.at(length_s)
-    low, probable, high = (
+    low, middle, high = (
         least(distance, variance * scale(noise.freedom, share), alpha, wanted, equal=equal)
         for share in (tail, 0.5, 1 - tail)
     )
-    return Needed(low, probable, high)
+    return Needed(low, middle, high)
 
 
 def together(found: Sequence[Needed]) -> Needed:

@@ -168,7 +168,7 @@ def _part(
         distance = question.part.margin if equal else detect  # relative to the threshold
     seen, pooled = source.noise(question)
     need = blocks.needed(distance, seen, length_s, alpha, wanted, equal=equal)
-    variance = seen.at(length_s)
+    variance = blocks.probable(seen, length_s)
     return Part(
         text=question.text,
         metric=question.part.left.metric,
@@ -198,7 +198,11 @@ def _split(
         None if count is None else setup_s + count * block_s
         for count in (need.low, need.probable, need.high)
     )
-    return Split(duration_s, need, block_s, (low, probable, high))
+    half_width = need.probable and max(
+        blocks.half_width(blocks.probable(one.noise, duration_s), need.probable, one.alpha)
+        for one in parts
+    )
+    return Split(duration_s, need, block_s, (low, probable, high), half_width)
 
 
 def _rank(split: Split) -> tuple[float, float]:

@@ -77,6 +77,7 @@ def _split(split: Split) -> dict[str, Any]:
         "blocks_needed": _needed(split.blocks),
         "block_s": split.block_s,
         "total_s": dict(zip(("low", "probable", "high"), split.total_s, strict=True)),
+        "half_width": split.half_width,
     }
 
 

@@ -93,12 +93,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Split:
-    """A duration of trials, the blocks that it takes, and how long the run would last."""
+    """A duration of trials, the blocks that it takes, how long the run would last, and the widest
+    half of an interval that is to be expected (log scale) after as many blocks as are probable."""
 
     duration_s: float
     blocks: Needed
     block_s: float
     total_s: tuple[float | None, float | None, float | None]  # of low, probable, high
+    half_width: float | None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute import engine
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
-from dbdyno.plan.pilot import Pilot
+from dbdyno.plan.pilot import Pilot, shorten
 from dbdyno.plan.types import Plan
 from dbdyno.share.opened import opened
 from dbdyno.spec import units
@@ -106,6 +106,13 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     type=click.Path(path_type=Path),
     help="Storage under test [default: $DYNO_SCRATCH or /var/tmp].",
 )
+@click.option(
+    "--write-to",
+    "write_to",
+    multiple=True,
+    metavar="SCHEMA",
+    help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every interval of the pilot.")
 def plan(
@@ -119,6 +126,7 @@ def plan(
     overrides: tuple[str, ...],
     directory: Path | None,
     scratch: Path | None,
+    write_to: tuple[str, ...],
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -132,13 +140,14 @@ def plan(
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
     loaded = spec.load(studies.find(experiment), list(overrides))
     with placed(loaded):
-        wished = make(loaded, Machine.read(), available=missing)
+        wished = make(loaded, Machine.read(), available=missing, write_to=write_to)
         if source is not None:
             with opened(source) as run:
                 return _answer(wished, run, str(source), detect, wanted, as_json)
         engine.find()
         asked = Pilot(pilot_blocks, pilot_duration, copies)
-        ran = pilot.measured(loaded, asked, directory, scratch, verbose=verbose)
+        short = make(shorten(loaded, asked), Machine.read(), available=missing, write_to=write_to)
+        ran = pilot.measured(short, directory, scratch, verbose=verbose)
     if ran is None:
         return 3
     return _answer(wished, ran, f"the pilot {ran.path}", detect, wanted, as_json)

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli.run import described, measure, missing, not_put_back
-from dbdyno.plan.machine import Machine
-from dbdyno.plan.make import make
-from dbdyno.plan.pilot import Pilot, shorten
-from dbdyno.spec.types import Spec
+from dbdyno.cli.run import described, measure, not_put_back
+from dbdyno.plan.types import Plan
 from dbdyno.store.manifest import INTERRUPTED, RUNNING
 from dbdyno.store.naming import unnamed
 from dbdyno.store.run import Run
@@ -19,11 +16,10 @@ from dbdyno.systems.scratch import scratch_root
 
 
 def measured(
-    spec: Spec, asked: Pilot, directory: Path | None, scratch: Path | None, *, verbose: bool
+    plan: Plan, directory: Path | None, scratch: Path | None, *, verbose: bool
 ) -> Run | None:
-    """Runs the pilot and draws its report; None if it was interrupted, which is said. Its run
+    """Runs a pilot's plan and draws its report; None if it was interrupted, which is said. Its run
     directory stays."""
-    plan = make(shorten(spec, asked), Machine.read(), available=missing)
     scratch = scratch_root(scratch)
     path = directory or unnamed(f"{plan.name}-pilot")
     facts = described(plan, scratch)

@@ -73,7 +73,8 @@ def _cost(split: Split) -> str:
         return f"{_blocks(split.blocks)}"
     most = "more" if high is None else _minutes(high)
     least = "" if low is None else _minutes(low)
-    return f"{_blocks(split.blocks)}, {_minutes(probable)} ({least} to {most})"
+    half = "" if split.half_width is None else f"; intervals about ±{_width(split.half_width)}"
+    return f"{_blocks(split.blocks)}, {_minutes(probable)} ({least} to {most}){half}"
 
 
 def _blocks(needed: Needed) -> str:
@@ -129,17 +130,20 @@ def _no_floor(found: Planning) -> list[str]:
 
 def _comparisons(found: Planning) -> list[str]:
     lines = [f"Comparisons ({found.own.duration_s:g} s a trial):"]
-    lines += [f"  {part.text}: {_blocks(part.needed)}{_width(part)}" for part in found.parts]
+    lines += [f"  {part.text}: {_blocks(part.needed)}{_interval(part)}" for part in found.parts]
     lines += [f"  not planned: {text}" for text in found.left_out]
     return lines
 
 
-def _width(part: Part) -> str:
+def _interval(part: Part) -> str:
     if part.needed.probable is None:
         return ""
-    half = math.expm1(part.half_width)
-    level = 100 * (1 - part.alpha)
-    return f"; its {level:.4g} % interval is then about ±{_deviation(half)} wide"
+    return f"; its {100 * (1 - part.alpha):.4g} % interval is then about ±{_width(part.half_width)}"
+
+
+def _width(half: float) -> str:
+    """Half of an interval on the log scale, as a share of the ratio."""
+    return _deviation(math.expm1(half))
 
 
 def _splits(found: Planning) -> list[str]:

@@ -109,7 +109,7 @@ def measure(effort: Effort) -> Outcome:
         distance = math.log1p(truth.detect)
         enough = sum(power(distance, truth.ratio, high, alpha) >= SURE for _, _, high, _ in found)
         low, high = clopper_pearson(round(hits), count)
-        met = met and MEAN_LOW <= low and high <= MEAN_HIGH if truth.claims == 1 else met
+        met = met and low >= MEAN_LOW and high <= MEAN_HIGH if truth.claims == 1 else met
         met = met and clopper_pearson(enough, count)[1] >= SURE_BAR
         means.append(hits / count)
         sures.append(enough / count)
@@ -159,8 +159,13 @@ ROW = Row(
     ),
     bar=(
         "one claim is supported in 75 to 85 % of experiments (whole 95 % interval), and the upper"
-        " end of the range has the power of 80 % in 90 % of pilots"
+        " end of the range has the power of 80 % in 90 % of pilots (upper bound of the share)"
     ),
     measure=measure,
     timed=False,
+    before=(
+        "nothing planned blocks beforehand; of undecided runs of 5 blocks with a true 3 % in 2 %"
+        " noise, as many blocks as the run asked for had a power below 80 % in 20 % (commit"
+        " 42ce8be)"
+    ),
 )
