@@ -83,10 +83,9 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Longest measured time of a trial of the pilot.",
 )
 @click.option(
-    "--copies/--no-copies",
-    default=True,
-    show_default=True,
-    help="Whether the pilot has its first cell twice, for the noise floor (A/A).",
+    "--no-copies",
+    is_flag=True,
+    help="Leave out the pilot's second copy of its first cell: no noise floor (A/A).",
 )
 @click.option(
     "--set",
@@ -122,7 +121,7 @@ def plan(
     source: Path | None,
     pilot_blocks: int,
     pilot_duration: float,
-    copies: bool,
+    no_copies: bool,
     overrides: tuple[str, ...],
     directory: Path | None,
     scratch: Path | None,
@@ -145,7 +144,7 @@ def plan(
             with opened(source) as run:
                 return _answer(wished, run, str(source), detect, wanted, as_json)
         engine.find()
-        asked = Pilot(pilot_blocks, pilot_duration, copies)
+        asked = Pilot(pilot_blocks, pilot_duration, not no_copies)
         short = make(shorten(loaded, asked), Machine.read(), available=missing, write_to=write_to)
         ran = pilot.measured(short, directory, scratch, verbose=verbose)
     if ran is None:
