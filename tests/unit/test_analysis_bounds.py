@@ -14,7 +14,6 @@ from plans import plan as make_plan
 
 from dbdyno.analysis import to_json
 from dbdyno.analysis.contrast import Bounded, Mean
-from dbdyno.analysis.estimate import estimate
 from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,
@@ -143,11 +142,6 @@ def test_estimates_say_which_bound_they_are_and_give_no_interval() -> None:
     assert by_level["fast"]["bound"] == ">="
     assert "bound" not in by_level["slow"]
     assert not any(row.metric == P99 for row in found.comparisons)
-
-
-def test_one_bounded_block_bounds_the_mean() -> None:
-    one = estimate("response_ms_p99", [1.0, 2.0, 3.0], [1, 2, 3], bound=AT_LEAST)
-    assert (one.mean, one.ci_low, one.ci_high) == (pytest.approx(6 ** (1 / 3)), None, None)
 
 
 @given(

@@ -10,7 +10,7 @@ from scipy import stats
 
 from dbdyno.analysis import power
 from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
-from dbdyno.analysis.estimate import estimate, t_interval, t_test
+from dbdyno.analysis.estimate import t_interval, t_test
 from dbdyno.analysis.holm import ALPHA, holm
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
 from dbdyno.analysis.verdict import read
@@ -42,21 +42,6 @@ def test_identical_readings_are_known_as_well_as_they_were_read() -> None:
     assert t_test([5.0, 5.0, 5.0], 5.06, grain=0.05) == 0.0
     varying = [5.0, 5.1, 5.2]  # what varies by more than the grain says so itself
     assert t_interval(varying, 0.95, grain=0.05) == t_interval(varying, 0.95)
-
-
-def test_an_estimate_of_few_values_has_no_interval() -> None:
-    two = estimate("errors_per_s", [1.0, 3.0], [1, 2])
-    assert (two.mean, two.ci_low, two.ci_high) == (2.0, None, None)
-    three = estimate("errors_per_s", [11.0, 12.0, 13.0], [1, 2, 4])
-    assert three.ci_low == pytest.approx(12 - 4.302653 / math.sqrt(3), rel=1e-6)
-    assert three.blocks == (1, 2, 4)
-
-
-def test_an_interval_ends_at_zero_unless_a_value_was_below() -> None:
-    assert estimate("errors_per_s", [1.0, 2.0, 3.0], [1, 2, 3]).ci_low == 0.0
-    below = estimate("errors_per_s", [-1.0, 2.0, 3.0], [1, 2, 3])
-    assert below.ci_low is not None
-    assert below.ci_low < -1
 
 
 @pytest.mark.parametrize("bad", [[], [1.0], [1.0, math.nan], [1.0, math.inf]])

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from dbdyno.analysis import describe, overload
-from dbdyno.analysis.estimate import estimate, mean
+from dbdyno.analysis import describe, overload, single_values
+from dbdyno.analysis.estimate import mean
 from dbdyno.analysis.headline import headline_metric
 from dbdyno.analysis.lead import Lead, clear, elsewhere
 from dbdyno.analysis.measured import Measured
@@ -247,9 +247,8 @@ def _single(measured: Measured, claims: Sequence[ClaimResult]) -> str:
         series = measured.series(index, metric)
         if series and measured.bound(index, metric) != NEITHER:
             noun, unit = metric_words(metric, measured.plan)
-            bound = measured.bound(index, metric)
-            one = estimate(metric, list(series.values()), list(series), bound=bound)
-            least = _ONE_SIDED[bound]
+            one = single_values.estimate(measured, index, metric)
+            least = _ONE_SIDED[one.bound]
             text = f"{noun} is {least}{describe.number(one.mean)} {unit}".rstrip()
             if one.ci_low is not None and one.ci_high is not None:
                 text += f" ({describe.number(one.ci_low)} to {describe.number(one.ci_high)})"

@@ -11,18 +11,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis import describe, ratios
+from dbdyno.analysis import describe, ratios, single_values
 from dbdyno.analysis.contrast import (
     Best,
     Bounded,
     Contrast,
-    GeometricMean,
-    Mean,
     Median,
 )
 from dbdyno.analysis.equivalence import Equivalence, Plain
-from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, is_geometric
-from dbdyno.analysis.events import Counted, alike
+from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
+from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
     AGREE,
@@ -38,7 +36,6 @@ from dbdyno.analysis.types import (
 from dbdyno.spec import claims as grammar
 from dbdyno.spec.bounds import NEITHER, named, together
 from dbdyno.spec.claims import CELL, ResolvedPart, Side
-from dbdyno.spec.metrics import grain
 
 NO_PEAKS = "where it peaks is not judged of runs that are not passes over all levels"
 QUICK = "a quick run is a smoke test and is never judged"
@@ -133,18 +130,8 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
         return _nothing(case)
     if bound == NEITHER:
         return _without(case, f"not estimable: {metric} is only {named(bound)}")
-    values = tuple(series.values())
-    lengths_s = [measured.cells[cell][block].length_s for block in series]
-    same = None if bound else alike(metric, values, lengths_s, part.threshold)
-    return _open(case, _held(part, same or _mean(metric, values, part.threshold), bound))
-
-
-def _mean(metric: str, values: tuple[float, ...], threshold: float) -> GeometricMean | Mean:
-    """A cell's mean over blocks, as its table shows it (`estimate.mean`)."""
-    if is_geometric(metric, values):
-        logs = tuple(math.log(value) for value in values)
-        return GeometricMean(logs, threshold, math.log1p(grain(metric)))
-    return Mean(values, threshold, grain(metric) * values[0])
+    contrast = single_values.contrast(measured, cell, metric, part.threshold)
+    return _open(case, _held(part, contrast, bound))
 
 
 def _held(part: ResolvedPart, contrast: Plain, bound: str) -> Contrast:

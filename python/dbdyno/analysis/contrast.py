@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy import special
@@ -17,6 +17,9 @@ from scipy import special
 from dbdyno.analysis import estimate
 from dbdyno.analysis.estimate import bounded_exp
 from dbdyno.spec.bounds import AT_LEAST
+
+if TYPE_CHECKING:
+    from dbdyno.analysis.single_values.skewed import SkewedMean
 
 Interval = tuple[float | None, float | None]  # None: no bound
 
@@ -139,9 +142,9 @@ class Welch:
 
 @dataclass(frozen=True)
 class Mean:
-    """One-sample t on a metric as it is, for a claim about a single number that may be zero (errors
-    a second) or is a level; shape (n,), n >= 2. The lower end is cut at zero where no value was
-    negative (`estimate.above_zero`).
+    """One-sample t on a metric as it is; shape (n,), n >= 2. Where values may be skewed:
+    `single_values`. The lower end is cut at zero where no value was negative
+    (`estimate.above_zero`).
     """
 
     values: tuple[float, ...]
@@ -332,7 +335,7 @@ class Bounded(Around):
     on the wrong side of the threshold say nothing: p is 1.
     """
 
-    inner: LogRatio | Welch | Mean
+    inner: LogRatio | Welch | Mean | SkewedMean
     bound: str
 
     @property

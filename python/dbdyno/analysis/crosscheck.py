@@ -31,6 +31,7 @@ from scipy import special
 
 from dbdyno.analysis.contrast import Contrast, Interval, LogRatio, Mean
 from dbdyno.analysis.equivalence import Equivalence
+from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.types import UNDECIDED, Check
 
 PERMUTATION = "permutation"
@@ -58,7 +59,7 @@ def checks(
     for means: a median, the best of several and bounds have none.
     """
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
-    if not isinstance(inner, LogRatio | Mean):
+    if not isinstance(inner, LogRatio | Mean | SkewedMean):
         return ()
     if isinstance(inner, LogRatio) and inner.threshold <= 0:  # which no ratio can reach
         return ()
@@ -164,7 +165,7 @@ def _permutation(
 
 
 def _bca(
-    inner: LogRatio | Mean,
+    inner: LogRatio | Mean | SkewedMean,
     level: float,
     read: Callable[[Interval], str],
     verdict: str,

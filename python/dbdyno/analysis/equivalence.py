@@ -16,10 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis.contrast import Around, Bounded, Interval, LogRatio, Mean, Welch
-from dbdyno.analysis.events import Rate, RateRatio
+from dbdyno.analysis.events import RateRatio
+from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.spec.claims import within
 
-Plain = LogRatio | Welch | Mean | Rate | RateRatio
+Plain = LogRatio | Welch | Mean | SkewedMean | RateRatio
 
 
 @dataclass(frozen=True)

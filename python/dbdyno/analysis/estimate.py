@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dbdyno.analysis.types import Estimate
 from dbdyno.spec.metrics import is_ratio_scaled
 
 BLOCKS_MIN = 3  # fewer are never judged and get no interval
@@ -72,30 +71,6 @@ def _standard_error(sample: NDArray[np.float64]) -> float:
     if np.ptp(sample) == 0.0:  # rounding in the mean must not make variance out of none
         return 0.0
     return float(sample.std(ddof=1)) / math.sqrt(len(sample))
-
-
-def estimate(
-    metric: str, values: Sequence[float], blocks: Sequence[int], *, bound: str = ""
-) -> Estimate:
-    """The estimate of a metric's `values`, one a block, in block order. At least one, all finite.
-
-    `bound`: some of them are bounds to that side, so that the mean is one and has no interval.
-    docs/decisions/one-number-one-definition.md says why means are what they are (`mean`).
-    """
-    if not values or len(values) != len(blocks):
-        raise ValueError("as many values as blocks, and at least one")
-    if not all(map(math.isfinite, values)):
-        raise ValueError("values must be finite")
-    low: float | None = None
-    high: float | None = None
-    if not bound and len(values) >= BLOCKS_MIN:
-        if is_geometric(metric, values):
-            _, *ends = t_interval([math.log(value) for value in values], CONFIDENCE)
-            low, high = (bounded_exp(end) for end in ends)
-        else:
-            _, low, high = t_interval(values, CONFIDENCE)
-            low = above_zero(values, low)
-    return Estimate(mean(metric, values), low, high, tuple(values), tuple(blocks), bound)
 
 
 def mean(metric: str, values: Collection[float]) -> float:

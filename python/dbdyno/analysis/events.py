@@ -1,17 +1,12 @@
-"""Rates of rare events (stalls, errors) of which every block saw as many.
+"""Ratios of rates of rare events (stalls, errors) of which every block saw as many.
 
-Equal counts have no spread, so that a t interval would shrink to a point: none in any block would
-be certain to mean that there are none, one in each that there is never a second. But events that
-come independently of each other, k of them in a time T, leave the rate open from
-
-    gammaincinv(k, (1 - confidence) / 2) / T  to  gammainccinv(k + 1, (1 - confidence) / 2) / T
-
-(Garwood 1936, "Fiducial limits for the Poisson distribution": the exact interval; for none in three
-times the mean distance, the "rule of three"). Of two such rates the first's share of all events is
-binomial, given how many there were, so its exact interval (Clopper and Pearson 1934, "The use of
-confidence or fiducial limits illustrated in the case of the binomial") gives that of their ratio
-(Przyborowski and Wilenski 1940, "Homogeneity of results in testing samples from Poisson series").
-Once counts differ, Student's t takes over.
+Equal counts have no spread, so that a t interval would shrink to a point: twice as many in each
+block would be certain to mean that there are always twice as many. But of events that come
+independently of each other the first side's share is binomial, given how many there were, so that
+its exact interval (Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated
+in the case of the binomial") gives that of the ratio (Przyborowski and Wilenski 1940, "Homogeneity
+of results in testing samples from Poisson series"). Once ratios differ, Student's t takes over. One
+rate alone: `single_values`.
 """
 
 from __future__ import annotations
@@ -88,37 +83,6 @@ class Counted(ABC):
 
 
 @dataclass(frozen=True)
-class Rate(Counted):
-    """One rate."""
-
-    n: int
-    seen: Seen
-    threshold: float
-
-    @property
-    def centre(self) -> float:
-        return self.seen.rate
-
-    @property
-    def p(self) -> float:
-        expected = self.threshold * self.seen.exposure
-        if expected < 0 or (expected == 0 and self.seen.count):  # which the rate cannot be
-            return 0.0
-        few = float(special.gammaincc(self.seen.count + 1, expected))
-        many = float(special.gammainc(self.seen.count, expected)) if self.seen.count else 1.0
-        return min(1.0, 2 * min(few, many))
-
-    def interval(self, confidence: float) -> Interval:
-        tail, count = (1 - confidence) / 2, self.seen.count
-        low = float(special.gammaincinv(count, tail)) if count else 0.0
-        high = float(special.gammainccinv(count + 1, tail))
-        return low / self.seen.exposure, high / self.seen.exposure
-
-    def times(self, factor: float) -> Rate:
-        return replace(self, seen=self.seen.times(factor))
-
-
-@dataclass(frozen=True)
 class RateRatio(Counted):
     """One rate to another; both saw events."""
 
@@ -154,16 +118,6 @@ class RateRatio(Counted):
         return replace(self, left=self.left.times(factor), right=self.right.times(factor))
 
 
-def alike(
-    metric: str, values: Sequence[float], lengths_s: Sequence[float], threshold: float
-) -> Rate | None:
-    """The contrast of a metric that counts events, if `values`, one a block, shape (n,), come of
-    the same number of them; `lengths_s`: how long each block's trial measured. None for all else.
-    """
-    found = _seen(metric, values, lengths_s)
-    return Rate(len(values), found, threshold) if found else None
-
-
 def ratio_alike(
     metrics: tuple[str, str],
     values: tuple[Sequence[float], Sequence[float]],
@@ -175,17 +129,21 @@ def ratio_alike(
     return RateRatio(len(values[0]), left, right, threshold) if left and right else None
 
 
+def counts(metric: str, values: Sequence[float], lengths_s: Sequence[float]) -> list[float] | None:
+    """Events of each block, of rates >= 0; None of a metric that counts none, or without time."""
+    unit_s = _EVENTS.get(metric.rpartition(".")[2])
+    if unit_s is None or not values or not min(lengths_s) > 0:
+        return None
+    return [value * length / unit_s for value, length in zip(values, lengths_s, strict=True)]
+
+
 def _seen(metric: str, values: Sequence[float], lengths_s: Sequence[float]) -> Seen | None:
     """Events and their time; None of a metric that counts none, without time, or if blocks saw
     different numbers."""
-    unit_s = _EVENTS.get(metric.rpartition(".")[2])
-    exposed_s = math.fsum(lengths_s)
-    if unit_s is None or not values or not exposed_s > 0:
-        return None
-    if min(lengths_s) < (1 - _LENGTHS_ALIKE) * max(lengths_s):
+    found = counts(metric, values, lengths_s)
+    if found is None or min(lengths_s) < (1 - _LENGTHS_ALIKE) * max(lengths_s):
         return None
     # A trial is a little longer or shorter than planned, and its rate as much lower or higher.
-    counts = [v * length / unit_s for v, length in zip(values, lengths_s, strict=True)]
-    if max(counts) - min(counts) > _COUNTS_ALIKE:
+    if max(found) - min(found) > _COUNTS_ALIKE:
         return None
-    return Seen(math.fsum(counts), exposed_s / unit_s)
+    return Seen(math.fsum(found), math.fsum(lengths_s) / _EVENTS[metric.rpartition(".")[2]])

@@ -11,12 +11,13 @@ from dbdyno.analysis import (
     fairness,
     inside,
     offers,
+    single_values,
     steadiness,
     verdict,
     versions,
 )
 from dbdyno.analysis.comparisons import compare
-from dbdyno.analysis.estimate import BLOCKS_MIN, estimate
+from dbdyno.analysis.estimate import BLOCKS_MIN
 from dbdyno.analysis.headline import (
     headline_metric,
     main_factor,
@@ -110,7 +111,7 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
             if bound == NEITHER:
                 thin.append(f"{name} is only {named(bound)}")
                 continue
-            estimates[name] = estimate(name, list(series.values()), list(series), bound=bound)
+            estimates[name] = single_values.estimate(measured, cell.index, name)
         if 0 < len(series) < len(trials) and needs_operations(name):
             thin.append(
                 f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"

@@ -25,6 +25,7 @@ from dbdyno.analysis.contrast import Best, Contrast, Interval, Median, Welch
 from dbdyno.analysis.estimate import BLOCKS_MIN
 from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.spending import Boundary
 from dbdyno.analysis.types import UNDECIDED, ClaimPart, Looking
 from dbdyno.spec.claims import ResolvedPart
@@ -143,7 +144,7 @@ def _looked(found: dict[int, tuple[Contrast, float]]) -> Looked:
     shares = tuple(share for _, share in found.values())
     boundaries = (
         spending.any_boundaries(shares)
-        if any(isinstance(one, Median | Welch | Counted) for one in contrasts)
+        if any(isinstance(one, Median | Welch | Counted | SkewedMean) for one in contrasts)
         else spending.t_boundaries(tuple(found), shares)
     )
     pairs = zip(contrasts, boundaries, strict=True)

@@ -21,6 +21,7 @@ from scipy import optimize, special
 from dbdyno.analysis.contrast import Best, Contrast, GeometricMean, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.events import Counted
+from dbdyno.analysis.single_values.skewed import SkewedMean
 
 POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
@@ -93,7 +94,7 @@ def reach(contrast: Contrast, alpha: float) -> float | None:
         return away if math.isfinite(away) else None
     if away >= _LOG_MAX:
         return None
-    unit = inner.threshold if isinstance(inner, GeometricMean) and not equal else 1.0
+    unit = inner.threshold if isinstance(inner, GeometricMean | SkewedMean) and not equal else 1.0
     return unit * math.expm1(away)
 
 
@@ -127,6 +128,8 @@ def _chance(contrast: Contrast, alpha: float) -> Callable[[int], float] | None:
     if not isinstance(contrast, Equivalence):
         return lambda n: power(mean - null, deviation, n, alpha)
     low, high = contrast.ends if isinstance(inner, Mean) else map(math.log, contrast.ends)
+    if isinstance(inner, SkewedMean):
+        low, high = (end - math.log(inner.threshold) + null for end in (low, high))
     if low < mean < high:
         return lambda n: (
             power(mean - low, deviation, n, alpha) + power(high - mean, deviation, n, alpha) - 1
@@ -151,6 +154,9 @@ def _scale(contrast: Contrast) -> tuple[tuple[float, ...] | None, float]:
         return contrast.logs, math.log(contrast.threshold)
     if isinstance(contrast, Mean):
         return contrast.values, contrast.threshold
+    if isinstance(contrast, SkewedMean) and min(contrast.values) > 0 < contrast.threshold:
+        logs = tuple(map(math.log, contrast.values))  # ln mean = mu + sigma^2 / 2
+        return logs, math.log(contrast.threshold) - float(np.var(logs, ddof=1)) / 2
     return None, 0.0
 
 

@@ -20,7 +20,7 @@ number a block, on the logarithmic scale, with a t interval at 95 %. If the firs
 queues, N* is too high: it is an upper estimate, exact where the lowest level is one session.
 
 *Limits.* For a claim like `p95 <= 20` at some level of the factor: the levels in rising order, each
-with the t interval of its mean at 95 %, up to the first that is not shown to meet the limit; and
+with the 95 % interval of its mean, up to the first that is not shown to meet the limit; and
 in falling order, down to the first that is not shown to break it. A sequence fixed beforehand that
 stops there needs no adjustment (Maurer, Hothorn and Lehmacher 1995, "Multiple comparisons in drug
 clinical trials and preclinical assays: a-priori ordered hypotheses").
@@ -32,10 +32,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis import describe
+from dbdyno.analysis import describe, single_values
 from dbdyno.analysis.answer import metric_words
 from dbdyno.analysis.cases import level_series
-from dbdyno.analysis.contrast import Bounded, Mean
+from dbdyno.analysis.contrast import Bounded
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_interval, t_test
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import (
@@ -49,7 +49,6 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.analysis.verdict import read
 from dbdyno.plan.types import Factor, Plan
-from dbdyno.spec.metrics import grain
 
 LEVELS_MIN = 3
 LOADS = ("sessions", "rate")  # factors of which a knee can be told
@@ -259,11 +258,10 @@ def _limit(measured: Measured, line: Line, metric: str, operator: str, threshold
 
 def _meets(measured: Measured, cell: int, metric: str, operator: str, threshold: float) -> str:
     """The verdict of one level on its own, at 95 %."""
-    blocks, series, problem, _ = level_series(measured, metric, (cell,), one_sided=True)
+    blocks, _, problem, _ = level_series(measured, metric, (cell,), one_sided=True)
     if problem or len(blocks) < BLOCKS_MIN:
         return UNDECIDED
-    values = tuple(series[cell][block] for block in blocks)
-    mean = Mean(values, threshold, grain(metric) * values[0])
+    mean = single_values.contrast(measured, cell, metric, threshold)
     bound = measured.bound(cell, metric)
     contrast = Bounded(mean, bound) if bound else mean
     return read(contrast.interval(CONFIDENCE), operator, threshold)

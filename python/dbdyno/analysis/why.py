@@ -10,6 +10,7 @@ from dbdyno.analysis.contrast import Contrast, Welch
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.types import (
     CONTRADICT,
     PEAK,
@@ -44,20 +45,30 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
             text += "; real but too small to matter"
         return "; ".join(filter(None, [text, _doubt(part), case.note]))
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
-    more = "" if isinstance(inner, Welch) else _more(part)
+    rare = isinstance(inner, SkewedMean) and inner.seen < 2
+    more = "" if isinstance(inner, Welch) or rare else _more(part)
     blocks = "run" if isinstance(inner, Welch) else "block"
-    counted = isinstance(inner, Counted)  # its noise is not known
+    counted = isinstance(inner, Counted) or rare  # its noise is not known
     reach = "" if counted else _reach(part, blocks)
-    seen = _seen(contrast) if counted else ""
+    seen = ""
+    if isinstance(inner, Counted):
+        seen = "that all blocks agree does not show that the next would: so few are counted"
+    elif isinstance(inner, SkewedMean) and rare:
+        seen = _unseen(inner, part)
     said = [_unknown(part), seen, more, reach, _doubt(part), case.note]
     return "; ".join(filter(None, said))
 
 
-def _seen(contrast: Contrast) -> str:
-    """Of counts that were the same in all blocks: why that is not certain."""
-    if contrast.centre == 0:
-        return "that none was seen does not show that there are none"
-    return "that all blocks agree does not show that the next would: so few are counted"
+def _unseen(contrast: SkewedMean, part: ClaimPart) -> str:
+    """Of what hardly any block saw: what that shows."""
+    assert part.estimate is not None
+    blocks = describe.counted(contrast.n, "block")
+    which = "none" if contrast.seen == 0 else "one"
+    most = describe.percent(contrast.share_most(part.estimate.level))
+    return (
+        f"{which} of {blocks} is above zero: up to {most} of such trials may be, and how far the"
+        " next would be is not known"
+    )
 
 
 def checked(check: Check, part: ClaimPart) -> str:
@@ -86,6 +97,11 @@ def _unknown(part: ClaimPart) -> str:
     estimate = part.estimate
     assert estimate is not None
     low, high, edges = estimate.ci_low, estimate.ci_high, edges_of(part)
+    if part.kind == VALUE and low is not None and high is None and not estimate.bound:
+        return (
+            f"not known: any value from {describe.number(low, *edges)} on fits what was measured,"
+            f" and the claim asks for {asked(part)}"
+        )
     if low is None or high is None:
         return f"not known: it is {_shown(part)}, and the claim asks for {asked(part)}"
     if part.kind == PEAK:

@@ -209,6 +209,15 @@ TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
+_INTERMITTENT = _STALLS | {
+    "errors_per_s",
+    "retries_per_s",
+    "failed_per_s",
+    "backlog_max",
+    "backlog_end",
+    "drain_s",
+    "left",
+}
 _KIND = re.compile(rf"(?:^|\.){KIND_FAMILY}\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -305,6 +314,16 @@ def is_ratio_scaled(name: str) -> bool:
     known = info(name)
     work = known.unit in ("1/s", "1/min") and known.direction != LOWER
     return work or known.unit in ("ms", "us") or is_cost(known.name)
+
+
+def is_intermittent(name: str) -> bool:
+    """Whether a trial without any of it is usual: stalls, errors, backlogs."""
+    return info(name).name in _INTERMITTENT
+
+
+def ceiling(name: str) -> float | None:
+    """What a value of a metric cannot exceed; None if nothing."""
+    return 1.0 if name == "stalled_share" else None
 
 
 def values_needed(name: str) -> int:
