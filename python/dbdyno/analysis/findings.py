@@ -29,7 +29,7 @@ from dbdyno.analysis.looks import looking
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.page.ratios import PageRatios, candidates
 from dbdyno.analysis.ranking import ranked
-from dbdyno.analysis.sweep import sweeps
+from dbdyno.analysis.sweeps import sweeps
 from dbdyno.analysis.types import CellResult, ClaimPart, ClaimResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import NEITHER, named

@@ -27,8 +27,10 @@ def experiment(
     *,
     blocks: int,
     looks: Looks | None = None,
+    numeric: bool = False,
 ) -> Plan:
-    """A plan of easy factors, without its order: `ordered` gives it one."""
+    """A plan of easy factors, without its order: `ordered` gives it one. `numeric`: their levels
+    are numbers."""
     cells = []
     for index, levels in enumerate(itertools.product(*factors.values())):
         cells.append(
@@ -49,7 +51,10 @@ def experiment(
         version=PLAN_VERSION,
         name="simulated",
         question="",
-        factors=tuple(Factor(name, levels, None, False) for name, levels in factors.items()),
+        factors=tuple(
+            Factor(name, levels, tuple(map(float, levels)) if numeric else None, False)
+            for name, levels in factors.items()
+        ),
         cells=tuple(cells),
         trials=(),
         blocks=blocks,

@@ -1,3 +1,3 @@
 """What is said beside verdicts: headlines, reasons, knees, single numbers."""
 
-NAMES: tuple[str, ...] = ()
+NAMES: tuple[str, ...] = ("knee", "single_values")

@@ -8,16 +8,7 @@ its rivals; no adjustment over the candidates, since only the best one counts), 
 holds it with 95 % confidence, as the subset selection of Gupta (1965, "On some multiple decision
 (selection and ranking) rules") does. A flat top gives many levels.
 
-*Knee.* Of a load (sessions, rate). Throughput can neither grow faster than in proportion to the
-load nor beyond what the busiest device gives; both lines, the ray through the lowest level and the
-ceiling of the best, meet at
-
-    N* = X(best) / (X(first) / N(first))
-
-(asymptotic bounds of operational analysis: Denning and Buzen 1978, "The operational analysis of
-queueing network models"; Lazowska et al. 1984, Quantitative System Performance, chapter 5). One
-number a block, on the logarithmic scale, with a t interval at 95 %. If the first level already
-queues, N* is too high: it is an upper estimate, exact where the lowest level is one session.
+*Knee.* Of a load (sessions, rate): `knee`.
 
 *Limits.* For a claim like `p95 <= 20` at some level of the factor: the levels in rising order, each
 with the 95 % interval of its mean, up to the first that is not shown to meet the limit; and
@@ -36,8 +27,9 @@ from dbdyno.analysis import describe, single_values
 from dbdyno.analysis.answer import metric_words
 from dbdyno.analysis.cases import level_series
 from dbdyno.analysis.contrast import Bounded
-from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_interval, t_test
+from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_test
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.sweeps.knee import Growth, growth, knee
 from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,
@@ -53,6 +45,9 @@ from dbdyno.plan.types import Factor, Plan
 LEVELS_MIN = 3
 LOADS = ("sessions", "rate")  # factors of which a knee can be told
 _ERROR = 1 - CONFIDENCE
+
+Knee = tuple[float | None, float | None, float | None]  # with its interval, as in `Sweep`
+NO_KNEE: Knee = (None, None, None)
 
 
 @dataclass(frozen=True)
@@ -100,18 +95,6 @@ def best_levels(logs: Sequence[Sequence[float]]) -> tuple[int, tuple[int, ...]]:
     return peak, tuple(level for level in range(len(logs)) if level == peak or not beaten[level])
 
 
-def knee(
-    first: Sequence[float], best: Sequence[float], load: float
-) -> tuple[float, float, float] | None:
-    """N* with its 95 % interval, from ln(throughput) by block at the lowest level `load` > 0 and at
-    the best one, shapes (n,), n >= 2. None where that is beyond all bounds."""
-    ratios = [high - low + math.log(load) for low, high in zip(first, best, strict=True)]
-    centre, low, high = t_interval(ratios, CONFIDENCE)
-    if high > math.log(1e12):
-        return None
-    return math.exp(centre), math.exp(low), math.exp(high)
-
-
 def _p_above(upper: Sequence[float], lower: Sequence[float]) -> float:
     """One-sided p of "`upper` is not above `lower`", paired."""
     differences = [a - b for a, b in zip(upper, lower, strict=True)]
@@ -142,15 +125,15 @@ def _sweep(
         peak = max(known)[1]
         text = f"{told.noun} has its highest mean at {told.at(peak)}; not judged: {problem}"
         sentence = told.sentence([text, note])
-        made = _made(line, metric, peak, line.levels, None, limits, sentence)
+        made = _made(line, metric, peak, line.levels, NO_KNEE, limits, sentence)
         return replace(made, problem=problem)
     logs = [[math.log(series[cell][block]) for block in blocks] for cell in line.cells]
     best, alike = best_levels(logs)
-    found, why_not = None, ""
+    found, of_knee = NO_KNEE, ""
     if told.is_load and line.levels[0] > 0:
-        found, why_not = _knee(told, line, logs, best, alike)
+        found, of_knee = _knee(told, line, logs, best, alike)
     levels = tuple(line.levels[level] for level in alike)
-    said = [*told.peak(best, alike), why_not or (told.knee(*found) if found else ""), note]
+    said = [*told.peak(best, alike), of_knee, note]
     sentence = told.sentence(said)
     return _made(line, metric, line.levels[best], levels, found, limits, sentence)
 
@@ -160,15 +143,12 @@ def _made(
     metric: str,
     peak: float,
     levels: tuple[float, ...],
-    found: tuple[float, float, float] | None,
+    found: Knee,
     limits: tuple[Limit, ...],
     sentence: str,
 ) -> Sweep:
-    centre, low, high = found or (None, None, None)
     name = line.factor.name
-    return Sweep(
-        name, metric, line.at, line.cells, peak, levels, centre, low, high, sentence, limits
-    )
+    return Sweep(name, metric, line.at, line.cells, peak, levels, *found, sentence, limits)
 
 
 def _unusable(
@@ -206,18 +186,20 @@ def _knee(
     logs: Sequence[Sequence[float]],
     best: int,
     alike: tuple[int, ...],
-) -> tuple[tuple[float, float, float] | None, str]:
-    """The knee, or why there is none."""
-    first, last = told.at(line.levels[0]), told.at(line.levels[-1])
+) -> tuple[Knee, str]:
+    """The knee, or a lower bound of it, or neither; and what is said of it."""
+    first, last = told.at(line.levels[0]), line.levels[-1]
     if 0 in alike:
-        return None, f"no knee is seen, since already {first} cannot be told from the best"
-    found = knee(logs[0], logs[best], line.levels[0])
-    top = line.levels[best]
-    if found is not None and found[1] > top and best < len(line.levels) - 1:
-        return None, f"no knee is seen: up to {told.at(top)} it grows by more than the load"
-    if found is None or found[0] >= line.levels[-1]:
-        return None, f"no knee is seen up to {last}: growth is still in proportion to the load"
-    return found, ""
+        return NO_KNEE, f"no knee is seen, since already {first} cannot be told from the best"
+    found = knee(logs, line.levels, best)
+    added = growth(logs, line.levels)
+    if found is None or (added.is_flat and found[1] > line.levels[best]):
+        up_to = told.at(line.levels[best])
+        return NO_KNEE, f"no knee is seen: up to {up_to} it grows by more than the load"
+    if added.is_flat:
+        return found, told.knee(*found)
+    least = min(found[1], last)
+    return (None, least, None), told.no_knee(added, least)
 
 
 # -- limits --------------------------------------------------------------------------------------
@@ -322,6 +304,16 @@ class _Told:
         """`the knee is at 9.4 (8.1 to 10.9)`."""
         ends = f"{describe.ratio(low)} to {describe.ratio(high)}"
         return f"the knee is at {describe.ratio(centre)} ({ends})"
+
+    def no_knee(self, added: Growth, least: float) -> str:
+        """Why there is none, and where it is at least."""
+        last = self.at(self.line.levels[-1])
+        ends = f"{describe.percent(added.low)} to {describe.percent(added.high)}"
+        if added.low > 0:
+            seen = f"still growing at {last} (by {ends} a doubling)"
+        else:
+            seen = f"not shown to be flat at {last} (a doubling adds {ends})"
+        return f"{seen}, so no knee is seen; it is at {describe.ratio(least)} at least"
 
     def limit(self, asked: str, holds: float | None, breaks: float | None) -> str:
         """Up to which level a limit is shown to hold, and from which on it is broken."""
