@@ -81,7 +81,7 @@ def test_what_still_grows_has_neither_peak_nor_knee_within_the_levels() -> None:
     assert found.knee is None
     assert "the highest level tested" in found.sentence
     assert found.knee_low == pytest.approx(64.0, rel=0.01)  # at least
-    assert "still growing at 64 sessions (by " in found.sentence
+    assert "still growing at 64 sessions (a doubling added " in found.sentence
     assert "so no knee is seen; it is at 6" in found.sentence
     assert found.sentence.endswith(" at least.")
 

@@ -307,12 +307,12 @@ class _Told:
 
     def no_knee(self, added: Growth, least: float) -> str:
         """Why there is none, and where it is at least."""
-        last = self.at(self.line.levels[-1])
+        levels = self.line.levels
         ends = f"{describe.percent(added.low)} to {describe.percent(added.high)}"
         if added.low > 0:
-            seen = f"still growing at {last} (by {ends} a doubling)"
+            seen = f"still growing at {self.at(levels[-1])} (a doubling added {ends})"
         else:
-            seen = f"not shown to be flat at {last} (a doubling adds {ends})"
+            seen = f"not shown to be flat at {self.at(levels[-1])} (a doubling added {ends})"
         return f"{seen}, so no knee is seen; it is at {describe.ratio(least)} at least"
 
     def limit(self, asked: str, holds: float | None, breaks: float | None) -> str:

@@ -120,5 +120,8 @@ ROW = Row(
     ),
     measure=measure,
     timed=False,
-    before="BEFORE",
+    before=(
+        "46 to 54 % of lines and 100 % of N / (1 + 0.02 (N - 1)) got a knee; intervals held"
+        " that of flat tops in 88.5 to 97 % (commit 42ce8be)"
+    ),
 )
