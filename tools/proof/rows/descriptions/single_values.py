@@ -17,7 +17,7 @@ from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import REFUTED, SUPPORTED
 from dbdyno.store.record import COMPLETE, TrialRecord
 
-EXPERIMENTS, POWER, QUICK = 4_000, 1_000, 10
+EXPERIMENTS, POWER, QUICK = 2_000, 500, 10
 BLOCKS = (3, 6, 10)
 BAR = 0.05
 LENGTH_S = 60.0
