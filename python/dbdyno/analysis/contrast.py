@@ -7,6 +7,7 @@ need to know nothing else.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -15,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from dbdyno.analysis import estimate
-from dbdyno.analysis.estimate import bounded_exp
+from dbdyno.analysis.estimate import Fit, bounded_exp
 from dbdyno.spec.bounds import AT_LEAST
 
 if TYPE_CHECKING:
@@ -52,30 +53,48 @@ class LogRatio:
     """Paired t on log ratios: d_b = ln(left_b / right_b), one a block; shape (n,), n >= 2.
 
     Estimate exp(mean d); interval exp(t interval of d); p of mean d = ln(threshold). A threshold of
-    zero or below cannot be reached by a ratio: p is 0.
+    zero or below cannot be reached by a ratio: p is 0. With `positions` the mean is that of two
+    cells at the same position in their block: `estimate.fit` with the difference of positions as
+    covariate.
     """
 
     logs: tuple[float, ...]
     threshold: float
     grain: float = 0.0  # how far a log may be off by rounding (`estimate.t_interval`)
+    positions: tuple[int, ...] = ()  # left less right, by block; empty: no covariate
 
     @property
     def n(self) -> int:
         return len(self.logs)
 
+    @functools.cached_property
+    def fit(self) -> Fit:
+        """Of the logs, adjusted for positions."""
+        return estimate.fit(self.logs, self.positions)
+
     @property
     def centre(self) -> float:
-        return math.exp(math.fsum(self.logs) / self.n)
+        return math.exp(self.fit.mean)
 
     @property
     def p(self) -> float:
         if self.threshold <= 0:
             return 0.0
-        return estimate.t_test(self.logs, math.log(self.threshold), self.grain)
+        null = math.log(self.threshold)
+        return estimate.t_test(self.logs, null, self.grain, self.positions)
 
     def interval(self, confidence: float) -> Interval:
-        _, low, high = estimate.t_interval(self.logs, confidence, self.grain)
+        _, low, high = estimate.t_interval(self.logs, confidence, self.grain, self.positions)
         return bounded_exp(low), bounded_exp(high)
+
+    @property
+    def adjusted(self) -> tuple[float, ...]:
+        """The logs as they would be of two cells at the same position, shape (n,)."""
+        if not self.fit.slope:
+            return self.logs
+        return tuple(
+            one - self.fit.slope * x for one, x in zip(self.logs, self.positions, strict=True)
+        )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 *Permutation.* If the truth is the threshold, each block's log ratio is as likely to lie on either
 side of it: all 2^n choices of signs are equally likely, whatever the distribution's shape, as long
-as it is symmetric. p is the share of choices whose sum is at least as far from zero as the one seen
+as it is symmetric. Where the position in the block is a covariate, the signs are those of residuals
+(`exchangeable`). p is the share of choices whose sum is at least as far from zero as the one seen
 (Fisher, The Design of Experiments, 1935, section 21). Exact up to n = 20, beyond by random signs,
 where p = (hits + 1) / (draws + 1) (Phipson and Smyth 2010, "Permutation p-values should never be
 zero"). No p is below 2 / 2^n: where that exceeds the level asked for, the test could never agree
@@ -99,6 +100,22 @@ def sign_flip_p(values: tuple[float, ...], null: float, seed: int) -> float:
     return (hits + 1) / (DRAWS + 1)
 
 
+def exchangeable(contrast: LogRatio, null: float) -> tuple[float, ...]:
+    """What has either sign with the same chance if the mean log ratio is `null`, shape (n,).
+
+    Without a covariate the distances from `null`. With one, x: the residuals r of the fit through
+    zero of these distances on x, which is the model that the null leaves (Freedman and Lane 1983),
+    times z, the residuals of 1 on x: sum(z r) is the estimate but for a factor.
+    """
+    away = np.asarray(contrast.logs) - null
+    if contrast.fit.freedom == contrast.n - 1:
+        return tuple(away.tolist())
+    x = np.asarray(contrast.positions, dtype=np.float64)
+    squares = float(x @ x)
+    rest, one = away - (x @ away) / squares * x, 1 - x.sum() / squares * x
+    return tuple((one * rest).tolist())
+
+
 def smallest_p(n: int) -> float:
     """The smallest p that `sign_flip_p` of n values gives and that is not down to chance."""
     return 2.0 / 2**n if n <= EXACT_MAX else 20.0 / (DRAWS + 1)
@@ -156,7 +173,7 @@ def _permutation(
     if smallest_p(inner.n) > alpha:
         return None
     ends = contrast.ends if isinstance(contrast, Equivalence) else (inner.threshold,)
-    by_end = [sign_flip_p(inner.logs, math.log(end), seed) for end in ends]
+    by_end = [sign_flip_p(exchangeable(inner, math.log(end)), 0.0, seed) for end in ends]
     p = max(by_end)
     if not min(ends) <= inner.centre <= max(ends):  # outside: the nearer end answers
         p = by_end[0] if inner.centre < ends[0] else by_end[-1]
@@ -173,7 +190,7 @@ def _bca(
 ) -> Check | None:
     if inner.n < BCA_MIN:
         return None
-    values = inner.logs if isinstance(inner, LogRatio) else inner.values
+    values = inner.adjusted if isinstance(inner, LogRatio) else inner.values
     found = bca_interval(values, level, seed)
     if isinstance(found, str):
         return Check(BCA, level=level, note=found)

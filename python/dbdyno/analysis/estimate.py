@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,36 +18,76 @@ from dbdyno.spec.metrics import is_ratio_scaled
 
 BLOCKS_MIN = 3  # fewer are never judged and get no interval
 CONFIDENCE = 0.95
+COVARIATE_MIN = 4  # values: fewer leave a fit with a covariate one degree of freedom or none
+_DUST = 1e-20  # share of the squares that rounding leaves of a perfect fit
 MAD = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 
 
+@dataclass(frozen=True)
+class Fit:
+    """A mean with its standard error and degrees of freedom. With a covariate x: the mean where x
+    is zero, and the slope on x.
+    """
+
+    mean: float
+    error: float  # 0: all values agree
+    freedom: int
+    slope: float = 0.0
+
+
+def fit(values: ArrayLike, covariate: ArrayLike = ()) -> Fit:
+    """The mean of `values`, shape (n,), n >= 2; the least squares line at x = 0 if there is a
+    `covariate` x, shape (n,) or empty.
+
+    Standard error s sqrt(1/n + m^2 / S), m the mean of x, S its sum of squares about m, s^2 the sum
+    of squared residuals over n - 2 (Draper and Smith, Applied Regression Analysis, chapter 1); s /
+    sqrt(n) without a covariate. A covariate that is the same for all values, that fewer than
+    `COVARIATE_MIN` values have, or that leaves no residual of values that differ, is not used.
+    """
+    sample, x = _sample(values), np.asarray(covariate, dtype=np.float64)
+    n, mean = len(sample), float(sample.mean())
+    plain = Fit(mean, _standard_error(sample), n - 1)
+    if len(x) == 0 or n < COVARIATE_MIN or plain.error == 0.0 or np.ptp(x) == 0.0:
+        return plain
+    if x.shape != sample.shape:
+        raise ValueError(f"a covariate of shape {x.shape} for values of shape {sample.shape}")
+    centre = float(x.mean())
+    away, spread = x - centre, float(((x - centre) ** 2).sum())
+    slope = float(away @ sample) / spread
+    left = float(((sample - mean - slope * away) ** 2).sum())
+    if left <= _DUST * float(((sample - mean) ** 2).sum()):
+        return plain
+    error = math.sqrt(left / (n - 2) * (1 / n + centre * centre / spread))
+    return Fit(mean - slope * centre, error, n - 2, slope)
+
+
 def t_interval(
-    values: ArrayLike, confidence: float, grain: float = 0.0
+    values: ArrayLike, confidence: float, grain: float = 0.0, covariate: ArrayLike = ()
 ) -> tuple[float, float, float]:
-    """Mean and t interval of `values`, shape (n,), n >= 2.
+    """Mean and t interval of `values`, shape (n,), n >= 2; of their `fit` with a covariate.
 
     m +- t(1 - (1 - confidence) / 2; n - 1) * s / sqrt(n), s with divisor n - 1. Identical values
     hide whatever is finer than the meter's `grain` (>= 0, how far off a value may be read): the
     interval reaches that far. With a grain of 0, as of counts, it is a point.
     """
-    sample = _sample(values)
-    mean, error = float(sample.mean()), _standard_error(sample)
-    half = float(special.stdtrit(len(sample) - 1, 0.5 + confidence / 2)) * error
-    half = half if error else grain
-    return mean, mean - half, mean + half
+    found = fit(values, covariate)
+    half = float(special.stdtrit(found.freedom, 0.5 + confidence / 2)) * found.error
+    half = half if found.error else grain
+    return found.mean, found.mean - half, found.mean + half
 
 
-def t_test(values: ArrayLike, null: float, grain: float = 0.0) -> float:
-    """Two-sided p of "the mean of `values`, shape (n,), is `null`", n >= 2.
+def t_test(values: ArrayLike, null: float, grain: float = 0.0, covariate: ArrayLike = ()) -> float:
+    """Two-sided p of "the mean of `values`, shape (n,), is `null`", n >= 2; of their `fit` with a
+    covariate.
 
     2 * P(T >= |m - null| / (s / sqrt(n))), T with n - 1 degrees of freedom. For identical values 1
     if `null` is within a `grain` of them, else 0.
     """
-    sample = _sample(values)
-    away, error = abs(float(sample.mean()) - null), _standard_error(sample)
-    if error == 0.0:
+    found = fit(values, covariate)
+    away = abs(found.mean - null)
+    if found.error == 0.0:
         return 1.0 if away <= grain else 0.0
-    return float(2 * special.stdtr(len(sample) - 1, -away / error))
+    return float(2 * special.stdtr(found.freedom, -away / found.error))
 
 
 def above_zero(values: Sequence[float], low: float) -> float:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from dbdyno.analysis import describe, spending
 from dbdyno.analysis.cases import Case, case_of
-from dbdyno.analysis.contrast import Best, Contrast, Interval, Median, Welch
+from dbdyno.analysis.contrast import Around, Best, Contrast, Interval, LogRatio, Median, Welch
 from dbdyno.analysis.estimate import BLOCKS_MIN
 from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
@@ -132,11 +132,21 @@ class Looks:
             last = self._last and block == self._whole
             if case.contrast and case.contrast.n >= (BLOCKS_MIN if last else LOOK_MIN):
                 n = case.contrast.n
-                found[n] = (case.contrast, 1.0 if last else n / self._looks.max)
+                share = 1.0 if last else n / self._looks.max
+                found[_values(case.contrast)] = (case.contrast, share)
         if not found:
             values = describe.counted(now.contrast.n, "block")
             return _without(now, f"{values} with both sides: {LOOK_MIN} at least for a look")
         return replace(now, contrast=_looked(found))
+
+
+def _values(contrast: Contrast) -> int:
+    """Values whose t statistic has as many degrees of freedom as the contrast's: each adds one, a
+    covariate takes one.
+    """
+    while isinstance(contrast, Around):
+        contrast = contrast.inner
+    return contrast.fit.freedom + 1 if isinstance(contrast, LogRatio) else contrast.n
 
 
 def _looked(found: dict[int, tuple[Contrast, float]]) -> Looked:

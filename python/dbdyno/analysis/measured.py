@@ -35,6 +35,12 @@ class Measured:
         self.plan = plan
         self.whole = whole
         self._failed = failed
+        first: dict[int, int] = {}
+        for trial in plan.trials:
+            first[trial.block] = min(trial.position, first.get(trial.block, trial.position))
+        self._positions = {
+            (trial.cell, trial.block): trial.position - first[trial.block] for trial in plan.trials
+        }
         self.cells: dict[int, dict[int, Measurement]] = {cell.index: {} for cell in plan.cells}
         for one in sorted(measurements, key=lambda one: one.block):
             if one.block in self.cells[one.cell]:
@@ -91,6 +97,10 @@ class Measured:
         """What the mean of a metric in a cell is: AT_LEAST or AT_MOST if some of its values are
         bounds, NEITHER if they are bounds on different sides, empty if all are exact."""
         return together(one.bounds.get(metric, "") for one in self.cells[cell].values())
+
+    def position(self, cell: int, block: int) -> int:
+        """Where the cell stood in the block: trials before it."""
+        return self._positions[cell, block]
 
     def blocks(self, cells: Iterable[int]) -> list[int]:
         """Blocks in which all of `cells` were measured; whole ones only if `hard` differs."""

@@ -12,14 +12,16 @@ powers less one (Bonferroni), which is exact enough where it is near 80 %.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from scipy import optimize, special
 
+from dbdyno.analysis import estimate
 from dbdyno.analysis.contrast import Best, Contrast, GeometricMean, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.equivalence import Equivalence
+from dbdyno.analysis.estimate import Fit
 from dbdyno.analysis.events import Counted
 from dbdyno.analysis.single_values.skewed import SkewedMean
 
@@ -29,13 +31,15 @@ _CENTRE_MAX = 1e3  # largest non-centrality that is looked at
 _LOG_MAX = math.log(1e6)  # beyond, an effect is no number to be told
 
 
-def power(delta: float, deviation: float, n: int, alpha: float) -> float:
-    """Power as above; 1 for deviation 0 (unless delta is 0, then 0)."""
+def power(delta: float, deviation: float, n: int, alpha: float, fitted: int = 1) -> float:
+    """Power as above; 1 for deviation 0 (unless delta is 0, then 0). `fitted`: 1 for the mean
+    alone, 2 with a covariate.
+    """
     if deviation == 0.0:
         return 1.0 if delta else 0.0
-    critical = float(special.stdtrit(n - 1, 1 - alpha / 2))
+    critical = float(special.stdtrit(n - fitted, 1 - alpha / 2))
     centre = min(abs(delta) / deviation * math.sqrt(n), _CENTRE_MAX)
-    missed = float(special.nctdtr(n - 1, centre, critical))
+    missed = float(special.nctdtr(n - fitted, centre, critical))
     return 1 - missed if math.isfinite(missed) else 1.0
 
 
@@ -65,9 +69,8 @@ def detectable(values: Sequence[float], alpha: float, chance: float = POWER) -> 
     `values`, shape (n,), n >= 2, on the scale of the test: for log ratios, exp(result) - 1 is the
     smallest detectable effect. Infinite where so few blocks find nothing at so small an `alpha`.
     """
-    n = len(values)
-    error = 0.0 if np.ptp(values) == 0.0 else float(np.std(values, ddof=1)) / math.sqrt(n)
-    return _distance(error, n - 1, alpha, chance)
+    found = estimate.fit(values)
+    return _distance(found.error, found.freedom, alpha, chance)
 
 
 def reach(contrast: Contrast, alpha: float) -> float | None:
@@ -84,10 +87,10 @@ def reach(contrast: Contrast, alpha: float) -> float | None:
     if isinstance(inner, Welch):
         away = _distance(*inner.error, alpha, chance)
     else:
-        values, _ = _scale(inner)
-        if values is None:
+        found, _ = _scale(inner)
+        if found is None:
             return None
-        away = detectable(values, _shared(inner, alpha), chance)
+        away = _distance(found.error, found.freedom, _shared(inner, alpha), chance)
     if isinstance(inner, Mean):
         if equal:  # the nearer end is the lower one, T / (1 + margin)
             return away / (inner.threshold - away) if away < inner.threshold else None
@@ -120,22 +123,22 @@ def _distance(error: float, freedom: float, alpha: float, chance: float) -> floa
 def _chance(contrast: Contrast, alpha: float) -> Callable[[int], float] | None:
     """The power of n blocks like those of `contrast`, or None where it cannot be told."""
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
-    values, null = _scale(inner)
-    if values is None:
+    found, null = _scale(inner)
+    if found is None:
         return None
-    mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
-    alpha = _shared(inner, alpha)
+    mean, deviation = found.mean, found.error * math.sqrt(inner.n)
+    chance_of = functools.partial(
+        power, deviation=deviation, alpha=_shared(inner, alpha), fitted=inner.n - found.freedom
+    )
     if not isinstance(contrast, Equivalence):
-        return lambda n: power(mean - null, deviation, n, alpha)
+        return lambda n: chance_of(mean - null, n=n)
     low, high = contrast.ends if isinstance(inner, Mean) else map(math.log, contrast.ends)
     if isinstance(inner, SkewedMean):
         low, high = (end - math.log(inner.threshold) + null for end in (low, high))
     if low < mean < high:
-        return lambda n: (
-            power(mean - low, deviation, n, alpha) + power(high - mean, deviation, n, alpha) - 1
-        )
+        return lambda n: chance_of(mean - low, n=n) + chance_of(high - mean, n=n) - 1
     away = low - mean if mean <= low else mean - high
-    return lambda n: power(away, deviation, n, alpha)
+    return lambda n: chance_of(away, n=n)
 
 
 def _shared(contrast: Contrast, alpha: float) -> float:
@@ -146,17 +149,17 @@ def _shared(contrast: Contrast, alpha: float) -> float:
     return alpha / len(ahead)
 
 
-def _scale(contrast: Contrast) -> tuple[tuple[float, ...] | None, float]:
-    """Values and threshold on the scale where the t test works."""
+def _scale(contrast: Contrast) -> tuple[Fit | None, float]:
+    """Mean, error and threshold on the scale where the t test works."""
     if isinstance(contrast, LogRatio) and contrast.threshold > 0:
-        return contrast.logs, math.log(contrast.threshold)
+        return contrast.fit, math.log(contrast.threshold)
     if isinstance(contrast, Best):  # the pair of levels that the answer hangs on
-        return contrast.logs, math.log(contrast.threshold)
+        return estimate.fit(contrast.logs), math.log(contrast.threshold)
     if isinstance(contrast, Mean):
-        return contrast.values, contrast.threshold
+        return estimate.fit(contrast.values), contrast.threshold
     if isinstance(contrast, SkewedMean) and min(contrast.values) > 0 < contrast.threshold:
-        logs = tuple(map(math.log, contrast.values))  # ln mean = mu + sigma^2 / 2
-        return logs, math.log(contrast.threshold) - float(np.var(logs, ddof=1)) / 2
+        found = estimate.fit([math.log(one) for one in contrast.values])  # ln mean = mu + sigma^2 / 2
+        return found, math.log(contrast.threshold) - contrast.n * found.error**2 / 2
     return None, 0.0
 
 

@@ -21,6 +21,11 @@ from dbdyno.analysis.types import Ratio
 from dbdyno.spec.bounds import NEITHER, named, of_inverse, together
 from dbdyno.spec.metrics import grain, needs_operations
 
+# Planned blocks from which on the position in the block is a covariate. Fewer cannot spare its
+# degree of freedom: 5 blocks would find a difference of 5 % at 2 % noise in 71 % of runs instead of
+# 82 %. Balanced orders keep the error rate without it, too.
+POSITION_BLOCKS = 6
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -35,6 +40,7 @@ class Pairs:
     bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where a side has bounds
     paired: bool = True
     grain: float = 0.0  # how far a log may be off by rounding
+    positions: tuple[int, ...] = ()  # in the block, left less right; empty: they do not count
     alike: RateRatio | None = None  # of rates of events, whose ratio was the same in all blocks
 
     def contrast(self, threshold: float) -> LogRatio | Welch | RateRatio:
@@ -42,7 +48,7 @@ class Pairs:
         if self.alike:
             return replace(self.alike, threshold=threshold)
         if self.paired:
-            return LogRatio(self.logs, threshold, self.grain)
+            return LogRatio(self.logs, threshold, self.grain, self.positions)
         sides = [tuple(map(math.log, side)) for side in (self.left, self.right)]
         return Welch(sides[0], sides[1], threshold)
 
@@ -79,13 +85,23 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
     if bound == NEITHER and not problem:
         problem = _nothing_known(measured, left, right)
     rounded = math.log1p(max(grain(left[1]), grain(right[1])))
-    found = Pairs(values[0], values[1], used, problem, note, bound, grain=rounded)
+    positions = _positions(measured, left[0], right[0], used)
+    found = Pairs(values[0], values[1], used, problem, note, bound, True, rounded, positions)
     if problem or bound or not used:
         return found
     lengths_s = [tuple(measured.cells[cell][b].length_s for b in used) for cell, _ in (left, right)]
     names = (left[1], right[1])
     same = ratio_alike(names, (values[0], values[1]), (lengths_s[0], lengths_s[1]), 1.0)
     return replace(found, alike=same)
+
+
+def _positions(measured: Measured, left: int, right: int, blocks: Sequence[int]) -> tuple[int, ...]:
+    """The covariate of a comparison, by block: decided by the plan, never by what was measured."""
+    plan = measured.plan
+    planned = plan.looks.max if plan.looks else plan.blocks
+    if planned < POSITION_BLOCKS or left == right:
+        return ()
+    return tuple(measured.position(left, one) - measured.position(right, one) for one in blocks)
 
 
 def _samples(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> Pairs:

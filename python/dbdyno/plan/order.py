@@ -1,8 +1,23 @@
-"""The order of trials: nested randomisation, a pure function of the seed.
+"""The order of trials: balanced within and over blocks, randomised by the seed (a pure function of
+it).
 
-In every block the hard combinations are shuffled, and the easy cells within each: servers start
-once a combination and block, and no cell always follows the same one. The nesting is part of the
-plan, since contrasts of a hard factor may use whole blocks only.
+In every block the hard combinations are run one after the other, and the easy cells within each:
+servers start once a combination and block. The nesting is part of the plan, since contrasts of a
+hard factor may use whole blocks only.
+
+*Balance.* Blocks come in pairs: the second is the first one backwards. So each two cells have stood
+as far apart one way as the other after every second block, and what grows from trial to trial
+cancels. The first blocks of the pairs are rows of a Williams square, in which each cell stands once
+at each position and once after each other cell (Williams 1949, "Experimental designs balanced for
+the estimation of residual effects of treatments"); of an even number of cells the square has k
+rows, of an odd number 2 k. Which cell is which, and the order of the pairs, are drawn for each
+square. A square begins with the cell that the last one ended with, so that with two cells (A B, B
+A, A B, B A) each cell has the same predecessor as the other within every block but the first: what
+a trial leaves behind for the next one cancels, too. docs/decisions/order-of-trials.md has the
+figures.
+
+Cells of different hard combinations stand at the same place within them, so that what befalls the
+first trial after a restart befalls both sides of their comparison.
 """
 
 from __future__ import annotations
@@ -22,29 +37,60 @@ def trials(cells: Sequence[Cell], blocks: int, seed: int) -> tuple[TrialPlan, ..
     combinations: dict[str, list[Cell]] = {}
     for cell in cells:
         combinations.setdefault(cell.hard, []).append(cell)
+    names = list(combinations)
+    hard = rows(len(names), blocks, f"dbdyno order {seed} hard")
+    easy = {
+        size: rows(size, blocks, f"dbdyno order {seed} easy {size}")
+        for size in {len(one) for one in combinations.values()}
+    }
     width = max(3, len(str(len(cells))))
     found: list[TrialPlan] = []
     for block in range(1, blocks + 1):
-        shuffle = random.Random(f"dbdyno order {seed} {block}")
-        hard = list(combinations)
-        shuffle.shuffle(hard)
         number = 0
-        for name in hard:
-            easy = list(combinations[name])
-            shuffle.shuffle(easy)
-            for place, cell in enumerate(easy):
+        for name in (names[index] for index in hard[block - 1]):
+            members = combinations[name]
+            for place, index in enumerate(easy[len(members)][block - 1]):
                 number += 1
                 found.append(
                     TrialPlan(
                         id=f"b{block:02d}-t{number:0{width}d}",
                         block=block,
                         position=len(found) + 1,
-                        cell=cell.index,
-                        seed=trial_seed(seed, block, cell),
+                        cell=members[index].index,
+                        seed=trial_seed(seed, block, members[index]),
                         fresh_servers=place == 0,
                     )
                 )
     return tuple(found)
+
+
+def rows(count: int, blocks: int, seed: str) -> list[tuple[int, ...]]:
+    """The order of `count` >= 1 things in each of so many blocks; fewer blocks are a prefix."""
+    found: list[tuple[int, ...]] = []
+    square = 0
+    while len(found) < blocks:
+        before = found[-1][-1] if found else None
+        found += _square(count, before, random.Random(f"{seed} {square}"))
+        square += 1
+    return found[:blocks]
+
+
+def _square(count: int, before: int | None, draw: random.Random) -> list[tuple[int, ...]]:
+    """The rows of a Williams square, each followed by its mirror image; begins with `before`."""
+    base = [(place + 1) // 2 * (1 if place % 2 else -1) % count for place in range(count)]
+    pairs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    for start in range(count):
+        row = tuple((one + start) % count for one in base)
+        if row[::-1] not in {first for first, _ in pairs}:  # of an even number it is a row, too
+            pairs.append((row, row[::-1]))
+    draw.shuffle(pairs)
+    pairs = [pair[::-1] if draw.random() < 0.5 else pair for pair in pairs]
+    names = list(range(count))
+    draw.shuffle(names)
+    if before is not None:
+        first, there = pairs[0][0][0], names.index(before)
+        names[first], names[there] = names[there], names[first]
+    return [tuple(names[one] for one in row) for pair in pairs for row in pair]
 
 
 def trial_seed(seed: int, block: int, cell: Cell) -> int:
