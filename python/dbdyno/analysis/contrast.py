@@ -74,7 +74,7 @@ class LogRatio:
 
     @property
     def centre(self) -> float:
-        return math.exp(self.fit.mean)
+        return math.exp(self.fit.mean if self.n > 1 else self.logs[0])
 
     @property
     def p(self) -> float:

@@ -41,7 +41,8 @@ def show(plan: Plan, findings: Sequence[check.Finding], as_json: bool) -> int:
 def _lines(plan: Plan, cost: Estimate) -> list[str]:
     lines = [
         f"{counted(cost.cells, 'cell')} x {counted(cost.blocks, 'block')} = "
-        f"{counted(cost.trials, 'trial')}, seed {plan.seed}",
+        f"{counted(cost.trials, 'trial')}",
+        f"seed {plan.seed} (to repeat its order, requests and rows: --set seed={plan.seed})",
         *_looks(plan, cost),
         "factors: "
         + "; ".join(

@@ -155,7 +155,7 @@ def run(
     if check:
         return check_file(experiment, overrides, as_json, against)
     file = studies.find(experiment)
-    loaded = spec.load(file, list(overrides))
+    loaded = spec.load_seeded(file, overrides)
     base = None if against is None else bases.read(against, gate)
     with placed(loaded):
         if not dry_run:

@@ -103,7 +103,7 @@ workload:
 _FACTORS = {
     "sqlite": """\
 # What varies. A level is a patch over this file; each combination of levels is a cell, and each
-# cell is measured once in every block, in an order that is shuffled anew.
+# cell is measured once in every block, in a balanced order.
 factors:
   journal:
     rollback: {db.config: {journal_mode: DELETE}}
@@ -113,7 +113,7 @@ factors:
 """,
     "other": """\
 # What varies. A level is a patch over this file; each combination of levels is a cell, and each
-# cell is measured once in every block, in an order that is shuffled anew.
+# cell is measured once in every block, in a balanced order.
 factors:
   sessions: [1, 8]
   # memory:                       # with it, claims say `at each memory`

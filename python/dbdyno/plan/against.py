@@ -1,4 +1,4 @@
-"""Two versions of one experiment as one: every cell twice, in the same shuffled blocks.
+"""Two versions of one experiment as one: every cell twice, in the same blocks.
 
 Two runs, one after the other, differ in whatever the machine did in between. So `dyno run NEW
 --against BASE` runs both at once: a first factor tells the versions apart, and whatever a block has
@@ -23,7 +23,6 @@ from dbdyno.spec.types import Cell, Factor, Group, Spec
 _OF_RUN = {
     "blocks": "blocks",
     "looks": "trials",
-    "seed": "seed",
     "matters": "matters",
     "data": "state",
     "cache": "state",

@@ -1,6 +1,7 @@
 """Makes a plan: a spec, the facts of a machine and what is installed, with nothing left to decide.
 
-Pure: the same arguments give the same plan.
+Pure: the same arguments give the same plan. A spec without a seed is planned with 0, to be looked
+at; what is run has one (`spec.load_seeded`).
 """
 
 from __future__ import annotations
@@ -118,15 +119,16 @@ class _Maker:
             spec.places.get("cpus"),
         )
         self._note_memory(cells)
+        seed = 0 if spec.seed is None else spec.seed
         return Plan(
             version=PLAN_VERSION,
             name=spec.name,
             question=spec.question,
             factors=factors,
             cells=cells,
-            trials=order.trials(cells, blocks, spec.seed),
+            trials=order.trials(cells, blocks, seed),
             blocks=blocks,
-            seed=spec.seed,
+            seed=seed,
             claims=tuple(claim.text for claim in spec.claims),
             untested=self._untested(factors, cells, skipped),
             matters=spec.matters,

@@ -245,7 +245,7 @@ def _design(run: Run) -> list[tuple[str, str]]:
         text = f"{found[0].workload} on {found[0].target}, sessions {', '.join(map(str, sessions))}"
         text += f", {loops}"
         rows.append((f"Group {group}", text))
-    rows.append(("Seed", str(plan.seed)))
+    rows.append(("Seed", f"{plan.seed} (to repeat: --set seed={plan.seed})"))
     rows.append(("Smallest effect that matters", f"{plan.matters * 100:g} %"))
     if plan.require:
         rows.append(("Required of each trial", "; ".join(plan.require)))

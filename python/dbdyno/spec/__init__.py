@@ -5,6 +5,7 @@ from __future__ import annotations
 from dbdyno.spec.loader import load
 from dbdyno.spec.paths import patch
 from dbdyno.spec.schema import json_schema
+from dbdyno.spec.seeds import load_seeded
 from dbdyno.spec.types import Spec
 
-__all__ = ["Spec", "json_schema", "load", "patch"]
+__all__ = ["Spec", "json_schema", "load", "load_seeded", "patch"]

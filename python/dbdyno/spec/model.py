@@ -245,7 +245,13 @@ class HeadModel(Strict):
         None, description="instead of `blocks`: as many as it takes, `{max: 12, until: decided}`"
     )
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
-    seed: int = Field(1, ge=0, le=2**53 - 1, description="everything random follows from it")
+    seed: int | None = Field(
+        None,
+        ge=0,
+        le=2**53 - 1,
+        description="everything random follows from it: order, requests, rows; drawn for each run"
+        " and recorded, unless it is given",
+    )
     matters: Fraction = Field(0.0, description="smallest interesting effect, such as 3%")
     needs: NeedsModel = Field(default_factory=lambda: NeedsModel.model_validate({}))
     require: list[str] = Field([], description="conditions on metrics that void a trial")

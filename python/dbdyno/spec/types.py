@@ -254,7 +254,7 @@ class Spec:
     blocks: int
     data: str | None  # reuse | restore
     cache: str  # warm | cold
-    seed: int
+    seed: int | None  # None: drawn when it is run (`spec.seeds`)
     matters: float
     needs: Needs
     require: tuple[Condition, ...]

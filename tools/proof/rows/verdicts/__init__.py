@@ -6,4 +6,5 @@ NAMES: tuple[str, ...] = (
     "coverage",
     "aa",
     "planned_blocks",
+    "order_effects",
 )
