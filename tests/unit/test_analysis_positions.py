@@ -30,7 +30,7 @@ def judged(
     balanced: bool = True,
     looks: Looks | None = None,
 ) -> str:
-    """The verdict on `on` being faster by `effect`, when the first trial of each block is slower."""
+    """The verdict on `on` as faster by `effect`, where the first trial of a block is slower."""
     made = replace(plan(blocks=blocks, claims=(CLAIM,)), looks=looks)
     if balanced:
         made = replace(made, trials=order.trials(made.cells, blocks, 1))
