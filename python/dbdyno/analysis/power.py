@@ -158,7 +158,9 @@ def _scale(contrast: Contrast) -> tuple[Fit | None, float]:
     if isinstance(contrast, Mean):
         return estimate.fit(contrast.values), contrast.threshold
     if isinstance(contrast, SkewedMean) and min(contrast.values) > 0 < contrast.threshold:
-        found = estimate.fit([math.log(one) for one in contrast.values])  # ln mean = mu + sigma^2 / 2
+        found = estimate.fit(
+            [math.log(one) for one in contrast.values]
+        )  # ln mean = mu + sigma^2 / 2
         return found, math.log(contrast.threshold) - contrast.n * found.error**2 / 2
     return None, 0.0
 
