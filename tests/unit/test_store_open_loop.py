@@ -146,3 +146,9 @@ def test_bounds_and_probes_survive_the_disk() -> None:
     bounded = replace(one, bounds={"response_ms_p99": AT_LEAST}, probes=probes)
     for each in (one, bounded):
         assert record.from_json(record.to_json(each), "here") == each
+
+
+def test_what_would_move_a_percentile_is_a_bound_whatever_its_age() -> None:
+    response = latency() | {"censored": 300, "at_least": ["mean_ns", "p99_ns", "p999_ns"]}
+    found = reduced(opened(failed=300, response=response))
+    assert set(found.bounds) == {"response_ms_mean", "response_ms_p99", "response_ms_p999"}

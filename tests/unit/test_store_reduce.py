@@ -63,6 +63,11 @@ def end(groups: dict[str, Any] | None = None, **generator: Any) -> dict[str, Any
     }
 
 
+def given_up(short: str = "p999", **changes: Any) -> dict[str, Any]:
+    """A summary of which 0.8 % are ages."""
+    return latency() | {"censored": 160, "at_least": ["mean_ns", f"{short}_ns"]} | changes
+
+
 def interval(t_s: float, phase: str = "measure") -> dict[str, Any]:
     return {"event": "interval", "t_s": t_s, "length_s": 1.0, "phase": phase, "groups": {}}
 
@@ -212,3 +217,27 @@ def test_nothing_that_is_not_finite_leaks(value: float, operations: int) -> None
     strange = copy.deepcopy(end({"workload": total(operations=operations)}, cpu_s=value))
     metrics, _, _ = reduce_trial([strange], [], [group()], MARIADB)
     assert all(math.isfinite(number) for number in metrics.values())
+
+
+def test_what_was_given_up_makes_lower_bounds_of_a_closed_loop_too() -> None:
+    kinds = {"pay": given_up("p99", count=2_000, censored=200), "look": latency(2_000)}
+    groups = {"workload": total(latency=given_up(), kinds=kinds, errors={})}
+    found = reduce_trial([end(groups)], [], [group()])
+    assert set(found.bounds) == {
+        "service_ms_mean",
+        "service_ms_p999",
+        "kind.pay.service_ms_mean",
+        "kind.pay.service_ms_p99",
+    }
+    assert found.metrics["service_ms_p999"] == 9.0
+    assert found.metrics["kind.pay.per_min"] == 60 * 1_800 / 10
+    assert found.warnings == (
+        "160 transactions (0.80%) were given up and count with their age: service times from p99.9"
+        " on are lower bounds",
+    )
+
+
+def test_a_failure_that_moves_no_percentile_is_no_warning() -> None:
+    one = latency() | {"censored": 1, "at_least": ["mean_ns"]}
+    found = reduce_trial([end({"workload": total(latency=one, errors={})})], [], [group()])
+    assert (set(found.bounds), found.warnings) == ({"service_ms_mean"}, ())

@@ -142,3 +142,12 @@ def test_a_part_that_begins_after_the_last_interval_is_none() -> None:
     events, lines = trial()
     with pytest.raises(LookupError):
         part(events, lines, 7.5)
+
+
+def test_ages_of_what_was_given_up_in_the_part_count_in_it() -> None:
+    events, lines = trial()
+    ages = [Tagged("workload/!censored", at, 1.0, latencies(70, 40)) for at in (3.0, 6.0)]
+    found = part(events, [*lines, *ages], 3.0)
+    latency = found.end["groups"]["workload"]["latency"]
+    assert (latency["count"], latency["censored"]) == (5 * 400 + 40, 40)
+    assert latency["at_least"] == ["mean_ns", "p99_ns", "p999_ns"]

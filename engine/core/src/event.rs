@@ -135,6 +135,11 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 /// Part of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -188,7 +193,9 @@ pub struct OpenInterval {
 }
 
 /// Summary of a latency histogram, nanoseconds. Percentiles are upper bounds of their bucket
-/// (width < 1 %); a percentile with fewer than 10 / (1 - q) values behind it is absent.
+/// (width < 1 %); a percentile with fewer than 10 / (1 - q) values behind it is absent. Transactions
+/// that were given up, or left without an answer, count with their age, which is a lower bound of
+/// what they would have taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
@@ -206,6 +213,13 @@ pub struct Latency {
     pub p999_ns: Option<u64>,
     /// Upper bound of the largest value's bucket.
     pub max_ns: u64,
+    /// Of `count`, ages of transactions that did not commit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub censored: u64,
+    /// Fields above that are lower bounds: they would be larger, by more than a bucket, if the
+    /// censored had taken for ever. A mean is one as soon as anything is censored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<String>,
 }
 
 /// The meter in one interval.
@@ -240,13 +254,14 @@ pub struct GroupTotal {
     pub failed: u64,
     /// Age of the oldest transaction still in flight at the end; not counted anywhere else.
     pub in_flight_oldest_ns: u64,
-    /// Committed transactions, from the first attempt's start to the answer to the commit.
+    /// From the first attempt's start to the answer to the commit, of committed transactions; those
+    /// given up (`failed`) stand in it with their age.
     pub latency: Option<Latency>,
     /// Failed attempts.
     pub error_latency: Option<Latency>,
     /// Each class of operations.
     pub classes: BTreeMap<String, Option<Latency>>,
-    /// Each kind of committed transactions, of a workload that tells kinds apart.
+    /// The same for each kind of transactions, of a workload that tells kinds apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, Option<Latency>>,
     /// Open loop only.
@@ -263,8 +278,7 @@ pub struct OpenTotal {
     /// Of these, begun within the measured time.
     pub begun: u64,
     /// Of `due`, given up: refused without a retry left, at their deadline, or with a lost
-    /// connection. Those given up at their deadline stand in `response` with their age, as a lower
-    /// bound: leaving them out would flatter the server. The others are counted here only.
+    /// connection.
     pub failed: u64,
     /// Of `due`, neither committed nor given up when the drain ended.
     pub left: u64,
@@ -275,12 +289,8 @@ pub struct OpenTotal {
     /// How long the drain took.
     pub drain_s: f64,
     /// From due time to the answer to the commit, of the arrivals due in the measured time that
-    /// committed by the end of the drain; those `left`, or given up at their deadline, stand in it
-    /// with their age then.
+    /// committed by the end of the drain; those `failed` or `left` stand in it with their age then.
     pub response: Option<Latency>,
-    /// Values of `response` from here on are lower bounds: the age of the youngest arrival that
-    /// stands in it without an answer.
-    pub response_at_least_ns: Option<u64>,
     /// From the due time of an arrival that found a free session to its first byte sent.
     pub dispatch_lag: Option<Latency>,
 }

@@ -118,17 +118,22 @@ impl Histogram {
     /// Upper bound of the bucket that holds quantile `q` (0 to 1): at least `q` of the values are at
     /// most this. 0 when empty.
     pub fn quantile_ns(&self, q: f64) -> u64 {
+        self.bucket_of_rank(self.rank_of(q)).map_or(0, |bucket| range_of(bucket).1)
+    }
+
+    /// Which of the values in their order quantile `q` is, from 1 on.
+    fn rank_of(&self, q: f64) -> u64 {
         // The rounding forgives what binary fractions cost: 0.95 * 100 is a little over 95.
-        let rank =
-            ((q * self.count as f64 * (1.0 - 1e-12)).ceil() as u64).clamp(1, self.count.max(1));
+        ((q * self.count as f64 * (1.0 - 1e-12)).ceil() as u64).clamp(1, self.count.max(1))
+    }
+
+    /// The bucket of the value with this rank; none if there are fewer values.
+    fn bucket_of_rank(&self, rank: u64) -> Option<usize> {
         let mut seen = 0;
-        for (bucket, count) in self.counts.iter().enumerate() {
+        self.counts.iter().position(|count| {
             seen += count;
-            if seen >= rank {
-                return range_of(bucket).1;
-            }
-        }
-        0
+            seen >= rank
+        })
     }
 
     /// Upper bound of the largest value's bucket; 0 when empty.
@@ -162,7 +167,38 @@ impl Histogram {
             p99_ns: quantile(0.99, 1_000),
             p999_ns: quantile(0.999, 10_000),
             max_ns: self.max_ns(),
+            censored: 0,
+            at_least: vec![],
         })
+    }
+
+    /// The summary of these values and of `ages`: lower bounds of values that nobody knows. What
+    /// would be larger, by more than a bucket, if they were endless is a lower bound too.
+    pub fn latency_with(&self, ages: &Self) -> Option<Latency> {
+        let mut all = self.clone();
+        all.merge(ages);
+        let mut latency = all.latency()?;
+        if ages.count == 0 {
+            return Some(latency);
+        }
+        let percentiles = [
+            ("p50_ns", 0.50, latency.p50_ns),
+            ("p95_ns", 0.95, latency.p95_ns),
+            ("p99_ns", 0.99, latency.p99_ns),
+            ("p999_ns", 0.999, latency.p999_ns),
+        ];
+        let is_bound = |&(_, q, low): &(&str, f64, Option<u64>)| {
+            low.is_some_and(|low_ns| {
+                let high = self.bucket_of_rank(all.rank_of(q));
+                high.is_none_or(|bucket| bucket > bucket_of(low_ns) + 1)
+            })
+        };
+        latency.censored = ages.count;
+        latency.at_least = std::iter::once("mean_ns")
+            .chain(percentiles.iter().filter(|p| is_bound(p)).map(|p| p.0))
+            .map(str::to_owned)
+            .collect();
+        Some(latency)
     }
 }
 
@@ -192,6 +228,28 @@ mod tests {
         let latency = histogram.latency().unwrap();
         assert_eq!((latency.p50_ns, latency.p95_ns, latency.p99_ns), (Some(100), Some(190), None));
         assert_eq!((latency.mean_ns, latency.max_ns), (100.5, 200));
+    }
+
+    #[test]
+    fn what_was_given_up_makes_lower_bounds_of_the_percentiles_it_could_move() {
+        let (mut known, mut ages) = (Histogram::default(), Histogram::default());
+        (0..9_920).for_each(|_| known.record(5_000_000));
+        (0..80).for_each(|_| ages.record(200_000_000));
+        let latency = known.latency_with(&ages).unwrap();
+        assert_eq!((latency.count, latency.censored), (10_000, 80));
+        assert_eq!(latency.at_least, ["mean_ns", "p999_ns"]);
+        assert!(latency.p999_ns.unwrap() >= 200_000_000 && latency.p99_ns.unwrap() < 5_100_000);
+        // A failure that came at once says as much of the tail, and nothing of the rest.
+        let mut ages = Histogram::default();
+        ages.record(1_000);
+        let latency = known.latency_with(&ages).unwrap();
+        assert_eq!((latency.censored, latency.at_least), (1, vec!["mean_ns".to_owned()]));
+        assert_eq!(latency.p999_ns, known.latency().unwrap().p999_ns);
+        // Nothing committed: nothing but bounds.
+        let nothing = Histogram::default();
+        (0..30).for_each(|_| ages.record(1_000));
+        assert_eq!(nothing.latency_with(&ages).unwrap().at_least, ["mean_ns", "p50_ns"]);
+        assert_eq!(nothing.latency_with(&nothing), None);
     }
 
     fn values() -> impl Strategy<Value = Vec<u64>> {

@@ -2,7 +2,7 @@
 //! recording.
 
 use crate::arrivals::Stream;
-use crate::intake::{Intake, Left};
+use crate::intake::Intake;
 use crate::playback::{Calendar, Playback};
 use dyno_core::histogram::Histogram;
 
@@ -48,7 +48,7 @@ impl<'a> Due<'a> {
     }
 
     /// See [`Intake::leave`].
-    pub fn leave(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> Left {
+    pub fn leave(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> u64 {
         match self {
             Self::Drawn(intake) => intake.leave(until_ns, now_ns, ages),
             Self::Recorded(playback) => playback.leave_ages(until_ns, now_ns, ages),

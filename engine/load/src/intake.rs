@@ -52,15 +52,6 @@ struct State {
     back: BinaryHeap<Reverse<Arrival>>,
 }
 
-/// Arrivals without an answer when the load has ended.
-#[derive(Debug, Default)]
-pub struct Left {
-    /// How many.
-    pub count: u64,
-    /// Age of the youngest.
-    pub least_ns: Option<u64>,
-}
-
 impl Intake {
     /// Nothing falls due before [`open`](Self::open).
     pub fn new(stream: Stream) -> Self {
@@ -163,16 +154,14 @@ impl Intake {
     }
 
     /// Takes out the measured arrivals due before `until_ns` that nobody has answered, and counts
-    /// each into `ages` with its age at `now_ns`. Call after the sessions have ended.
-    pub fn leave(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> Left {
+    /// each into `ages` with its age at `now_ns`. Returns how many. Call after the sessions have ended.
+    pub fn leave(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> u64 {
         let mut state = self.state();
-        let mut left = Left::default();
+        let mut left = 0;
         while let Some(Reverse(arrival)) = state.back.pop() {
             if arrival.is_measured && arrival.due_ns < until_ns {
-                let age_ns = now_ns.saturating_sub(arrival.due_ns);
-                ages.record(age_ns);
-                left.count += 1;
-                left.least_ns = Some(left.least_ns.map_or(age_ns, |least_ns| least_ns.min(age_ns)));
+                ages.record(now_ns.saturating_sub(arrival.due_ns));
+                left += 1;
             }
         }
         self.tell(&state);
@@ -181,12 +170,8 @@ impl Intake {
         // Nobody got as far as the measured phase, perhaps.
         state.stream.pass(0.min(since(until_ns)));
         let first = state.stream.number();
-        if let Some(last_ns) = state.stream.pass_into(since(until_ns), since(now_ns), ages) {
-            left.count += state.stream.number() - first;
-            let age_ns = now_ns.saturating_sub(measure_ns.saturating_add_signed(last_ns));
-            left.least_ns = Some(left.least_ns.map_or(age_ns, |least_ns| least_ns.min(age_ns)));
-        }
-        left
+        state.stream.pass_into(since(until_ns), since(now_ns), ages);
+        left + state.stream.number() - first
     }
 }
 
@@ -266,7 +251,7 @@ mod tests {
         intake.give_back(taken[4]);
         let mut ages = Histogram::default();
         let left = intake.leave(100 * MS, 150 * MS, &mut ages);
-        assert_eq!((left.count, left.least_ns), (4, Some(60 * MS)));
+        assert_eq!((left, ages.min_ns() / MS), (4, 59));
         assert_eq!((ages.count(), ages.mean_ns()), (4, 75.0 * MS as f64));
     }
 
@@ -274,8 +259,8 @@ mod tests {
     fn an_early_end_leaves_only_what_was_due() {
         let intake = intake();
         let mut ages = Histogram::default();
-        assert_eq!(intake.leave(30 * MS, 30 * MS, &mut ages).count, 0);
-        let left = intake.leave(65 * MS, 65 * MS, &mut ages);
-        assert_eq!((left.count, left.least_ns), (3, Some(5 * MS)));
+        assert_eq!(intake.leave(30 * MS, 30 * MS, &mut ages), 0);
+        assert_eq!(intake.leave(65 * MS, 65 * MS, &mut ages), 3);
+        assert_eq!((ages.count(), ages.min_ns() / MS), (3, 4));
     }
 }

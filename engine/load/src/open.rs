@@ -5,8 +5,7 @@
 //! backlog is the difference.
 //!
 //! At the end each arrival due in the measured phase is in exactly one place: committed, given up
-//! (`failed`), or `left`. Those left, and those given up at their deadline, stand among the response
-//! times with their age, as lower bounds.
+//! (`failed`), or `left`. The latter two stand among the response times with their age, as lower bounds.
 
 use crate::due::{Due, Walk};
 use crate::recorder::{LiveHistogram, OpenRecorder, Recorder};
@@ -41,8 +40,10 @@ pub struct Ending {
 /// Response times and dispatch lags, for the log.
 #[derive(Debug, Default)]
 pub struct OpenHistograms {
-    /// See [`OpenTotal::response`].
+    /// Of arrivals that committed.
     pub response: Histogram,
+    /// Ages of the others.
+    pub censored: Histogram,
     /// See [`OpenTotal::dispatch_lag`].
     pub dispatch: Histogram,
 }
@@ -96,22 +97,20 @@ impl<'a> OpenLoop<'a> {
         let due = self.due_by(end_ns);
         let mut histograms = OpenHistograms {
             response: self.histogram(|open| &open.response),
+            censored: self.histogram(|open| &open.censored),
             dispatch: self.histogram(|open| &open.dispatch),
         };
-        let left = self.due.leave(end_ns, stopped_ns, &mut histograms.response);
-        let opens = self.recorders.iter().map(|recorder| &recorder.groups[self.group].open);
-        let late_ns = opens.filter_map(OpenRecorder::unanswered_least_ns).min();
+        let left = self.due.leave(end_ns, stopped_ns, &mut histograms.censored);
         let backlog_end = due.saturating_sub(now.begun);
         let total = OpenTotal {
             due: due.saturating_sub(self.early),
             begun: now.begun_measured,
             failed: self.sum(|open| open.failed.get()),
-            left: left.count,
+            left,
             backlog_end,
             backlog_max: self.backlog_max.max(backlog_end),
             drain_s: stopped_ns.saturating_sub(end_ns) as f64 / 1e9,
-            response: histograms.response.latency(),
-            response_at_least_ns: left.least_ns.into_iter().chain(late_ns).min(),
+            response: histograms.response.latency_with(&histograms.censored),
             dispatch_lag: histograms.dispatch.latency(),
         };
         let ended = self.sum(OpenRecorder::ended);

@@ -7,7 +7,7 @@
 //! and its response time counts from when it was due. At the end every statement due by then is
 //! in one place: committed, given up, or left.
 
-use crate::intake::{Arrival, Left};
+use crate::intake::Arrival;
 use dyno_core::histogram::Histogram;
 use dyno_core::recording::{Cue, Recording};
 use dyno_core::trace::Place;
@@ -134,19 +134,17 @@ impl<'a> Playback<'a> {
     }
 
     /// Counts each statement due in the measured phase before `until_ns` that nobody has answered
-    /// into `ages` with its age at `now_ns`. Call after the sessions have ended, once.
-    pub fn leave_ages(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> Left {
-        let mut left = Left::default();
+    /// into `ages` with its age at `now_ns`. Returns how many. Call after the sessions have ended, once.
+    pub fn leave_ages(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> u64 {
+        let mut left = 0;
         let mut count = |cue: Cue| {
             let Some(arrival) = self.arrival(cue).filter(|arrival| arrival.due_ns < until_ns)
             else {
                 return false;
             };
             if arrival.is_measured {
-                let age_ns = now_ns.saturating_sub(arrival.due_ns);
-                ages.record(age_ns);
-                left.count += 1;
-                left.least_ns = Some(left.least_ns.map_or(age_ns, |least_ns| least_ns.min(age_ns)));
+                ages.record(now_ns.saturating_sub(arrival.due_ns));
+                left += 1;
             }
             true
         };

@@ -120,7 +120,7 @@ impl LiveHistogram {
 }
 
 /// What an open loop counts beside, on one load thread, since the thread began.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub struct OpenRecorder {
     /// Arrivals begun.
     pub begun: Counter,
@@ -130,31 +130,15 @@ pub struct OpenRecorder {
     committed: Counter,
     /// Arrivals due in the measured phase that were given up.
     pub failed: Counter,
-    /// From due time to the answer to the commit, of arrivals due in the measured phase; beside them
-    /// the ages of those given up at their deadline.
+    /// From due time to the answer to the commit, of arrivals due in the measured phase.
     pub response: LiveHistogram,
+    /// Age of each that was given up: its response would have been longer.
+    pub censored: LiveHistogram,
     /// The same, of commits of earlier arrivals.
     pub early_response: LiveHistogram,
     /// From due time to the first byte sent, of arrivals due in the measured phase that a session
     /// waited for.
     pub dispatch: LiveHistogram,
-    /// Smallest age in `response` without an answer; `u64::MAX`: none.
-    unanswered_least_ns: Counter,
-}
-
-impl Default for OpenRecorder {
-    fn default() -> Self {
-        Self {
-            begun: Counter::default(),
-            begun_measured: Counter::default(),
-            committed: Counter::default(),
-            failed: Counter::default(),
-            response: LiveHistogram::default(),
-            early_response: LiveHistogram::default(),
-            dispatch: LiveHistogram::default(),
-            unanswered_least_ns: Counter(AtomicU64::new(u64::MAX)),
-        }
-    }
 }
 
 impl OpenRecorder {
@@ -182,28 +166,17 @@ impl OpenRecorder {
         }
     }
 
-    /// An arrival was given up at `now_ns`. `was_late`: at its deadline, so that its response would
-    /// have been longer than its age.
-    pub fn give_up(&self, arrival: Arrival, now_ns: u64, was_late: bool) {
-        if !arrival.is_measured {
-            return;
+    /// An arrival was given up at `now_ns`.
+    pub fn give_up(&self, arrival: Arrival, now_ns: u64) {
+        if arrival.is_measured {
+            self.censored.record(now_ns.saturating_sub(arrival.due_ns));
+            self.failed.add_last(1);
         }
-        if was_late {
-            let age_ns = now_ns.saturating_sub(arrival.due_ns);
-            self.response.record(age_ns);
-            self.unanswered_least_ns.0.fetch_min(age_ns, Relaxed);
-        }
-        self.failed.add_last(1);
     }
 
     /// Arrivals due in the measured phase that have ended.
     pub fn ended(&self) -> u64 {
         self.committed.get() + self.failed.get()
-    }
-
-    /// Smallest age in `response` without an answer.
-    pub fn unanswered_least_ns(&self) -> Option<u64> {
-        Some(self.unanswered_least_ns.get()).filter(|&age_ns| age_ns < u64::MAX)
     }
 }
 
@@ -249,8 +222,12 @@ pub struct GroupRecorder {
     pub latency: LiveHistogram,
     /// Failed attempts.
     pub error_latency: LiveHistogram,
-    /// Operations of committed transactions, by class.
+    /// Transactions given up: the age of each, from its first attempt's start.
+    pub censored: LiveHistogram,
+    /// Operations of committed transactions by class, and behind them committed transactions by kind.
     pub classes: Box<[LiveHistogram]>,
+    /// Transactions given up by kind, at the same places.
+    pub censored_kinds: Box<[LiveHistogram]>,
     /// Stays empty in a closed loop.
     pub open: OpenRecorder,
     codes: Codes,
@@ -272,7 +249,9 @@ impl GroupRecorder {
             in_flight_oldest_ns: Counter::default(),
             latency: LiveHistogram::default(),
             error_latency: LiveHistogram::default(),
+            censored: LiveHistogram::default(),
             classes: (0..classes).map(|_| LiveHistogram::default()).collect(),
+            censored_kinds: (0..classes).map(|_| LiveHistogram::default()).collect(),
             open: OpenRecorder::default(),
             codes: Codes::default(),
         }
@@ -314,6 +293,17 @@ impl GroupRecorder {
         self.operations.add(operations);
         self.rows.add(rows);
         self.committed.add_last(1);
+    }
+
+    /// A transaction was given up at this age; `kind`: its place among the kinds, if it has one.
+    pub fn give_up(&self, age_ns: u64, kind: Option<usize>) {
+        self.entry(|to| {
+            if let Some(place) = kind {
+                to.censored_kinds[place].record(age_ns);
+            }
+            to.censored.record(age_ns);
+            to.failed.add_last(1);
+        });
     }
 
     /// An attempt failed. Returns whether this thread sees the code for the first time.

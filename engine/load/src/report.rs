@@ -211,8 +211,12 @@ impl<'a, W: Write> Reporter<'a, W> {
                 Phase::Measure => names.group.clone(),
             };
             self.log(&tag, start_s, length_s, &latency);
+            let censored = now.groups[place].censored.since(&last.groups[place].censored);
+            if phase == Phase::Measure && censored.count() > 0 {
+                self.log(&format!("{tag}/!censored"), start_s, length_s, &censored);
+            }
             let (now, last) = (&now.groups[place], &last.groups[place]);
-            let mut interval = interval_of(now, last, &latency, ticks);
+            let mut interval = interval_of(now, last, (&latency, &censored), ticks);
             interval.open = self.open[place].as_mut().map(|open| open.interval(now_ns, now, last));
             groups.insert(names.group.clone(), interval);
         }
@@ -310,6 +314,7 @@ impl<'a, W: Write> Reporter<'a, W> {
                 total.open = Some(balance);
                 let tag = |kind: &str| format!("{}/!{kind}", names.group);
                 self.log(&tag("response"), start_s, measured_s, &histograms.response);
+                self.log(&tag("response_censored"), start_s, measured_s, &histograms.censored);
                 self.log(&tag("dispatch"), start_s, measured_s, &histograms.dispatch);
             }
             groups.insert(names.group.clone(), total);
@@ -335,7 +340,7 @@ fn details(names: &[Names<'_>], recorders: &[Recorder]) -> Vec<Details> {
 fn interval_of(
     now: &GroupTotals,
     last: &GroupTotals,
-    latency: &Histogram,
+    (latency, censored): (&Histogram, &Histogram),
     ticks: Vec<u32>,
 ) -> GroupInterval {
     GroupInterval {
@@ -344,7 +349,7 @@ fn interval_of(
         rows: now.rows - last.rows,
         errors: now.errors - last.errors,
         retries: now.retries - last.retries,
-        failed: now.failed - last.failed,
+        failed: censored.count(),
         lost: now.lost,
         ticks,
         latency: latency.latency(),

@@ -417,7 +417,7 @@ impl Session {
             State::Thinking => self.compose_next(now_ns, books, shape),
             State::BackingOff | State::Preparing if now_ns >= self.first_ns + shape.deadline_ns => {
                 let is_open = self.state == State::Preparing && self.op > 0;
-                self.give_up_late(now_ns, books);
+                self.give_up_late(now_ns, books, shape);
                 if is_open && self.has_begin(shape) {
                     self.state = State::RollingBack { again: false };
                     return Step::Rollback;

@@ -251,6 +251,11 @@ impl Outcome {
         self.group().latency.add_to(&mut total);
         total
     }
+    fn censored(&self) -> Histogram {
+        let mut total = Histogram::default();
+        self.group().censored.add_to(&mut total);
+        total
+    }
     fn class(&self, class: usize) -> u64 {
         let mut total = Histogram::default();
         self.group().classes[class].add_to(&mut total);

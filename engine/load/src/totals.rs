@@ -38,8 +38,8 @@ pub struct GroupTotals {
     pub errors: u64,
     /// Attempts begun again.
     pub retries: u64,
-    /// Transactions given up.
-    pub failed: u64,
+    /// Ages of the transactions given up.
+    pub censored: Histogram,
     /// Sessions without a connection.
     pub lost: u32,
     /// Open loop: arrivals begun.
@@ -55,8 +55,10 @@ pub struct GroupTotals {
 pub struct Details {
     /// Failed attempts.
     pub error_latency: Histogram,
-    /// Operations by class.
+    /// Operations by class, transactions by kind.
     pub classes: Vec<Histogram>,
+    /// Transactions given up by kind, at the same places.
+    pub censored_kinds: Vec<Histogram>,
     /// Failed attempts by code.
     pub codes: BTreeMap<String, u64>,
 }
@@ -91,12 +93,12 @@ impl GroupTotals {
             rows: sum(|group| group.rows.get()),
             errors: sum(|group| group.errors.get()),
             retries: sum(|group| group.retries.get()),
-            failed: sum(|group| group.failed.get()),
             begun: sum(|group| group.open.begun.get()),
             begun_measured: sum(|group| group.open.begun_measured.get()),
             response,
             lost: u32::try_from(sum(|group| group.lost.get())).unwrap_or(u32::MAX),
             latency: histogram(recorders, |recorder| Some(&recorder.groups[group].latency)),
+            censored: histogram(recorders, |recorder| Some(&recorder.groups[group].censored)),
         }
     }
 }
@@ -108,11 +110,14 @@ impl Details {
         for recorder in recorders {
             recorder.groups[group].add_codes_to(&mut codes);
         }
+        let each = |of: fn(&GroupRecorder) -> &[LiveHistogram]| {
+            let at = move |place| histogram(recorders, move |r| of(&r.groups[group]).get(place));
+            (0..classes).map(at).collect()
+        };
         Self {
             error_latency: histogram(recorders, |r| Some(&r.groups[group].error_latency)),
-            classes: (0..classes)
-                .map(|class| histogram(recorders, |r| r.groups[group].classes.get(class)))
-                .collect(),
+            classes: each(|group| &group.classes),
+            censored_kinds: each(|group| &group.censored_kinds),
             codes,
         }
     }

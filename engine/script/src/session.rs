@@ -239,14 +239,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The event under way will not end.
+    /// The event under way, if there is one, will not end: it counts with its age.
     #[inline]
     fn give_up(&mut self) {
-        if let Some(arrival) = self.under_way.take()
-            && let Some(recorder) = self.open()
+        let arrival = self.under_way.take();
+        if let Some((recorder, _)) = self.trial
+            && (self.began_ns != 0 || arrival.is_some())
         {
-            recorder.failed.add(1);
-            recorder.open.give_up(arrival, arrival.due_ns, false);
+            let now_ns = MonotonicClock.now_ns();
+            let began_ns = if self.began_ns == 0 { now_ns } else { self.began_ns };
+            recorder.give_up(now_ns.saturating_sub(began_ns), None);
+            if let Some(arrival) = arrival {
+                recorder.open.give_up(arrival, now_ns);
+            }
         }
     }
 
@@ -318,6 +323,8 @@ impl<'a> Session<'a> {
         }
         self.tally.busy_ns.add(latency_ns);
         self.tally.events.add(1);
+        self.began_ns = 0;
+        self.pace.ended();
         self.leave_event();
     }
 

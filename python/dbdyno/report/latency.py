@@ -15,6 +15,7 @@ from dbdyno.report.charts.percentiles import Distribution, latency_span, percent
 from dbdyno.report.figures import NARROW, SMALL, WIDE, Figure
 from dbdyno.report.layout import Layout
 from dbdyno.store.histogram import Histogram, Tagged, bounds, by_tag, merge
+from dbdyno.store.latency import Censored
 
 POINTS = 110  # of a line: enough for a smooth one, small enough for a page of many
 HEAT_MAX = 48  # maps in one report
@@ -25,12 +26,27 @@ class CellLatency:
     """What a cell's transactions took, merged over its trials: by group, and by class."""
 
     cell: int
-    groups: Mapping[str, Histogram]
+    groups: Mapping[str, Histogram]  # committed transactions
     classes: Mapping[str, Histogram]
     heat: Mapping[str, Heat]
     responses: Mapping[str, Histogram] = field(default_factory=dict)  # of open loops, by group
-    # Where the responses of a group begin to be lower bounds, ms; absent: nowhere.
+    # Ages of what did not commit, by group.
+    given_up: Mapping[str, Histogram] = field(default_factory=dict)
+    response_given_up: Mapping[str, Histogram] = field(default_factory=dict)
+    # Where the responses of a group begin to be lower bounds, ms, in runs whose responses hold the
+    # ages too; absent: nowhere.
     at_least_ms: Mapping[str, float] = field(default_factory=dict)
+
+    def service(self, group: str) -> Censored:
+        """Service times of a group."""
+        return Censored(self.groups[group], self.given_up.get(group, Histogram.empty()))
+
+    def response(self, group: str) -> Censored | None:
+        """Response times of a group that is an open loop."""
+        if group not in self.responses:
+            return None
+        ages = self.response_given_up.get(group, Histogram.empty())
+        return Censored(self.responses[group], ages)
 
 
 def collect(
@@ -54,6 +70,11 @@ def collect(
     if cell.until_steady:
         length_s = max((float(end["measured_s"]) for end in ends), default=length_s)
     together = {tag: merge(parts) for tag, parts in merged.items()}
+
+    def special(name: str) -> dict[str, Histogram]:
+        tags = {group: f"{group}/!{name}" for group in groups}
+        return {group: together[tag] for group, tag in tags.items() if tag in together}
+
     return CellLatency(
         cell.index,
         {name: together[name] for name in groups if name in together and together[name].count},
@@ -63,11 +84,9 @@ def collect(
             if "/" in tag and "/!" not in tag and histogram.count
         },
         {name: heat for name in groups if (heat := _heat(intervals[name], length_s))},
-        {
-            name: response
-            for name in groups
-            if (response := together.get(f"{name}/!response")) and response.count
-        },
+        {name: of for name, of in special("response").items() if of.count},
+        special("censored"),
+        special("response_censored"),
         _bounds(groups, ends),
     )
 
@@ -109,17 +128,16 @@ def _heat(lines: list[Tagged], duration_s: float) -> Heat | None:
     return Heat(counts, low_ms, high_ms, duration_s)
 
 
-def distribution(
-    histogram: Histogram, label: str, style: int, until_ms: float = math.inf
-) -> Distribution:
-    """A histogram as a line of a percentile chart; what lies from `until_ms` on is not drawn."""
-    values, shares = histogram.ecdf(POINTS)
+def distribution(of: Censored, label: str, style: int, until_ms: float = math.inf) -> Distribution:
+    """Latencies as a line of a percentile chart. Lower bounds are not drawn, nor what lies from
+    `until_ms` on."""
+    values, shares = of.ecdf(POINTS)
     points = tuple(
         (float(v) / 1e6, float(s))
         for v, s in zip(values, shares, strict=True)
         if float(v) / 1e6 < until_ms
     )
-    return Distribution(label, style, points, histogram.count)
+    return Distribution(label, style, points, of.all.count)
 
 
 def distribution_figures(
@@ -137,21 +155,22 @@ def distribution_figures(
         over = (layout.x,) if layout.x else ()
         where = layout.label(levels, (*layout.panels, *over))
         key = layout.series_key(levels)
-        for name, histogram in cell.groups.items():
+        for name in cell.groups:
+            service = cell.service(name)
             label = layout.label(levels, layout.series) or name
             title = f"{name}{f', {where}' if where else ''}" if len(groups) > 1 else where
             order = [f.levels.index(levels[f.name]) for f in (*layout.panels, *over)]
             place = (name, *(f"{i:04d}" for i in order))
             style = layout.styles[key]
-            response = cell.responses.get(name)
+            response = cell.response(name)
             if response is None:
-                line = distribution(histogram, label, style)
+                line = distribution(service, label, style)
                 panels.setdefault((*place, title), []).append((title, line))
                 continue
             # Two lines a cell: in one chart where they are its only two, else in a chart each.
             until_ms = cell.at_least_ms.get(name, math.inf)
             for i, (what, of, end_ms) in enumerate(
-                (("response", response, until_ms), ("service", histogram, math.inf))
+                (("response", response, until_ms), ("service", service, math.inf))
             ):
                 if alone:
                     line = distribution(of, what, style + i, end_ms)

@@ -144,8 +144,10 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
 class Tagged:
     """A line of the log: what was recorded from `start_s` for `length_s` under `tag`.
 
-    Tags: `<group>` (transactions, a line a measured interval), `<group>/<class>`,
-    `<group>/!errors`, `<group>/!warmup` (transactions that do not count), `!lag`.
+    Tags: `<group>` (committed transactions, a line a measured interval), `<group>/!censored` (ages
+    of those given up, a line an interval that has any), `<group>/<class>`, `<group>/!errors`,
+    `<group>/!warmup` (transactions that do not count), `!lag`; of open loops `<group>/!dispatch`,
+    `<group>/!response` and `<group>/!response_censored`.
     """
 
     tag: str

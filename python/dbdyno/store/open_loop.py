@@ -1,20 +1,17 @@
 """An open loop's totals, reduced: response, backlog, what was left, and how well the rate was held.
 
-Response counts from when a transaction was due. Arrivals without an answer stand in its histogram
-with their age: from `response_at_least_ns` on a value is a lower bound, so a percentile that falls
-there is one too, and so is a mean over any of them.
+Response counts from when a transaction was due. Arrivals that were given up or left stand in its
+histogram with their age (`latency`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from dbdyno.plan.types import GroupPlan
 from dbdyno.spec.bounds import AT_LEAST
-from dbdyno.spec.metrics import values_needed
-
-QUANTILES = ("p50", "p95", "p99", "p999")
+from dbdyno.store.latency import Times, times
 
 BACKLOG_MAX = 0.01  # of all arrivals, at the end: more means that the rate was not held
 LAG_MAX = 0.10  # of the median response, by the generator's own lateness: the error bar of both
@@ -23,14 +20,7 @@ SESSIONS_BUSY = ("the only session", "all")  # how the sentence begins that says
 BUSY_MIN = 0.95  # of the sessions' time: all of them were at work
 
 
-class Open(NamedTuple):
-    """Metrics of an open loop by name, and which of them are bounds."""
-
-    metrics: dict[str, float]
-    bounds: dict[str, str]
-
-
-def reduce_open(total: Mapping[str, Any], measured_s: float) -> Open:
+def reduce_open(total: Mapping[str, Any], measured_s: float) -> Times:
     """Metrics from a group's `open` total."""
     metrics = {
         "due_per_s": total["due"] / measured_s,
@@ -39,23 +29,13 @@ def reduce_open(total: Mapping[str, Any], measured_s: float) -> Open:
         "left": float(total["left"]),
         "drain_s": float(total["drain_s"]),
     }
-    bounds = {"drain_s"} if total["left"] else set()
-    response, from_ns = total.get("response"), total.get("response_at_least_ns")
-    if response and response["count"]:
-        metrics["response_ms_mean"] = response["mean_ns"] / 1e6
-        if from_ns is not None:
-            bounds.add("response_ms_mean")
-        for short in QUANTILES:
-            name, value = f"response_ms_{short}", response.get(f"{short}_ns")
-            if value is None or response["count"] < values_needed(name):
-                continue
-            metrics[name] = value / 1e6
-            if from_ns is not None and value >= from_ns:
-                bounds.add(name)
+    response = times("response", total.get("response"), total.get("response_at_least_ns"))
+    metrics |= response.metrics
     lag = total.get("dispatch_lag")
     if lag and lag.get("p99_ns") is not None:
         metrics["dispatch_lag_us_p99"] = lag["p99_ns"] / 1e3
-    return Open(metrics, dict.fromkeys(bounds, AT_LEAST))
+    bounds = {**response.bounds, **({"drain_s": AT_LEAST} if total["left"] else {})}
+    return Times(metrics, bounds)
 
 
 def held(backlog_end: float, due: float, sessions: int) -> bool:
@@ -101,8 +81,9 @@ def _not_held(total: Mapping[str, Any], measured_s: float) -> str:
 def _sessions_busy(group: GroupPlan, total: Mapping[str, Any], measured_s: float) -> str:
     """Little's law the other way: N busy sessions do N / service, whatever the server could.
     Empty if they were not all busy."""
-    mean_s = (total.get("latency") or {}).get("mean_ns", 0.0) / 1e9
-    if not mean_s or total["transactions"] * mean_s < BUSY_MIN * group.sessions * measured_s:
+    latency = total.get("latency") or {"mean_ns": 0.0, "count": 0}
+    mean_s = latency["mean_ns"] / 1e9
+    if not mean_s or latency["count"] * mean_s < BUSY_MIN * group.sessions * measured_s:
         return ""
     one = group.sessions == 1
     busy = (

@@ -2,7 +2,8 @@
 
 Only the measured phase counts. Rates divide by the engine's measured time; latencies come from the
 `end` event's histograms, where a quantile q is there only with at least 10 / (1 - q) values behind
-it, and so does response of open loops (`open_loop`). CPU per operation divides by *committed
+it, and what was given up counts with its age (`latency`); so does response of open loops
+(`open_loop`). CPU per operation divides by *committed
 operations of all groups*: work spent on failed attempts is part of the price of those that
 succeeded. With several groups a group's metrics carry its name.
 """
@@ -17,14 +18,12 @@ from typing import Any, NamedTuple
 from dbdyno.plan.types import GroupPlan
 from dbdyno.spec.metrics import KIND_FAMILY
 from dbdyno.store import open_loop
+from dbdyno.store.latency import QUANTILES, Times, times
 from dbdyno.store.sampled import sampled_metrics
 from dbdyno.store.steady import Part
 from dbdyno.systems.base import TargetPlan
 
 Event = Mapping[str, Any]
-
-# Short name, quantile, field of the engine's latency summary.
-QUANTILES = (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 
 # Systems that live in the engine's process: its load threads do the system's work.
 IN_PROCESS = frozenset({"sqlite"})
@@ -76,12 +75,12 @@ def reduce_trial(
     for group in groups:
         prefix = f"{group.name}." if len(groups) > 1 else ""
         total = end["groups"][group.name]
-        found = _group(total, measured_s)
+        parts = [_group(total, measured_s)]
         if total.get("open"):
-            opened = open_loop.reduce_open(total["open"], measured_s)
-            found.update(opened.metrics)
-            bounds.update({prefix + name: bound for name, bound in opened.bounds.items()})
-        metrics.update({prefix + name: value for name, value in found.items()})
+            parts.append(open_loop.reduce_open(total["open"], measured_s))
+        for found in parts:
+            bounds.update({prefix + name: bound for name, bound in found.bounds.items()})
+            metrics.update({prefix + name: value for name, value in found.metrics.items()})
     metrics.update(_over_time([*part.intervals, end] if part else events, groups))
     sampled = sampled_metrics(samples, whole_s, from_s)
     metrics.update(sampled.metrics)
@@ -107,7 +106,7 @@ def reduce_trial(
     return Reduced(finite, tuple(unique), known)
 
 
-def _group(total: Mapping[str, Any], measured_s: float) -> dict[str, float]:
+def _group(total: Mapping[str, Any], measured_s: float) -> Times:
     """Metrics of one group from its totals."""
     metrics = {
         "transactions_per_s": total["transactions"] / measured_s,
@@ -117,25 +116,17 @@ def _group(total: Mapping[str, Any], measured_s: float) -> dict[str, float]:
         "retries_per_s": total["retries"] / measured_s,
         "failed_per_s": total["failed"] / measured_s,
     }
-    metrics.update(_service(total.get("latency")))
+    service = times("service", total.get("latency"))
+    metrics |= service.metrics
+    bounds = dict(service.bounds)
     for kind, latency in total.get("kinds", {}).items():
-        count = latency["count"] if latency else 0
-        found = {"per_min": 60 * count / measured_s, **_service(latency)}
-        metrics.update({f"{KIND_FAMILY}.{kind}.{name}": value for name, value in found.items()})
-    return metrics
-
-
-def _service(latency: Mapping[str, Any] | None) -> dict[str, float]:
-    """Service times from the engine's summary of their histogram."""
-    if not latency or not latency["count"]:
-        return {}
-    metrics = {"service_ms_mean": latency["mean_ns"] / 1e6}
-    for short, q in QUANTILES:
-        value = latency.get(f"{short}_ns")
-        # The rounding keeps 10 / (1 - 0.95) from asking for 200.00000000000017 values.
-        if value is not None and latency["count"] >= round(10 / (1 - q), 6):
-            metrics[f"service_ms_{short}"] = value / 1e6
-    return metrics
+        prefix = f"{KIND_FAMILY}.{kind}."
+        committed = latency["count"] - latency.get("censored", 0) if latency else 0
+        metrics[f"{prefix}per_min"] = 60 * committed / measured_s
+        found = times("service", latency)
+        metrics |= {prefix + name: value for name, value in found.metrics.items()}
+        bounds |= {prefix + name: bound for name, bound in found.bounds.items()}
+    return Times(metrics, bounds)
 
 
 def _over_time(events: Sequence[Event], groups: Sequence[GroupPlan]) -> dict[str, float]:
@@ -212,6 +203,8 @@ def _of_group(total: Mapping[str, Any], who: str) -> Iterable[str]:
         most = max(total["errors"], key=total["errors"].__getitem__)
         share = errors / (errors + committed)
         yield f"{who}{share:.1%} of attempts failed (most often: {most})"
+    if given_up := _given_up(total.get("latency") or {}):
+        yield who + given_up
     slowest_ns = (total.get("latency") or {}).get("max_ns", 0)
     stuck_ns = total["in_flight_oldest_ns"]
     if stuck_ns > max(STUCK_NS, slowest_ns):
@@ -219,6 +212,19 @@ def _of_group(total: Mapping[str, Any], who: str) -> Iterable[str]:
             f"{who}a transaction begun {stuck_ns / 1e9:.1f} s before the end was still in flight;"
             " it counts nowhere, so the longest latencies are longer than shown"
         )
+
+
+def _given_up(latency: Mapping[str, Any]) -> str:
+    """Which percentiles are lower bounds, for what was given up; empty if none is."""
+    names = [name for q, _ in QUANTILES if (name := f"{q}_ns") in latency.get("at_least", ())]
+    if not names:
+        return ""
+    share = latency["censored"] / latency["count"]
+    first = names[0].removesuffix("_ns").replace("p999", "p99.9")
+    return (
+        f"{latency['censored']:,} transactions ({share:.2%}) were given up and count with their"
+        f" age: service times from {first} on are lower bounds"
+    )
 
 
 def _of_events(events: Sequence[Event], from_s: float, until_s: float) -> Iterable[str]:

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dbdyno.store.histogram import Tagged, merge
+from dbdyno.store.latency import Censored
 
 Event = Mapping[str, Any]
 _COUNTS = ("transactions", "operations", "rows", "retries", "failed")
-_QUANTILES = (("p50_ns", 0.50), ("p95_ns", 0.95), ("p99_ns", 0.99), ("p999_ns", 0.999))
 
 
 class Part(NamedTuple):
@@ -50,6 +50,7 @@ def part(events: Sequence[Event], lines: Sequence[Tagged], from_s: float) -> Par
     for name, total in end["groups"].items():
         own = [event["groups"][name] for event in kept]
         logged = [line for line in lines if line.tag == name]
+        given_up = [line for line in lines if line.tag == f"{name}/!censored"]
         complete = len(logged) == len(measured)
         if not complete:
             warnings.append(
@@ -59,7 +60,7 @@ def part(events: Sequence[Event], lines: Sequence[Tagged], from_s: float) -> Par
             **total,
             **{key: sum(each[key] for each in own) for key in _COUNTS},
             "errors": _errors(total["errors"], sum(each["errors"] for each in own)),
-            "latency": _latency(own, logged[skipped:]) if complete else None,
+            "latency": _latency(own, logged[skipped:], given_up) if complete else None,
         }
     begins_s = float(kept[0]["t_s"] - kept[0]["length_s"]) if skipped else 0.0
     cut = {
@@ -82,17 +83,16 @@ def _errors(by_code: Mapping[str, int], count: int) -> dict[str, int]:
     return {codes[0] if codes else "other": count} if count else {}
 
 
-def _latency(intervals: Sequence[Mapping[str, Any]], lines: Sequence[Tagged]) -> Any:
-    """A summary as the engine's; None without a value."""
-    histogram = merge(line.histogram for line in lines)
-    if not histogram.count:
-        return None
+def _latency(
+    intervals: Sequence[Mapping[str, Any]], lines: Sequence[Tagged], given_up: Sequence[Tagged]
+) -> Any:
+    """A summary as the engine's; None without a value. `lines` are those of the intervals, and of
+    all that was `given_up` what lies in them counts."""
+    from_s = lines[0].start_s - 1e-3
+    ages = merge(line.histogram for line in given_up if line.start_s >= from_s)
+    summary = Censored(merge(line.histogram for line in lines), ages).summary()
     known = [each["latency"] for each in intervals if each.get("latency")]
     total = sum(each["count"] for each in known)
-    mean_ns = sum(each["mean_ns"] * each["count"] for each in known) / total if total else None
-    return {
-        "count": histogram.count,
-        "mean_ns": mean_ns if mean_ns is not None else histogram.mean_ns(),
-        **{key: histogram.quantile_ns(q) for key, q in _QUANTILES},
-        "max_ns": histogram.quantile_ns(1.0),
-    }
+    if summary is not None and total and not ages.count:
+        summary["mean_ns"] = sum(each["mean_ns"] * each["count"] for each in known) / total
+    return summary

@@ -4,7 +4,7 @@ use super::{Names, cpu_s};
 use crate::machine;
 use crate::recorder::{CODES_MAX, OTHER};
 use crate::totals::{Details, GroupTotals, Totals};
-use dyno_core::event::{GeneratorTotal, GroupTotal};
+use dyno_core::event::{GeneratorTotal, GroupTotal, Latency};
 use dyno_core::histogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -56,13 +56,16 @@ impl Closing {
 
 impl Details {
     pub(super) fn since(&self, earlier: &Self) -> Self {
-        let classes = self.classes.iter().zip(&earlier.classes);
+        let since = |now: &[Histogram], then: &[Histogram]| {
+            now.iter().zip(then).map(|(now, then)| now.since(then)).collect()
+        };
         let codes = self.codes.iter().map(|(code, count)| {
             (code.clone(), count - earlier.codes.get(code).copied().unwrap_or(0))
         });
         Self {
             error_latency: self.error_latency.since(&earlier.error_latency),
-            classes: classes.map(|(now, then)| now.since(then)).collect(),
+            classes: since(&self.classes, &earlier.classes),
+            censored_kinds: since(&self.censored_kinds, &earlier.censored_kinds),
             codes: codes.filter(|(_, count)| *count > 0).collect(),
         }
     }
@@ -76,23 +79,24 @@ pub(super) fn total_of(
     in_flight_oldest_ns: u64,
 ) -> GroupTotal {
     let latency = now.latency.since(&last.latency);
-    let named = |names: &[String], histograms: &[Histogram]| {
-        let each = names.iter().cloned().zip(histograms.iter().map(Histogram::latency));
-        each.collect::<BTreeMap<_, _>>()
+    let censored = now.censored.since(&last.censored);
+    let named = |names: &[String], latencies: Vec<Option<Latency>>| {
+        names.iter().cloned().zip(latencies).collect::<BTreeMap<_, _>>()
     };
     let (classes, kinds) = details.classes.split_at(names.classes.len());
+    let kinds = kinds.iter().zip(&details.censored_kinds[names.classes.len()..]);
     GroupTotal {
         transactions: latency.count(),
         operations: now.operations - last.operations,
         rows: now.rows - last.rows,
         errors: bounded(details.codes),
         retries: now.retries - last.retries,
-        failed: now.failed - last.failed,
+        failed: censored.count(),
         in_flight_oldest_ns,
-        latency: latency.latency(),
+        latency: latency.latency_with(&censored),
         error_latency: details.error_latency.latency(),
-        classes: named(&names.classes, classes),
-        kinds: named(&names.kinds, kinds),
+        classes: named(&names.classes, classes.iter().map(Histogram::latency).collect()),
+        kinds: named(&names.kinds, kinds.map(|(all, ages)| all.latency_with(ages)).collect()),
         open: None,
     }
 }

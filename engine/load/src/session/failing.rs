@@ -29,7 +29,7 @@ impl Session {
     ) -> Step {
         if let Some(error) = reply.error {
             if again {
-                self.give_up(now_ns, false, books);
+                self.give_up(now_ns, books, shape);
             }
             self.state = State::Idle;
             return Step::Reconnect(format!("ROLLBACK refused: {} {}", error.code, error.message));
@@ -52,7 +52,7 @@ impl Session {
         if again {
             self.attempt += 1;
         } else {
-            self.give_up(now_ns, late, books);
+            self.give_up(now_ns, books, shape);
         }
         if !error.rolled_back && self.has_begin(shape) {
             self.state = State::RollingBack { again };
@@ -98,12 +98,12 @@ impl Session {
         let late = |since_ns: u64| now_ns >= since_ns + shape.deadline_ns;
         match self.state {
             State::InFlight | State::RollingBack { again: true } if late(self.first_ns) => {
-                self.give_up_late(now_ns, books);
+                self.give_up_late(now_ns, books, shape);
                 self.state = State::Idle;
                 true
             }
             State::Switching if late(self.op_ns) => {
-                self.give_up_late(now_ns, books);
+                self.give_up_late(now_ns, books, shape);
                 self.end_cue();
                 self.state = State::Idle;
                 true
@@ -117,18 +117,20 @@ impl Session {
         }
     }
 
-    pub(super) fn give_up_late(&mut self, now_ns: u64, books: Books<'_>) {
+    pub(super) fn give_up_late(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) {
         let age_ns = now_ns.saturating_sub(self.first_ns);
         let message = format!("no commit within the deadline ({:.3} s)", age_ns as f64 / 1e9);
         self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, books);
-        self.give_up(now_ns, true, books);
+        self.give_up(now_ns, books, shape);
     }
 
-    /// The transaction will not be tried again.
-    pub(super) fn give_up(&mut self, now_ns: u64, was_late: bool, books: Books<'_>) {
-        books.recorder.failed.add(1);
+    /// The transaction will not be tried again: it would have taken longer than its age, which
+    /// counts as a lower bound. Left out, the worst would make the others look better.
+    pub(super) fn give_up(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) {
+        let kind = shape.first_kind.map(|first| first + usize::from(self.transaction.kind));
+        books.recorder.give_up(now_ns.saturating_sub(self.first_ns), kind);
         if let Some(arrival) = self.arrival.take() {
-            books.recorder.open.give_up(arrival, now_ns, was_late);
+            books.recorder.open.give_up(arrival, now_ns);
         }
     }
 
@@ -143,7 +145,7 @@ impl Session {
         ) {
             let age_ns = now_ns.saturating_sub(self.attempt_ns);
             self.count_failure(now_ns, CODE_LOST, cause, age_ns, books);
-            self.give_up(now_ns, false, books);
+            self.give_up(now_ns, books, shape);
         }
         // An arrival that has not begun is for whoever comes first.
         self.give_back(shape);

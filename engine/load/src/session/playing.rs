@@ -150,7 +150,7 @@ impl Session {
         if let Some(error) = reply.error {
             let age_ns = now_ns.saturating_sub(self.op_ns);
             self.count_failure(now_ns, &error.code, &error.message, age_ns, books);
-            self.give_up(now_ns, false, books);
+            self.give_up(now_ns, books, shape);
             if let Some(playing) = &mut self.playing {
                 playing.database = None;
             }
@@ -171,7 +171,7 @@ impl Session {
     /// The server will not have this recorded session: it is left, and another one can be claimed.
     pub fn abandon(&mut self, now_ns: u64, cause: &str, books: Books<'_>, shape: &Shape<'_>) {
         self.count_failure(now_ns, CODE_LOST, cause, 0, books);
-        books.recorder.failed.add(1);
+        books.recorder.give_up(0, None);
         self.leave_unplayed(shape);
     }
 

@@ -111,6 +111,36 @@ fn a_deadline_counts_at_least_its_age_and_the_session_works_on() {
 }
 
 #[test]
+fn what_is_given_up_counts_with_its_age_from_the_first_attempt_on() {
+    // One call in fifty takes 200 ms. With a deadline of 100 ms, it is given up then.
+    let slow = |call: Call<'_>| (if call.number % 50 == 49 { 200 * MS } else { 2 * MS }, None);
+    let setup = Setup { length_ns: 600 * SECOND, ..Setup::default() };
+    let p99 = |outcome: &Outcome| {
+        let latency = outcome.latency().latency_with(&outcome.censored()).unwrap();
+        (latency.p99_ns.unwrap() / MS, latency.at_least)
+    };
+    assert_eq!(p99(&simulate(&setup, &One, slow)), (200, vec![]));
+    let setup = Setup { deadline_ns: 100 * MS, ..setup };
+    let outcome = simulate(&setup, &One, slow);
+    assert_eq!(outcome.latency().quantile_ns(0.99) / MS, 2, "of those that committed");
+    let bounds = ["mean_ns", "p99_ns", "p999_ns"].map(str::to_owned).to_vec();
+    assert_eq!(p99(&outcome), (100, bounds));
+    assert_eq!(outcome.censored().mean_ns(), 100.0 * MS as f64);
+    assert_eq!(outcome.censored().count(), outcome.group().failed.get());
+    // Refused twice, 10 ms each, with a pause of 0.5 to 1 ms between: no retry is left.
+    let outcome = simulate(&Setup { retries: 1, ..Setup::default() }, &One, |call| {
+        (10 * MS, if call.number < 2 { refusal("1213", true, true) } else { None })
+    });
+    assert_eq!((outcome.censored().count(), outcome.group().failed.get()), (1, 1));
+    let age_ms = outcome.censored().mean_ns() / MS as f64;
+    assert!((20.5..=21.0).contains(&age_ms), "{age_ms}");
+    // A connection that is lost 4 ms into a transaction.
+    let setup = Setup { lost: Some((34 * MS, 0..1)), ..Setup::default() };
+    let outcome = simulate(&setup, &One, |_| (10 * MS, None));
+    assert_eq!(outcome.censored().mean_ns(), 4.0 * MS as f64);
+}
+
+#[test]
 fn a_deadline_also_ends_retrying() {
     let setup = Setup { deadline_ns: 50 * MS, retries: u32::MAX, ..Setup::default() };
     let outcome = simulate(&setup, &Three, |call| {

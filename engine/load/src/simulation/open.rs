@@ -59,12 +59,13 @@ fn a_rate_is_kept_by_all_sessions_together() {
     let (total, _) = outcome.open.unwrap();
     assert_eq!((total.due, total.begun, total.left, total.failed), (100, 100, 0, 0));
     assert_eq!((total.backlog_end, total.backlog_max), (0, 0));
-    assert_eq!(total.response.unwrap().mean_ns, MS as f64);
+    assert_eq!(total.response.as_ref().unwrap().mean_ns, MS as f64);
     // All but the first, which was due as the load began, had a session waiting; and nothing is late
     // in simulated time.
     let dispatch = total.dispatch_lag.unwrap();
     assert_eq!((dispatch.count, dispatch.mean_ns), (99, 0.0));
-    assert_eq!(total.response_at_least_ns, None);
+    let response = total.response.unwrap();
+    assert_eq!((response.censored, response.at_least.len()), (0, 0));
 }
 
 #[test]
@@ -208,12 +209,12 @@ fn twice_the_capacity_fills_a_counter_and_leaves_lower_bounds() {
     assert_eq!(total.drain_s, 2.0);
     let answered = (0..1199).map(|k| (10 * (k + 1) - 5 * k) * MS);
     let left = (1199..2000).map(|k| (12_000 - 5 * k) * MS);
-    assert_eq!(histograms.response, of(answered.chain(left)));
-    // The youngest of those left was due at 9.995 s.
-    assert_eq!(total.response_at_least_ns, Some(2005 * MS));
+    assert_eq!((histograms.response, histograms.censored), (of(answered), of(left)));
     // 2005 ms to 6005 ms: 599 of the answered and the 801 left; 600 before.
     let response = total.response.unwrap();
     assert!(response.p50_ns.unwrap() > 2005 * MS && response.p50_ns.unwrap() < 4100 * MS);
+    assert_eq!((response.count, response.censored), (2000, 801));
+    assert_eq!(response.at_least, ["mean_ns", "p50_ns", "p95_ns", "p99_ns"]);
 }
 
 #[test]
@@ -226,13 +227,13 @@ fn an_absurd_overload_ends_on_time_with_all_arrivals_counted() {
         ..Setup::default()
     };
     let outcome = simulate(&setup, &One, |_| (100 * MS, None));
-    let (total, _) = outcome.open.unwrap();
+    let (total, histograms) = outcome.open.unwrap();
     assert!((total.due as f64 - 5e7).abs() < 5.0 * 5e7_f64.sqrt(), "{}", total.due);
     assert_eq!(total.begun, 150);
     assert_eq!(total.backlog_end, total.due - 150);
     assert_eq!(total.left, total.due - 177);
-    let least_ns = total.response_at_least_ns.unwrap();
-    assert!((SECOND..SECOND + 100_000).contains(&least_ns), "{least_ns}");
+    let (least_ns, bucket_ns) = (histograms.censored.min_ns(), SECOND / 128);
+    assert!((SECOND - bucket_ns..SECOND + 100_000).contains(&least_ns), "{least_ns}");
     assert_eq!(total.response.unwrap().count, total.due);
 }
 
@@ -254,7 +255,7 @@ fn a_drain_ends_what_was_due_and_begins_nothing_else() {
     let service = outcome.latency().count();
     let (total, histograms) = outcome.open.unwrap();
     assert_eq!((total.due, total.begun, total.backlog_end), (100, 96, 4));
-    assert_eq!((total.left, total.response_at_least_ns), (0, None));
+    assert_eq!((total.left, histograms.censored.count()), (0, 0));
     let late = [1000, 991, 982, 973, 964].map(|ms| ms * MS);
     assert_eq!(histograms.response, of([MS; 95].into_iter().chain(late)));
     assert_eq!(service, 150);
@@ -352,9 +353,11 @@ fn an_arrival_under_way_on_a_lost_connection_has_failed() {
         ..Setup::default()
     };
     let outcome = simulate(&setup, &One, |_| (2 * MS, None));
-    let (total, _) = outcome.open.unwrap();
+    let (total, histograms) = outcome.open.unwrap();
     assert_eq!((total.due, total.failed, total.left), (10, 1, 0));
-    assert_eq!((total.response.unwrap().count, total.response_at_least_ns), (9, None));
+    assert_eq!(histograms.censored, of([MS]), "begun at 100 ms, lost at 101 ms");
+    let response = total.response.unwrap();
+    assert_eq!((response.count, response.censored), (10, 1));
     assert_eq!(outcome.codes, BTreeMap::from([("lost".to_owned(), 1)]));
 }
 
@@ -371,9 +374,9 @@ fn a_deadline_is_a_lower_bound_of_the_response() {
         simulate(&setup, &One, |call| (if call.value(1) == 2 { 3600 * SECOND } else { MS }, None));
     let (total, histograms) = outcome.open.unwrap();
     assert_eq!((total.due, total.failed, total.left), (10, 1, 0));
-    assert_eq!(total.response_at_least_ns, Some(150 * MS));
-    let expected = [MS; 8].into_iter().chain([150 * MS, 51 * MS]);
-    assert_eq!(histograms.response, of(expected));
+    assert_eq!(histograms.censored, of([150 * MS]));
+    assert_eq!(histograms.response, of([MS; 8].into_iter().chain([51 * MS])));
+    assert_eq!(total.response.unwrap().at_least, ["mean_ns"]);
 }
 
 #[test]

@@ -142,9 +142,9 @@ fn the_end_leaves_what_was_due_and_begins_nothing_that_was_not() {
         (if call.number == 1 { 5 * SECOND } else { MS }, None)
     });
     assert_eq!(sent(&outcome), [(0, 0), (500, 1)]);
-    let (total, _) = outcome.open.unwrap();
+    let (total, histograms) = outcome.open.unwrap();
     assert_eq!((total.due, total.begun, total.left), (5, 2, 4));
-    assert_eq!(total.response_at_least_ns, Some(200 * MS));
+    assert_eq!((histograms.censored.count(), histograms.censored.min_ns() / MS), (4, 199));
     let setup = Setup { warmup_ns: 550 * MS, length_ns: 500 * MS, ..players(3) };
     let outcome = simulate(&setup, &*recorded(&lines, json!(1)), |_| (MS, None));
     let (total, _) = outcome.open.unwrap();

@@ -5,4 +5,5 @@ NAMES: tuple[str, ...] = (
     "stalls",
     "causes",
     "meter",
+    "given_up",
 )
