@@ -81,7 +81,7 @@ def test_a_search_names_its_groups_metrics() -> None:
     )
     text = "find: {rate: max, while: [app.p99 < 5, errors <= 1], start: 1000/s, within: 5%}"
     assert only(f"{text}\narrivals: uniform").find == Find(
-        ("service_ms_p99 < 5", "errors_per_s <= 1"), "uniform", 1000.0, 0.05
+        ("response_ms_p99 < 5", "errors_per_s <= 1"), "uniform", 1000.0, 0.05
     )
 
 

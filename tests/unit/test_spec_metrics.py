@@ -12,6 +12,7 @@ ONE = Scope(("workload",), open_loops=(), searches=())
 TWO = Scope(("readers", "writer"), open_loops=("writer",), searches=())
 OPEN = Scope(("workload",), open_loops=("workload",), searches=())
 SEARCH = Scope(("workload",), open_loops=("workload",), searches=("workload",))
+MIXED = Scope(("workload",), open_loops=("workload",), closed_loops=("workload",), searches=())
 TARGETS = Scope(("readers", "writer"), ("a", "b"))
 
 
@@ -34,11 +35,20 @@ TARGETS = Scope(("readers", "writer"), ("a", "b"))
         (OPEN, "response_p95", "response_ms_p95"),
         (OPEN, "response_p95 ms", "response_ms_p95"),
         (OPEN, "response_p99.9", "response_ms_p999"),
+        (OPEN, "p95", "response_ms_p95"),
+        (OPEN, "p95 ms", "response_ms_p95"),
+        (OPEN, "median", "response_ms_p50"),
+        (OPEN, "p99.9", "response_ms_p999"),
+        (OPEN, "mean", "response_ms_mean"),
+        (OPEN, "workload.p99", "response_ms_p99"),
+        (OPEN, "service_ms_p95", "service_ms_p95"),
+        (SEARCH, "p99", "response_ms_p99"),
         (OPEN, "backlog", "backlog_max"),
         (SEARCH, "rate_max", "rate_max_per_s"),
         (TWO, "writer.response_ms_p95", "writer.response_ms_p95"),
         (TWO, "readers.tps", "readers.transactions_per_s"),
-        (TWO, "writer.p95 ms", "writer.service_ms_p95"),
+        (TWO, "writer.p95 ms", "writer.response_ms_p95"),
+        (TWO, "readers.p95 ms", "readers.service_ms_p95"),
         (TWO, "server_cpu_us_per_op", "server_cpu_us_per_op"),
         (TARGETS, "a.status.Com_select", "a.status.Com_select"),
         (TARGETS, "b.server.rss_bytes", "b.server.rss_bytes"),
@@ -57,6 +67,9 @@ def test_canonical_names(scope: Scope, written: str, name: str) -> None:
         (ONE, "service_ms_p98", "no metric", "service_ms_p99"),
         (ONE, "status.", "no metric", "status.NAME"),
         (ONE, "response_ms_p95", "closed loop", "service_ms_p95"),
+        (MIXED, "p95", "open loop in some cells", "service_ms_p95"),
+        (MIXED, "p95", "open loop in some cells", "response_ms_p95"),
+        (MIXED, "workload.p95", "open loop in some cells", "response_ms_p95"),
         (ONE, "response_ms_p95", "closed loop", "rate: 1000/s"),
         (ONE, "backlog_max", "closed loop", "rate: 1000/s"),
         (OPEN, "rate_max", "no rate is searched for", "find:"),

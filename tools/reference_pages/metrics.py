@@ -10,7 +10,8 @@ from dbdyno.spec import metrics
 from dbdyno.store.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
 
-INTRO = """The same names stand in results, claims, conditions and charts. With several groups, a group's metrics start with its
+INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; where a group is open in some cells only they are refused.
+The same names stand in results, claims, conditions and charts. With several groups, a group's metrics start with its
 name (`readers.transactions_per_s`); with several targets in a cell, what is sampled of a server starts with the target's
 (`db.status.Threads_running`). Only committed work counts, in throughput and in latency. Service time runs from a transaction's first byte sent to its
 answer, response time from when it was due, which only an [open loop](../guide/open-loop.md) knows: a group with `rate` or `find`."""

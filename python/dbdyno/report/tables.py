@@ -7,7 +7,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -65,7 +65,14 @@ def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> li
         if names.base_name(name, groups)[1] in names.TABLE or name == findings.headline_metric
     ]
     same = twins(findings, groups)
-    wanted = [metric for metric in wanted if metric.name not in same]
+    open_loops = {m.group for m in wanted if "response_ms_" in m.name}
+    wanted = [
+        replace(m, short=f"service {m.short}")
+        if "service_ms_" in m.name and m.group in open_loops
+        else m
+        for m in wanted
+        if m.name not in same
+    ]
     of_group = list(dict.fromkeys(m.group for m in wanted if m.group))
     if not of_group:
         return [_cell_table("", tuple(wanted), findings, layout)]

@@ -1,7 +1,8 @@
 """Names of metrics: one canonical name each, the DBA's short form, unit and direction.
 
 Names are alike in results, claims and charts. A group's metrics carry its name as a prefix when an
-experiment has several groups (`readers.transactions_per_s`). What samplers and servers report is
+experiment has several groups (`readers.transactions_per_s`). The short form of a latency (`p95`) means
+what a user waits for: response time in an open loop, service time in a closed one. What samplers and servers report is
 open-ended and accepted by its family (`status.Handler_read_next`, `cpu.user`); families of a server
 carry the target's name when a cell has several targets (`db.status.Threads_running`).
 """
@@ -208,6 +209,7 @@ MACHINE_FAMILIES = (
 TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
+_SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _INTERMITTENT = _STALLS | {
     "errors_per_s",
@@ -233,6 +235,7 @@ class Scope:
     # Groups with a `rate` or `find`, and of these with a `find`, in some cell. None: not known, as
     # of a plan, whose claims have been checked.
     open_loops: tuple[str, ...] | None = None
+    closed_loops: tuple[str, ...] = ()  # groups without either in some cell
     searches: tuple[str, ...] | None = None
 
     def has(self, metric: Metric, group: str) -> bool:
@@ -364,7 +367,7 @@ def short(name: str) -> str:
 
 
 def _of_group(group: str, rest: str, name: str, scope: Scope, where: Where | None) -> str:
-    metric = _BY_NAME.get(rest)
+    metric = _meant(_BY_NAME.get(rest), rest, group, scope, where)
     if metric is None and _is_family(rest, (TOOL_FAMILY, KIND_FAMILY)):
         return name if len(scope.groups) > 1 else rest
     if metric is None:
@@ -388,8 +391,31 @@ def _unprefixed(metric: Metric, name: str, scope: Scope, where: Where | None) ->
             "the experiment has several groups",
             f"write {_choices(f'{group}.{name}' for group in scope.groups)}",
         )
+    if len(scope.groups) == 1:
+        metric = _meant(metric, name, scope.groups[0], scope, where) or metric
     _refuse_other_loop(metric, scope.groups, name, scope, where)
     return metric.name
+
+
+def _meant(
+    metric: Metric | None, spelling: str, group: str, scope: Scope, where: Where | None
+) -> Metric | None:
+    """What a spelling means in a group: `p95` of an open loop is its response time."""
+    if metric is None or spelling == metric.name or not metric.name.startswith(_SERVICE):
+        return metric
+    if group not in (scope.open_loops or ()):
+        return metric
+    response = metric.name.replace(_SERVICE, _RESPONSE, 1)
+    if group in scope.closed_loops:
+        raise _error(
+            f"`{spelling}` is not one thing: `{group}` is an open loop in some cells and a closed"
+            " one in others",
+            where,
+            f"of an open loop it means `{response}`, from when a transaction was due; a closed loop"
+            f" has `{metric.name}` only, from when it was sent",
+            f"write `{metric.name}`, which all cells have, or `{response}` of cells with a rate",
+        )
+    return _BY_NAME[response]
 
 
 def _refuse_other_loop(
@@ -436,7 +462,8 @@ def _unknown(name: str, scope: Scope, where: Where | None) -> DynoError:
         f"there is no metric `{name}`",
         where,
         "",
-        f"{guess}known: {', '.join(names)} (short forms: tps, qps, p50, p95, p99, p999, mean)",
+        f"{guess}known: {', '.join(names)} (short forms: tps, qps, and p50, p95, p99, p999, mean: response"
+        " time of an open loop, service time of a closed one)",
     )
 
 

@@ -35,5 +35,6 @@ def of(cells: Sequence[_Cell]) -> Scope:
         groups=tuple(group.name for group in cells[0].groups),
         targets=tuple(targets) if at_once else (),
         open_loops=tuple(dict.fromkeys(g.name for g in groups if g.arrivals or g.find)),
+        closed_loops=tuple(dict.fromkeys(g.name for g in groups if not g.arrivals and not g.find)),
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
     )
