@@ -29,11 +29,13 @@ from dbdyno.analysis.looks import looking
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.page.ratios import PageRatios, candidates
 from dbdyno.analysis.ranking import ranked
+from dbdyno.analysis.shift import find_shift
 from dbdyno.analysis.sweeps import sweeps
 from dbdyno.analysis.types import CellResult, ClaimPart, ClaimResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import NEITHER, named
 from dbdyno.spec.metrics import needs_operations
+from dbdyno.store.histogram import Tagged
 from dbdyno.store.record import VOID, TrialRecord
 from dbdyno.store.trace import Trace
 
@@ -42,15 +44,21 @@ def _no_trace(_trial: str) -> Trace | None:
     return None
 
 
+def _no_log(_trial: str) -> Sequence[Tagged]:
+    return ()
+
+
 def analyse(
     plan: Plan,
     records: Sequence[TrialRecord],
     trace: Callable[[str], Trace | None] = _no_trace,
+    log: Callable[[str], Sequence[Tagged]] = _no_log,
 ) -> Findings:
     """Judges a run, complete or not. Pure: equal plans, records and traces give equal findings.
 
     `trace` gives a trial over time by its id, one after the other, or None where nothing is known
-    but its record: then nothing is said of stalls.
+    but its record: then nothing is said of stalls. `log` gives a trial's
+    histograms in the same way; nothing: latency curves are not compared.
     """
     measured = Measured.of(plan, records)
     claims, compared = verdict.judge(measured, versions.questions(plan))
@@ -81,6 +89,7 @@ def analyse(
         stalls=trials.stalls,
         versions=versions.versions(measured, compared),
         sweeps=sweeps(measured, claims, throughput_metric(measured, headline)),
+        shift=None if plan.quick else find_shift(measured, lead, log),
         looking=looking(measured, [*(part for claim in claims for part in claim.parts), *compared]),
     )
 

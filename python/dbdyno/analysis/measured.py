@@ -153,6 +153,7 @@ def _measurement(plan: Plan, record: TrialRecord) -> Measurement:
         outage=any(_touches(outage, from_s, until_s) for outage in record.outages),
         bounds=record.bounds,
         length_s=max(0.0, until_s - from_s),
+        from_s=from_s,
     )
 
 

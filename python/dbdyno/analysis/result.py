@@ -20,6 +20,7 @@ from dbdyno.analysis.types import (
     Costs,
     Estimate,
     Findings,
+    LatencyShift,
     Looking,
     Ratio,
     Sweep,
@@ -76,6 +77,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
             "confidence": _number(findings.together.level),
         },
         "sweeps": [_sweep(sweep) for sweep in findings.sweeps],
+        "latency_shift": _shift(findings.shift, plan),
         "costs": _costs(findings.costs),
         "inside": [result_inside.inside(one) for one in findings.inside],
         "stalls": [result_inside.cell_stalls(one) for one in findings.stalls],
@@ -85,6 +87,33 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         ],
         "warnings": list(findings.warnings),
         "notes": list(plan.notes),
+    }
+
+
+def _shift(shift: LatencyShift | None, plan: Plan) -> dict[str, Any] | None:
+    """How the latency curve of the leading comparison moved; null where nothing can be compared."""
+    if shift is None:
+        return None
+    levels = {cell.index: dict(cell.levels) for cell in plan.cells}
+    return {
+        "kind": shift.kind,
+        "group": shift.group,
+        "left": levels[shift.left],
+        "right": levels[shift.right],
+        "level": shift.level,
+        "level_each": shift.level_each,
+        "blocks": shift.blocks,
+        "quantiles": [
+            {
+                "quantile": one.quantile,
+                "ratio": _number(one.ratio),
+                "ci_low": _number(one.ci_low),
+                "ci_high": _number(one.ci_high),
+                **({"bound": one.bound} if one.bound else {}),
+            }
+            for one in shift.moved
+        ],
+        "missing": shift.missing,
     }
 
 

@@ -38,6 +38,7 @@ class Measurement:
     outage: bool = False
     bounds: Mapping[str, str] = field(default_factory=dict)  # AT_LEAST or AT_MOST, by metric
     length_s: float = 0.0  # of what counts; 0: not known
+    from_s: float = 0.0  # where that begins, on the trial's clock
 
 
 @dataclass(frozen=True)
@@ -323,6 +324,32 @@ class Looking:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """A percentile of one cell over the same of another: geometric mean of within-block ratios."""
+
+    quantile: float  # 0.99
+    ratio: float
+    ci_low: float | None  # None: open to that side
+    ci_high: float | None
+    bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where one side has bounds
+
+
+@dataclass(frozen=True)
+class LatencyShift:
+    """How the latency curve moved between the two cells of the leading comparison."""
+
+    kind: str  # service | response
+    group: str
+    left: int  # cells: `left` over `right`
+    right: int
+    level: float  # of all intervals together
+    level_each: float  # of each
+    blocks: int
+    moved: tuple[Moved, ...]  # by quantile
+    missing: str  # which percentiles are not compared, and why
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything the report says, without how it is drawn."""
 
@@ -339,6 +366,7 @@ class Findings:
     inside: tuple[Inside, ...] = ()  # of complete trials, in the plan's order
     stalls: tuple[CellStalls, ...] = ()  # cells that had some
     sweeps: tuple[Sweep, ...] = ()
+    shift: LatencyShift | None = None  # None: nothing to compare
     cause: Cause | None = None  # of the difference that the answer leads with
     looking: Looking | None = None  # with `trials: {until: decided}` only
     versions: Versions | None = None  # with `dyno run --against` only

@@ -31,7 +31,7 @@ def conclude(
     from dbdyno.analysis.findings import analyse
     from dbdyno.analysis.types import REFUTED
 
-    findings = analyse(run.plan, run.records(), run.trace)
+    findings = analyse(run.plan, run.records(), run.trace, run.histograms)
     report.render(run, findings, to)
     if as_json:
         click.echo(((to or run.path) / "result.json").read_text(), nl=False)

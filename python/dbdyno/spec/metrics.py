@@ -1,10 +1,11 @@
 """Names of metrics: one canonical name each, the DBA's short form, unit and direction.
 
 Names are alike in results, claims and charts. A group's metrics carry its name as a prefix when an
-experiment has several groups (`readers.transactions_per_s`). The short form of a latency (`p95`) means
-what a user waits for: response time in an open loop, service time in a closed one. What samplers and servers report is
-open-ended and accepted by its family (`status.Handler_read_next`, `cpu.user`); families of a server
-carry the target's name when a cell has several targets (`db.status.Threads_running`).
+experiment has several groups (`readers.transactions_per_s`). The short form of a latency (`p95`)
+means what a user waits for: response time in an open loop, service time in a closed one. What
+samplers and servers report is open-ended and accepted by its family (`status.Handler_read_next`,
+`cpu.user`); families of a server carry the target's name when a cell has several targets
+(`db.status.Threads_running`).
 """
 
 from __future__ import annotations
@@ -462,8 +463,8 @@ def _unknown(name: str, scope: Scope, where: Where | None) -> DynoError:
         f"there is no metric `{name}`",
         where,
         "",
-        f"{guess}known: {', '.join(names)} (short forms: tps, qps, and p50, p95, p99, p999, mean: response"
-        " time of an open loop, service time of a closed one)",
+        f"{guess}known: {', '.join(names)} (short forms: tps, qps, p50, p95, p99, p999, mean; the"
+        " latter are response time of an open loop, service time of a closed one)",
     )
 
 

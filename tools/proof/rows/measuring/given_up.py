@@ -169,7 +169,7 @@ ROW = Row(
     measure=measure,
     timed=False,
     before=(
-        "a p99 of 200 ms printed as 2.5 ms under a deadline; 25 % of all percentiles of these trials"
-        " printed as values were wrong (commit 42ce8be)"
+        "a p99 of 200 ms printed as 2.5 ms under a deadline; 25 % of all percentiles of these"
+        " trials wrong (commit 42ce8be)"
     ),
 )
