@@ -29,7 +29,7 @@ from dbdyno.analysis.planning.types import (
 )
 from dbdyno.errors import DynoError
 from dbdyno.plan import estimate
-from dbdyno.plan.types import Plan
+from dbdyno.plan.types import GroupPlan, Plan
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.trace import Trace
 
@@ -221,10 +221,9 @@ def _free_duration(plan: Plan) -> bool:
     return fixed and not bound
 
 
-def _scheduled(groups: Sequence[object]) -> bool:
+def _scheduled(groups: Sequence[GroupPlan]) -> bool:
     """Whether some group's rate changes within a trial."""
-    loops = (getattr(group, "arrivals", None) for group in groups)
-    return any(loop is not None and len(loop.steps) > 1 for loop in loops)
+    return any(group.arrivals and len(group.arrivals.steps) > 1 for group in groups)
 
 
 def _shared(question: Question) -> int:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from dbdyno.cli.live import duration
 from dbdyno.cli.run import described, measure, not_put_back
+from dbdyno.plan import estimate
 from dbdyno.plan.types import Plan
 from dbdyno.store.manifest import INTERRUPTED, RUNNING
 from dbdyno.store.naming import unnamed
@@ -20,6 +22,7 @@ def measured(
 ) -> Run | None:
     """Runs a pilot's plan and draws its report; None if it was interrupted, which is said. Its run
     directory stays."""
+    click.echo(f"pilot: about {duration(estimate.of(plan).total_s)}", err=True)
     scratch = scratch_root(scratch)
     path = directory or unnamed(f"{plan.name}-pilot")
     facts = described(plan, scratch)
