@@ -13,7 +13,7 @@ from plans import plan as make_plan
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.planning import Planning, costs, floor, noise, plan_blocks, to_json
 from dbdyno.analysis.planning import blocks as needs
-from dbdyno.analysis.planning.types import Noise
+from dbdyno.analysis.planning.types import Criterion, Noise
 from dbdyno.analysis.power import power
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
@@ -26,6 +26,7 @@ METRIC = "transactions_per_s"
 CLAIM = "tps[on] > tps[off]"
 FACTORS = {"cache": ("off", "on"), "sessions": ("1", "4", "16")}
 LENGTH_S = 20.0
+THREE = Criterion(math.log1p(0.03), 0.05)
 
 
 def records(
@@ -130,16 +131,24 @@ def test_a_trial_is_what_its_seconds_do_not_explain() -> None:
 
 def test_blocks_are_the_fewest_with_the_wanted_power() -> None:
     exact = Noise(0.028**2, 1e9, 30.0)
-    found = needs.needed(math.log1p(0.03), exact, 30.0, 0.05, 0.8, equal=False)
+    found = needs.needed(THREE, exact, 30.0, 0.8)
     assert found.low == found.probable == found.high
     assert found.probable is not None
     assert power(math.log1p(0.03), 0.028, found.probable, 0.05) >= 0.8
     assert power(math.log1p(0.03), 0.028, found.probable - 1, 0.05) < 0.8
 
 
+def test_a_position_that_is_fitted_costs_a_degree_of_freedom() -> None:
+    fitted = replace(THREE, covariate=True)
+    one, other = (needs.chance(test, 0.028**2, 8) for test in (THREE, fitted))
+    assert other == power(THREE.distance, 0.028, 8, 0.05, fitted=2) < one
+    assert needs.chance(fitted, 0.028**2, 5) == needs.chance(THREE, 0.028**2, 5)  # too few for it
+    assert needs.half_width(fitted, 0.028**2, 8) > needs.half_width(THREE, 0.028**2, 8)
+
+
 def test_a_small_pilot_gives_a_wide_range() -> None:
     noise_ = Noise(0.028**2, 4, 30.0)
-    found = needs.needed(math.log1p(0.03), noise_, 30.0, 0.05, 0.8, equal=False)
+    found = needs.needed(THREE, noise_, 30.0, 0.8)
     assert found.low is not None
     assert found.probable is not None
     assert found.high is not None
@@ -149,7 +158,9 @@ def test_a_small_pilot_gives_a_wide_range() -> None:
 
 def test_equality_needs_both_ends_of_its_margin() -> None:
     exact = Noise(0.02**2, 1e9, 30.0)
-    one, both = (needs.needed(0.03, exact, 30, 0.05, 0.8, equal=equal) for equal in (False, True))
+    one, both = (
+        needs.needed(Criterion(0.03, 0.05, equal), exact, 30, 0.8) for equal in (False, True)
+    )
     assert both.probable is not None
     assert one.probable is not None
     assert both.probable > one.probable
@@ -160,7 +171,7 @@ def test_claims_share_the_error_budget_and_the_neediest_decides() -> None:
     several = make_plan(FACTORS, blocks=12, claims=(f"{CLAIM} at each sessions",))
     found = records(alone, 0, 0.02)
     one, three = planned(alone, found), planned(several, found)
-    assert [part.alpha for part in three.parts] == [pytest.approx(0.05 / 3)] * 3
+    assert [part.criterion.alpha for part in three.parts] == [pytest.approx(0.05 / 3)] * 3
     assert one.own.blocks.probable is not None
     assert three.own.blocks.probable is not None
     assert three.own.blocks.probable > one.own.blocks.probable

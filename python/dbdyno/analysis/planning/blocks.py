@@ -18,24 +18,22 @@ from scipy import special
 
 from dbdyno.analysis.estimate import BLOCKS_MIN
 from dbdyno.analysis.planning.noise import scale
-from dbdyno.analysis.planning.types import RANGE, Needed, Noise
+from dbdyno.analysis.planning.types import RANGE, Criterion, Needed, Noise
 from dbdyno.analysis.power import BLOCKS_MAX, power
+from dbdyno.analysis.ratios import POSITION_BLOCKS
 
 
-def chance(distance: float, variance: float, blocks: int, alpha: float, *, equal: bool) -> float:
+def chance(criterion: Criterion, variance: float, blocks: int) -> float:
     """The power of so many blocks; of an equality both ends of its margin must be shown."""
-    one = power(distance, math.sqrt(variance), blocks, alpha)
-    return max(0.0, 2 * one - 1) if equal else one
+    deviation, fitted = math.sqrt(variance), _fitted(criterion, blocks)
+    one = power(criterion.distance, deviation, blocks, criterion.alpha, fitted)
+    return max(0.0, 2 * one - 1) if criterion.equal else one
 
 
-def least(
-    distance: float, variance: float, alpha: float, wanted: float, *, equal: bool
-) -> int | None:
+def least(criterion: Criterion, variance: float, wanted: float) -> int | None:
     """The fewest blocks with that power; None if `BLOCKS_MAX` do not have it."""
     tried = range(BLOCKS_MIN, BLOCKS_MAX + 1)  # power rises with blocks
-    at = bisect.bisect_left(
-        tried, wanted, key=lambda n: chance(distance, variance, n, alpha, equal=equal)
-    )
+    at = bisect.bisect_left(tried, wanted, key=lambda n: chance(criterion, variance, n))
     return tried[at] if at < len(tried) else None
 
 
@@ -44,17 +42,20 @@ def probable(noise: Noise, length_s: float) -> float:
     return noise.at(length_s) * scale(noise.freedom, 0.5)
 
 
-def needed(
-    distance: float, noise: Noise, length_s: float, alpha: float, wanted: float, *, equal: bool
-) -> Needed:
+def needed(criterion: Criterion, noise: Noise, length_s: float, wanted: float) -> Needed:
     """Blocks with trials of `length_s`."""
     tail = (1 - RANGE) / 2
     variance = noise.at(length_s)
     low, middle, high = (
-        least(distance, variance * scale(noise.freedom, share), alpha, wanted, equal=equal)
+        least(criterion, variance * scale(noise.freedom, share), wanted)
         for share in (tail, 0.5, 1 - tail)
     )
     return Needed(low, middle, high)
+
+
+def _fitted(criterion: Criterion, blocks: int) -> int:
+    """What so many blocks fit to their values: a mean, and from some number on a slope."""
+    return 2 if criterion.covariate and blocks >= POSITION_BLOCKS else 1
 
 
 def together(found: Sequence[Needed]) -> Needed:
@@ -70,7 +71,8 @@ def together(found: Sequence[Needed]) -> Needed:
     )
 
 
-def half_width(variance: float, blocks: int, alpha: float) -> float:
+def half_width(criterion: Criterion, variance: float, blocks: int) -> float:
     """Expected half of the interval at confidence 1 - alpha, log scale."""
-    quantile = float(special.stdtrit(blocks - 1, 1 - alpha / 2))
+    freedom = blocks - _fitted(criterion, blocks)
+    quantile = float(special.stdtrit(freedom, 1 - criterion.alpha / 2))
     return quantile * math.sqrt(variance / blocks)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from dbdyno.analysis import ratios
-from dbdyno.analysis.contrast import LogRatio
 from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.planning import noise
@@ -33,7 +32,7 @@ def floors(measured: Measured, metrics: Sequence[str]) -> tuple[Floor, ...]:
             compared = ratios.pairs(measured, (other, metric), (one, metric))
             if compared.problem or compared.bound or len(compared.blocks) < BLOCKS_MIN:
                 continue
-            contrast = LogRatio(compared.logs, 1.0)
+            contrast = compared.contrast(1.0)
             seen, (low, high) = noise.spread(contrast), contrast.interval(CONFIDENCE)
             if seen is None or low is None or high is None:
                 continue

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import special
 
 from dbdyno.analysis import autocorrelation, ratios
+from dbdyno.analysis import estimate as estimates
 from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.measured import Measured
@@ -55,13 +56,15 @@ def spread(contrast: Contrast) -> tuple[float, float] | None:
     """Variance of one block's value on the scale of the test, and its degrees of freedom; relative
     to the threshold for a single number. None where blocks tell nothing of it."""
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
-    if isinstance(inner, LogRatio | Best):
-        values: Sequence[float] = inner.logs
+    if isinstance(inner, LogRatio):
+        found = inner.fit
+    elif isinstance(inner, Best):
+        found = estimates.fit(inner.logs)
     elif isinstance(inner, Mean) and inner.threshold:
-        values = [value / abs(inner.threshold) for value in inner.values]
+        found = estimates.fit([value / abs(inner.threshold) for value in inner.values])
     else:
         return None
-    return float(np.var(values, ddof=1)), len(values) - 1
+    return found.error**2 * inner.n, found.freedom
 
 
 def pool(measured: Measured, metric: str, cells: Iterable[int]) -> Pool:
@@ -73,8 +76,9 @@ def pool(measured: Measured, metric: str, cells: Iterable[int]) -> Pool:
         compared = ratios.pairs(measured, (one, metric), (other, metric))
         if compared.problem or compared.bound or len(compared.blocks) < 2:
             continue
-        seen = spread(LogRatio(compared.logs, 1.0))
-        assert seen is not None
+        seen = spread(compared.contrast(1.0))
+        if seen is None or seen[1] < 1:
+            continue
         found[same_start(measured, one, other)].append(seen)
         for cell in (one, other):
             starts.setdefault(start_of(measured, cell), set()).add(cell)

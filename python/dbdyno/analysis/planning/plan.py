@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dbdyno.analysis import describe, spending
-from dbdyno.analysis.contrast import Best
+from dbdyno.analysis.contrast import Best, LogRatio
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.holm import ALPHA
 from dbdyno.analysis.looks import LOOK_MIN
@@ -21,6 +21,7 @@ from dbdyno.analysis.planning import blocks, costs, floor, noise
 from dbdyno.analysis.planning.questions import Question, questions
 from dbdyno.analysis.planning.types import (
     Component,
+    Criterion,
     Noise,
     Part,
     Planning,
@@ -166,20 +167,20 @@ def _part(
     distance = math.log1p(question.part.margin if equal else detect)
     if question.part.right is None and len(question.case.cells) == 1:
         distance = question.part.margin if equal else detect  # relative to the threshold
+    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
+    criterion = Criterion(distance, alpha, equal, isinstance(inner, LogRatio))
     seen, pooled = source.noise(question)
-    need = blocks.needed(distance, seen, length_s, alpha, wanted, equal=equal)
+    need = blocks.needed(criterion, seen, length_s, wanted)
     variance = blocks.probable(seen, length_s)
     return Part(
         text=question.text,
         metric=question.part.left.metric,
-        distance=distance,
-        alpha=alpha,
-        equal=equal,
+        criterion=criterion,
         noise=seen,
         pooled=pooled,
         needed=need,
-        chance=blocks.chance(distance, variance, max(own_blocks, 2), alpha, equal=equal),
-        half_width=blocks.half_width(variance, need.probable or blocks.BLOCKS_MAX, alpha),
+        chance=blocks.chance(criterion, variance, max(own_blocks, 2)),
+        half_width=blocks.half_width(criterion, variance, need.probable or blocks.BLOCKS_MAX),
     )
 
 
@@ -187,10 +188,7 @@ def _split(
     parts: Sequence[Part], experiment: Plan, duration_s: float, cost: float, wanted: float
 ) -> Split:
     need = blocks.together(
-        [
-            blocks.needed(one.distance, one.noise, duration_s, one.alpha, wanted, equal=one.equal)
-            for one in parts
-        ]
+        [blocks.needed(one.criterion, one.noise, duration_s, wanted) for one in parts]
     )
     block_s = costs.block_s(experiment, duration_s, cost)
     setup_s = estimate.setup_s(experiment.cells)
@@ -199,7 +197,7 @@ def _split(
         for count in (need.low, need.probable, need.high)
     )
     half_width = need.probable and max(
-        blocks.half_width(blocks.probable(one.noise, duration_s), need.probable, one.alpha)
+        blocks.half_width(one.criterion, blocks.probable(one.noise, duration_s), need.probable)
         for one in parts
     )
     return Split(duration_s, need, block_s, (low, probable, high), half_width)

@@ -61,7 +61,7 @@ def _part(part: Part) -> dict[str, Any]:
     return {
         "text": part.text,
         "metric": part.metric,
-        "level": 1 - part.alpha,
+        "level": 1 - part.criterion.alpha,
         "deviation": math.sqrt(part.noise.variance),
         "freedom": part.noise.freedom,
         "pooled": part.pooled,

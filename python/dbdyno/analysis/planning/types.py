@@ -30,6 +30,18 @@ class Noise:
 
 
 @dataclass(frozen=True)
+class Criterion:
+    """How a comparison will be judged. `distance`: from the threshold, on the scale of the test;
+    `equal`: whether both ends of a margin have to be shown; `covariate`: whether the position in
+    the block is fitted too, where there are blocks enough for it."""
+
+    distance: float
+    alpha: float
+    equal: bool = False
+    covariate: bool = False
+
+
+@dataclass(frozen=True)
 class Component:
     """A part of the noise of one trial, as a relative standard deviation with its range."""
 
@@ -76,14 +88,11 @@ class Needed:
 
 @dataclass(frozen=True)
 class Part:
-    """One comparison: what it is, its noise, and what it needs at the experiment's own duration.
-    `distance`: from the threshold, on the scale of the test."""
+    """One comparison: what it is, its noise, and what it needs at the experiment's own duration."""
 
     text: str
     metric: str
-    distance: float
-    alpha: float
-    equal: bool  # whether both ends of a margin have to be shown
+    criterion: Criterion
     noise: Noise
     pooled: bool  # whether the noise is that of all comparisons of the metric
     needed: Needed

@@ -18,9 +18,10 @@ COPIES = ("first", "second")
 
 @dataclass(frozen=True)
 class Pilot:
-    """What is asked of a pilot. `copies`: whether the first cell is in it twice."""
+    """What is asked of a pilot. `copies`: whether the first cell is in it twice. Six blocks are
+    balanced, and enough for the analysis to fit the position in the block, as in the run."""
 
-    blocks: int = 5
+    blocks: int = 6
     duration_s: float = 10.0
     copies: bool = True
 

@@ -138,7 +138,8 @@ def _comparisons(found: Planning) -> list[str]:
 def _interval(part: Part) -> str:
     if part.needed.probable is None:
         return ""
-    return f"; its {100 * (1 - part.alpha):.4g} % interval is then about ±{_width(part.half_width)}"
+    level = 100 * (1 - part.criterion.alpha)
+    return f"; its {level:.4g} % interval is then about ±{_width(part.half_width)}"
 
 
 def _width(half: float) -> str:

@@ -14,7 +14,8 @@ from tools.proof.simulating.many import clopper_pearson, many, percent, share
 from dbdyno.analysis import verdict
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.planning import plan_blocks
-from dbdyno.analysis.power import power
+from dbdyno.analysis.planning.blocks import chance, least
+from dbdyno.analysis.planning.types import Criterion
 from dbdyno.analysis.types import SUPPORTED
 from dbdyno.plan.types import Plan
 
@@ -22,7 +23,7 @@ PILOTS, QUICK = 2000, 12
 WANTED = 0.8
 MEAN_LOW, MEAN_HIGH = 0.75, 0.85
 SURE, SURE_BAR = WANTED, 0.9  # power of the upper end, and in how many pilots
-PILOT_BLOCKS = 5
+PILOT_BLOCKS = 6
 
 
 @dataclass(frozen=True)
@@ -105,15 +106,14 @@ def measure(effort: Effort) -> Outcome:
     for truth in TRUTHS:
         found = many(functools.partial(one, truth), count, seed=15)
         hits = math.fsum(hit for *_, hit in found)
-        alpha = 0.05 / truth.claims
-        distance = math.log1p(truth.detect)
-        enough = sum(power(distance, truth.ratio, high, alpha) >= SURE for _, _, high, _ in found)
+        test = Criterion(math.log1p(truth.detect), 0.05 / truth.claims, covariate=True)
+        enough = sum(chance(test, truth.ratio**2, high) >= SURE for _, _, high, _ in found)
         low, high = clopper_pearson(round(hits), count)
         met = met and low >= MEAN_LOW and high <= MEAN_HIGH if truth.claims == 1 else met
         met = met and clopper_pearson(enough, count)[1] >= SURE_BAR
         means.append(hits / count)
         sures.append(enough / count)
-        exact = next(n for n in range(3, 1000) if power(distance, truth.ratio, n, alpha) >= WANTED)
+        exact = least(test, truth.ratio**2, WANTED)
         medians = [np.median([row[i] for row in found]) for i in range(3)]
         rows.append(
             (
