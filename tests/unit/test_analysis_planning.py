@@ -184,6 +184,14 @@ def test_without_claims_all_levels_are_compared_in_the_leading_metric() -> None:
     assert texts == ["tps[4] / tps[1]", "tps[16] / tps[1]"]
 
 
+def test_a_claim_on_one_number_is_planned_for_its_distance_from_what_it_asks() -> None:
+    plan = make_plan({"cache": ("off", "on")}, blocks=40, claims=("tps[on] > 900",))
+    (part,) = planned(plan, records(plan, 0, 0.05)).parts
+    assert math.sqrt(part.noise.variance) == pytest.approx(0.05, rel=0.25)
+    assert not part.pooled
+    assert not part.criterion.covariate
+
+
 def test_a_pair_that_is_far_noisier_keeps_its_own_noise() -> None:
     plan = make_plan(FACTORS, blocks=20, claims=(f"{CLAIM} at each sessions",))
     found = records(plan, 0, 0.005)

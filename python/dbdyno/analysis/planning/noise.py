@@ -31,6 +31,7 @@ from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.planning.types import RANGE, Component, Noise, Seconds
+from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.plan import estimate
 from dbdyno.store.trace import TICK_S, Trace
 
@@ -62,6 +63,8 @@ def spread(contrast: Contrast) -> tuple[float, float] | None:
         found = estimates.fit(inner.logs)
     elif isinstance(inner, Mean) and inner.threshold:
         found = estimates.fit([value / abs(inner.threshold) for value in inner.values])
+    elif isinstance(inner, SkewedMean) and min(inner.values) > 0:
+        found = estimates.fit([math.log(value) for value in inner.values])
     else:
         return None
     return found.error**2 * inner.n, found.freedom

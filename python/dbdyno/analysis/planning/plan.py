@@ -168,7 +168,9 @@ def _part(
     if question.part.right is None and len(question.case.cells) == 1:
         distance = question.part.margin if equal else detect  # relative to the threshold
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
-    criterion = Criterion(distance, alpha, equal, isinstance(inner, LogRatio))
+    criterion = Criterion(
+        distance, alpha, equal, isinstance(inner, LogRatio) and question.part.right is not None
+    )
     seen, pooled = source.noise(question)
     need = blocks.needed(criterion, seen, length_s, wanted)
     variance = blocks.probable(seen, length_s)

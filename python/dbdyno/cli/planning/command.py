@@ -137,7 +137,7 @@ def plan(
     """
     if source is not None and directory is not None:
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
-    loaded = spec.load(studies.find(experiment), list(overrides))
+    loaded = spec.load_seeded(studies.find(experiment), list(overrides))
     with placed(loaded):
         wished = make(loaded, Machine.read(), available=missing, write_to=write_to)
         if source is not None:
