@@ -136,7 +136,8 @@ def test_why_names_the_wait_then_the_counter_then_the_cpu() -> None:
         " cache off."
     )
     idle = waiting(plan, "idle")
-    assert checked(plan, idle).why == (
+    assert checked(plan, idle).why == ""
+    assert checked(plan, idle).moved_with == (
         "With cache on, Innodb_data_fsyncs per operation: 1, against 0.01 with cache off."
     )
     cpu = [
@@ -145,10 +146,13 @@ def test_why_names_the_wait_then_the_counter_then_the_cpu() -> None:
         )
         for trial in idle
     ]
-    assert checked(plan, cpu).why == (
+    assert checked(plan, cpu).moved_with == (
         "With cache on, an operation takes 90 µs of server CPU, against 30 with cache off."
     )
-    assert checked(plan, records(plan, {("on",): 1000.0, ("off",): 3000.0})).why == ""
+    assert checked(plan, records(plan, {("on",): 1000.0, ("off",): 3000.0})).moved_with == ""
+    few = make_plan({"cache": ("on", "off")}, blocks=5, claims=("tps[off] > tps[on]",))
+    found = checked(few, waiting(few, "waiting: query cache lock"))
+    assert (found.why, found.moved_with) == ("", "")
 
 
 def test_a_state_never_seen_has_no_sessions() -> None:
@@ -247,7 +251,8 @@ def test_a_run_can_be_given_as_it_is(tmp_path: Path) -> None:
 
 
 def test_counters_explain_only_what_both_sides_count() -> None:
-    plan = make_plan({"engine": ("a", "b")}, claims=("tps[engine=b] > tps[engine=a]",))
+    claims = ("tps[engine=b] > tps[engine=a]",)
+    plan = make_plan({"engine": ("a", "b")}, blocks=6, claims=claims)
     trials = [
         trial.replace(
             metrics={**trial.metrics, "status.Handler_read_next": 9e4, "disk.flushes_per_s": 3e3}
@@ -256,10 +261,10 @@ def test_counters_explain_only_what_both_sides_count() -> None:
         )
         for trial in records(plan, {("a",): 1000.0, ("b",): 3000.0})
     ]
-    assert checked(plan, trials).why.startswith("With a, disk flushes per operation: ")
+    assert checked(plan, trials).moved_with.startswith("With a, disk flushes per operation: ")
     grown = make_plan({"sessions": ("1", "8")}, claims=("tps[sessions=8] > tps[sessions=1]",))
     shared = [
         trial.replace(metrics={**trial.metrics, "disk.flushes_per_s": 1000.0})
         for trial in records(grown, {("1",): 100.0, ("8",): 900.0})
     ]
-    assert checked(grown, shared).why == ""
+    assert checked(grown, shared).moved_with == ""

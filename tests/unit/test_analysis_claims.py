@@ -16,6 +16,7 @@ from dbdyno.analysis.types import (
     SUPPORTED,
     UNDECIDED,
     VALUE,
+    MoreBlocks,
 )
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 
@@ -62,9 +63,11 @@ def test_an_open_claim_says_what_it_would_take() -> None:
     part = found.claims[0].parts[0]
     assert part.verdict == UNDECIDED
     assert part.blocks_needed is not None
-    assert f"about {part.blocks_needed} more block" in part.why
+    assert part.blocks_needed.high is None  # without a true difference none would do
+    assert f"takes from {part.blocks_needed.low} more block" in part.why
+    assert " to never, depending on how large the difference truly is" in part.why
     assert part.why.startswith("not known: any ratio from 0.9")
-    assert "the claim asks for > 1; about " in part.why
+    assert "the claim asks for > 1; to decide it takes from " in part.why
     assert "4 blocks can show only ratios above 1." in part.why
 
 
@@ -215,7 +218,7 @@ def test_peaks_are_compared_by_the_sign_test() -> None:
     assert (part.estimate.ratio, part.estimate.ci_low, part.estimate.ci_high) == (4.0, 4.0, 4.0)
     few = judged(claim, blocks=5).claims[0]
     assert few.verdict == UNDECIDED
-    assert few.parts[0].blocks_needed == 1
+    assert few.parts[0].blocks_needed == MoreBlocks(1, None)
 
 
 def test_a_flat_top_leaves_a_peak_undecided() -> None:

@@ -121,7 +121,11 @@ def test_the_blocks_asked_for_would_show_equality(
 ) -> None:
     contrast = equal_logs(values, margin)
     more = power.blocks_needed(contrast, alpha)
-    assert more is None or 1 <= more < power.BLOCKS_MAX
+    assert more is not None
+    known = [one for one in (more.low, more.high) if one is not None]
+    assert known == sorted(known)
+    assert all(1 <= one < power.BLOCKS_MAX for one in known)
+    assert more.high is None or more.low is not None
     seen = power.reach(contrast, alpha)
     assert seen is None or seen >= 0
 

@@ -12,7 +12,7 @@ from dbdyno.analysis import power
 from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.estimate import t_interval, t_test
 from dbdyno.analysis.holm import ALPHA, holm
-from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
+from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, MoreBlocks
 from dbdyno.analysis.verdict import read
 
 VALUES = st.lists(st.floats(0.5, 2.0), min_size=3, max_size=12)
@@ -218,18 +218,34 @@ def test_power_is_the_noncentral_t() -> None:
 
 
 def test_the_blocks_that_are_asked_for_would_be_enough() -> None:
-    contrast = LogRatio((0.01, 0.03, -0.02, 0.02), 1.0)
-    more = power.blocks_needed(contrast, 0.05)
+    contrast = LogRatio((0.02, 0.03, 0.012, 0.026), 1.0)
+    more = power.blocks_needed(contrast, 0.001)  # undecided there, at 95 % it is not
     assert more is not None
-    delta, deviation = float(np.mean(contrast.logs)), float(np.std(contrast.logs, ddof=1))
-    assert power.power(delta, deviation, 4 + more, 0.05) >= power.POWER
-    assert power.power(delta, deviation, 3 + more, 0.05) < power.POWER
+    assert more.low is not None
+    assert more.high is not None
+    weakest, strongest = power.effects(contrast.fit, 4, 0.0)
+    for blocks, effect in ((more.low, strongest), (more.high, weakest)):
+        assert power.power(effect, 1.0, 4 + blocks, 0.001) >= power.POWER
+        assert blocks == 1 or power.power(effect, 1.0, 3 + blocks, 0.001) < power.POWER
 
 
-def test_a_coin_flip_asks_for_no_blocks() -> None:
-    assert power.blocks_needed(LogRatio((0.02, -0.02, 0.01, -0.01), 1.0), 0.05) is None
-    assert power.blocks_needed(Median((1.0, 4.0, 4.0), 2.0), 0.05) is None
-    assert power.blocks_needed(Median((4.0, 4.0, 4.0), 2.0), 0.05) == 3
+def test_effects_have_the_interval_of_the_noncentral_t() -> None:
+    values = (0.01, 0.03, -0.02, 0.02)
+    t = float(np.mean(values) / np.std(values, ddof=1) * 2)
+    low, high = (2 * effect for effect in power.effects(LogRatio(values, 1.0).fit, 4, 0.0))
+    assert stats.nct.cdf(t, 3, low) == pytest.approx(0.975, abs=1e-5)
+    assert stats.nct.cdf(t, 3, high) == pytest.approx(0.025, abs=1e-5)
+    mirrored = power.effects(LogRatio(tuple(-value for value in values), 1.0).fit, 4, 0.0)
+    assert [2 * effect for effect in mirrored] == pytest.approx([-high, -low])
+
+
+def test_where_there_may_be_no_effect_no_number_of_blocks_is_promised() -> None:
+    none_seen = power.blocks_needed(LogRatio((0.02, -0.02, 0.01, -0.01), 1.0), 0.05)
+    assert none_seen is not None
+    assert none_seen.low is not None
+    assert none_seen.high is None
+    assert power.blocks_needed(Median((1.0, 4.0, 4.0), 2.0), 0.05) == MoreBlocks(None, None)
+    assert power.blocks_needed(Median((4.0, 4.0, 4.0), 2.0), 0.05) == MoreBlocks(3, None)
 
 
 @given(VALUES.filter(lambda values: np.std(values) > 1e-6), st.sampled_from([0.05, 0.01]))

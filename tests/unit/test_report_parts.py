@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.analysis.types import UNDECIDED, VALUE, ClaimPart, ClaimResult, Ratio
+from dbdyno.analysis.types import UNDECIDED, VALUE, ClaimPart, ClaimResult, MoreBlocks, Ratio
 from dbdyno.report import (
     claims,
     classes,
@@ -282,13 +282,18 @@ def test_sessions_by_state_keep_the_largest_states() -> None:
 def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
     roles = layout.choose(CACHE.plan)
     ratio = Ratio(1.2, 0.9, 1.6, 0.975, 6, 0.2)
-    part = ClaimPart({}, "a", "b", ">=", 2.5, ratio, UNDECIDED, False, 9, "It is open.")
+    part = ClaimPart(
+        {}, "a", "b", ">=", 2.5, ratio, UNDECIDED, False, MoreBlocks(9, None), "It is open."
+    )
     value = replace(part, kind=VALUE, metric="readers.service_ms_p95", blocks_needed=None)
     claim = ClaimResult("a / b >= 2.5", UNDECIDED, (part,), "", ())
     findings = replace(CACHE_FINDINGS, claims=(claim, replace(claim, parts=(value,))))
     shown = claims.views(CACHE.plan, findings, roles)
     assert shown[0].parts[0].words == "97.5 % interval 0.900 to 1.60×, against ≥ 2.5"
-    assert shown[0].parts[0].why == "It is open. About 9 more blocks would probably decide."
+    assert shown[0].parts[0].why == (
+        "It is open. To decide it takes from 9 more blocks to never, depending on how large the"
+        " difference truly is."
+    )
     assert shown[1].parts[0].words == "97.5 % interval 0.900 to 1.60 ms, against ≥ 2.5"
 
 

@@ -68,7 +68,7 @@ def test_render_writes_three_files(tmp_path: Path) -> None:
     html = render(run, findings)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "report.md", "result.json"]
     result = json.loads((tmp_path / "result.json").read_text())
-    assert result["schema_version"] == 1
+    assert result["schema_version"] == 2
     assert len(result["cells"]) == 12
     words = " ".join(" ".join(outline(html).words).split())
     for said in (run.plan.question, findings.answer, findings.why, *run.plan.claims):

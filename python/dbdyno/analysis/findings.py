@@ -31,7 +31,7 @@ from dbdyno.analysis.page.ratios import PageRatios, candidates
 from dbdyno.analysis.ranking import ranked
 from dbdyno.analysis.shift import find_shift
 from dbdyno.analysis.sweeps import sweeps
-from dbdyno.analysis.types import CellResult, ClaimPart, ClaimResult, Findings
+from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import NEITHER, named
 from dbdyno.spec.metrics import needs_operations
@@ -71,7 +71,8 @@ def analyse(
     blocks = {one.block for series in measured.cells.values() for one in series.values()}
     return Findings(
         answer=answer.answer(measured, lead, claims, ratios, metrics),
-        why=cause.sentence if cause else "",
+        why=cause.sentence if cause and cause.name != UNKNOWN else "",
+        moved_with=cause.sentence if cause and cause.name == UNKNOWN else "",
         cause=cause,
         caveat=fairness.caveat(plan),
         headline_metric=headline,

@@ -3,8 +3,8 @@
 Power of the two-sided t test at level alpha with n blocks, true distance delta and standard
 deviation s (both on the scale of the test: log ratios): with non-centrality delta sqrt(n) / s,
 power = P(T' > t(1 - alpha/2; n-1)), the far tail being negligible. Source: Cohen, Statistical Power
-Analysis for the Behavioral Sciences, chapter 2. All functions take what was seen for what is true,
-so they say "about".
+Analysis for the Behavioral Sciences, chapter 2. `blocks_needed` allows for what is not known of
+delta and s; `reach` takes the noise that was seen for the true one.
 
 Equality within a margin needs both ends shown: the chance is at least the sum of the two tests'
 powers less one (Bonferroni), which is exact enough where it is near 80 %.
@@ -16,17 +16,20 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from scipy import optimize, special
 
 from dbdyno.analysis import estimate
 from dbdyno.analysis.contrast import Best, Contrast, GeometricMean, LogRatio, Mean, Median, Welch
 from dbdyno.analysis.equivalence import Equivalence
-from dbdyno.analysis.estimate import Fit
+from dbdyno.analysis.estimate import CONFIDENCE, Fit
 from dbdyno.analysis.events import Counted
 from dbdyno.analysis.single_values.skewed import SkewedMean
+from dbdyno.analysis.types import MoreBlocks
 
 POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
+_MEANS = 41  # that are looked at between two ends
 _CENTRE_MAX = 1e3  # largest non-centrality that is looked at
 _LOG_MAX = math.log(1e6)  # beyond, an effect is no number to be told
 
@@ -43,24 +46,114 @@ def power(delta: float, deviation: float, n: int, alpha: float, fitted: int = 1)
     return 1 - missed if math.isfinite(missed) else 1.0
 
 
-def blocks_needed(contrast: Contrast, alpha: float) -> int | None:
-    """About how many more blocks would decide `contrast` at level `alpha` with 80 % power.
+def blocks_needed(contrast: Contrast, alpha: float) -> MoreBlocks | None:
+    """How many more blocks would decide `contrast` at level `alpha` with 80 % power, over all
+    effects that its blocks leave open. None if nothing can be told of it (bounds; samples that
+    nothing pairs).
 
-    None if that is more than `BLOCKS_MAX` in all, if the estimate sits on the threshold, or if
-    nothing can be told of it (bounds; samples that nothing pairs).
+    The number follows from the effect in standard deviations. That has an exact interval: with t
+    the statistic of n blocks, the non-centralities at which t is a quantile of 97.5 and 2.5 %,
+    over sqrt(n) (Steiger and Fouladi 1997, "Noncentrality interval estimation and the evaluation of
+    statistical models"). Taking what was seen for what is true instead would promise a decision
+    where there is no effect at all.
     """
     if isinstance(contrast, Median):
-        return _sign_blocks(contrast, alpha)
+        soonest = _sign_blocks(contrast, alpha)
+        return MoreBlocks(soonest, None) if soonest else MoreBlocks(None, None)
     if isinstance(contrast, Counted):
-        return contrast.blocks_needed(alpha)
-    chance = _chance(contrast, alpha)
-    if chance is None or chance(BLOCKS_MAX) < POWER:
+        return MoreBlocks(contrast.blocks_needed(alpha), None)
+    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
+    found, null = _scale(inner)
+    if found is None:
         return None
-    low, high = contrast.n, BLOCKS_MAX  # the chance rises with n
+    n, fitted = inner.n, inner.n - found.freedom
+    if isinstance(contrast, Equivalence):
+        low, high = contrast.ends
+        if not isinstance(inner, Mean):
+            low, high = math.log(low), math.log(high)
+        if isinstance(inner, SkewedMean):
+            low, high = (end - math.log(inner.threshold) + null for end in (low, high))
+        return _until_equal(found, n, low, high, alpha)
+    ends = effects(found, n, null)
+    least = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
+    level = _shared(inner, alpha)
+
+    def until(effect: float) -> int | None:
+        return _first(n, lambda blocks: power(effect, 1.0, blocks, level, fitted))
+
+    return MoreBlocks(until(max(map(abs, ends))), until(least))
+
+
+def effects(found: Fit, n: int, null: float) -> tuple[float, float]:
+    """The 95 % interval of (mean - `null`) in standard deviations of one of n blocks."""
+    away, root = found.mean - null, math.sqrt(n)
+    if found.error == 0.0 or abs(away) / found.error > _CENTRE_MAX:
+        sign = math.copysign(1.0, away) if away else 0.0
+        return sign * _CENTRE_MAX / root, sign * _CENTRE_MAX / root
+    t = away / found.error
+    shares = 0.5 + CONFIDENCE / 2, 0.5 - CONFIDENCE / 2
+    low, high = (_centrality(found.freedom, abs(t), share) / root for share in shares)
+    return (low, high) if t >= 0 else (-high, -low)
+
+
+def _centrality(freedom: int, t: float, share: float) -> float:
+    """The non-centrality at which `t` >= 0 is the quantile `share`."""
+
+    def short(centre: float) -> float:
+        # With a negative centre by symmetry: P(T <= t; -c) = 1 - P(T <= -t; c).
+        below = (
+            special.nctdtr(freedom, centre, t)
+            if centre >= 0
+            else 1 - special.nctdtr(freedom, -centre, -t)
+        )
+        return float(below) - share
+
+    width = 1.0
+    while short(t - width) < 0 and width < 2 * _CENTRE_MAX:
+        width *= 2
+    low = t - width
+    width = 1.0
+    while short(t + width) > 0 and width < 2 * _CENTRE_MAX:
+        width *= 2
+    return float(optimize.brentq(short, low, t + width, xtol=1e-6))
+
+
+def _until_equal(found: Fit, n: int, low: float, high: float, alpha: float) -> MoreBlocks:
+    """The same of equality between two ends: over means and deviations that fit (each 95 %)."""
+    half = float(special.stdtrit(found.freedom, 0.5 + CONFIDENCE / 2)) * found.error
+    deviation, fitted = found.error * math.sqrt(n), n - found.freedom
+    each = []
+    for share in (0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2):
+        widened = math.sqrt(found.freedom / float(special.chdtri(found.freedom, share)))
+        chance_of = functools.partial(
+            power, deviation=deviation * widened, alpha=alpha, fitted=fitted
+        )
+        each += [
+            _first(n, functools.partial(_equal_power, chance_of, at, low, high))
+            for at in np.linspace(found.mean - half, found.mean + half, _MEANS)
+        ]
+    known = [one for one in each if one is not None]
+    return MoreBlocks(min(known, default=None), None if len(known) < len(each) else max(known))
+
+
+def _equal_power(
+    chance_of: Callable[..., float], mean: float, low: float, high: float, n: int
+) -> float:
+    """Chance that n blocks show on which side of each end a mean lies."""
+    if low < mean < high:
+        return chance_of(mean - low, n=n) + chance_of(high - mean, n=n) - 1
+    return chance_of(low - mean if mean <= low else mean - high, n=n)
+
+
+def _first(n: int, chance: Callable[[int], float]) -> int | None:
+    """How many more than `n` blocks have a `chance` of 80 %; None if `BLOCKS_MAX` have not."""
+    if chance(BLOCKS_MAX) < POWER:
+        return None
+    low, high = n, BLOCKS_MAX  # the chance rises with n
     while low + 1 < high:
         middle = (low + high) // 2
         low, high = (low, middle) if chance(middle) >= POWER else (middle, high)
-    return high - contrast.n
+    return high - n
 
 
 def detectable(values: Sequence[float], alpha: float, chance: float = POWER) -> float:
@@ -118,27 +211,6 @@ def _distance(error: float, freedom: float, alpha: float, chance: float) -> floa
     while short(high) < 0:
         high = min(2 * high, _CENTRE_MAX)
     return float(optimize.brentq(short, 0.0, high, xtol=1e-6 * high)) * error
-
-
-def _chance(contrast: Contrast, alpha: float) -> Callable[[int], float] | None:
-    """The power of n blocks like those of `contrast`, or None where it cannot be told."""
-    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
-    found, null = _scale(inner)
-    if found is None:
-        return None
-    mean, deviation = found.mean, found.error * math.sqrt(inner.n)
-    chance_of = functools.partial(
-        power, deviation=deviation, alpha=_shared(inner, alpha), fitted=inner.n - found.freedom
-    )
-    if not isinstance(contrast, Equivalence):
-        return lambda n: chance_of(mean - null, n=n)
-    low, high = contrast.ends if isinstance(inner, Mean) else map(math.log, contrast.ends)
-    if isinstance(inner, SkewedMean):
-        low, high = (end - math.log(inner.threshold) + null for end in (low, high))
-    if low < mean < high:
-        return lambda n: chance_of(mean - low, n=n) + chance_of(high - mean, n=n) - 1
-    away = low - mean if mean <= low else mean - high
-    return lambda n: chance_of(away, n=n)
 
 
 def _shared(contrast: Contrast, alpha: float) -> float:

@@ -1,8 +1,9 @@
-"""Why, in a sentence: what differs most between the two cells that the answer compares.
+"""What moved with the difference between the two cells that the answer compares, in a sentence.
 
-Three kinds of evidence, in this order, each only where it is clear (the same direction in every
-block, at least 3 blocks, and large): what sessions wait for, what the server counts per operation,
-and server CPU per operation. It is a correlation, said as one; without a clear one nothing is said.
+Three kinds of quantity, in this order: what sessions wait for, what the server counts per
+operation, and server CPU per operation. Each must clearly differ (`causes.clear`: Holm over all
+that was tried, six blocks at least), towards the worse side, and by an amount that matters: at
+least half of the effect, on the logarithmic scale. It is a correlation, and labelled as one.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import math
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from dbdyno.analysis import describe
-from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.analysis.causes.clear import BLOCKS_MIN, Sides
 from dbdyno.analysis.lead import Lead
 from dbdyno.analysis.measured import Measured
 from dbdyno.spec import metrics as names
@@ -21,6 +24,7 @@ WAIT_SHARE_MIN = 0.2  # of all sessions, more on one side than on the other
 COUNTER_RATIO_MIN = 3.0  # per operation
 COUNTER_PER_OPERATION_MIN = 0.05  # on the larger side; below, it can hardly matter
 CPU_RATIO_MIN = 1.25
+PART_MIN = 0.5  # of the effect, on the logarithmic scale: less cannot be what made it
 
 # Session states, as systems name them, that can be a reason: not those in which a session works
 # ("running: ...") or is itself waited for ("idle", "waiting: client ...").
@@ -41,19 +45,33 @@ _LEVEL = re.compile(
 # What a session is known to stand still for comes before what merely is counted more often.
 _STANDSTILL = re.compile(r"sync|flushes|lock_wait|log_waits|deadlock|conflict|prune", re.IGNORECASE)
 
+CPU = "server_cpu_us_per_op"
+_PER_OPERATION = " per operation"
+
 Row = tuple[float, float]  # left, right in one block
 
 
-def reason(measured: Measured, lead: Lead | None) -> str:
-    """One sentence, or empty."""
+def reason(measured: Measured, lead: Lead | None, differ: frozenset[str]) -> str:
+    """One sentence, or empty. `differ`: what clearly differs, of all that was `tried`."""
     blocks = blocks_of(measured, lead)
     if lead is None or not blocks:
         return ""
     return (
-        waits(measured, lead, blocks)
-        or _counter(measured, lead, blocks)
-        or _cpu(measured, lead, blocks)
+        waits(measured, lead, blocks, differ)
+        or _counter(measured, lead, blocks, differ)
+        or _cpu(measured, lead, blocks, differ)
     )
+
+
+def tried(measured: Measured, lead: Lead, blocks: Sequence[int]) -> dict[str, Sides]:
+    """What is looked at here and not as evidence: what disks do, per operation."""
+    per_s = operations(measured, lead, blocks)
+    found = {}
+    for name in _disk(measured, lead):
+        if per_s and _on_both(measured, lead, blocks, name):
+            rows = np.asarray(_per_operation(measured, lead, blocks, name, per_s))
+            found[f"{name}{_PER_OPERATION}"] = rows[:, 0], rows[:, 1]
+    return found
 
 
 def blocks_of(measured: Measured, lead: Lead | None) -> list[int]:
@@ -84,10 +102,10 @@ def _sampled(measured: Measured, lead: Lead, family: str) -> list[str]:
     return sorted(found)
 
 
-def waits(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
+def waits(measured: Measured, lead: Lead, blocks: Sequence[int], differ: frozenset[str]) -> str:
     """What the sessions of the worse side wait for, in a sentence; or empty."""
     sessions = [sum(group.sessions for group in cell.groups) for cell in (lead.left, lead.right)]
-    best, best_share = "", WAIT_SHARE_MIN
+    best, best_share = "", max(WAIT_SHARE_MIN, PART_MIN * -math.expm1(-_effect(lead)))
     for name in _sampled(measured, lead, "sessions"):
         state = f".{name}".partition(".sessions.")[2]
         if not _WAIT.match(state):
@@ -95,7 +113,7 @@ def waits(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
         rows = _rows(measured, lead, blocks, name)
         shares = [left / sessions[0] - right / sessions[1] for left, right in rows]
         share = abs(sum(shares) / len(shares))
-        if share < best_share or not _agree(shares):
+        if share < best_share or name not in differ:
             continue
         # The slower side must be the one that waits, or it explains nothing.
         if not _explains(lead, math.fsum(shares)):
@@ -115,31 +133,29 @@ def waits(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
     return best
 
 
-def _counter(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
+def _counter(measured: Measured, lead: Lead, blocks: Sequence[int], differ: frozenset[str]) -> str:
     per_s = operations(measured, lead, blocks)
     if not per_s or _only_sessions(lead):
         return ""  # more sessions share what happens anyway: per operation all of it shrinks
-    best, best_size = "", (False, math.log(COUNTER_RATIO_MIN))
-    disk = [name for name in _sampled(measured, lead, "disk") if name.endswith("_per_s")]
-    for name in [*_sampled(measured, lead, "status"), *disk]:
-        if _LEVEL.search(name) or not _COUNTS.search(name):
+    least = max(math.log(COUNTER_RATIO_MIN), PART_MIN * _effect(lead))
+    best, best_size = "", (False, least)
+    disk = [(name, f"{name}{_PER_OPERATION}") for name in _disk(measured, lead)]
+    for name, key in [*((name, name) for name in _sampled(measured, lead, "status")), *disk]:
+        if _LEVEL.search(name) or not _COUNTS.search(name) or key not in differ:
             continue
         if not _on_both(measured, lead, blocks, name):
             continue  # another kind of server, which counts other things
-        rows = [
-            (left / ops[0], right / ops[1])
-            for (left, right), ops in zip(_rows(measured, lead, blocks, name), per_s, strict=True)
-        ]
+        rows = _per_operation(measured, lead, blocks, name, per_s)
         left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
         larger, smaller = max(left, right), min(left, right)
         if larger < COUNTER_PER_OPERATION_MIN or smaller < 0:
             continue
-        if not _agree([a - b for a, b in rows]) or not _explains(lead, left - right):
+        if not _explains(lead, left - right):
             continue
         # A floor on the smaller side, so that "0 against a little" does not beat everything.
         factor = math.log(larger / max(smaller, larger / 1000))
         size = (_STANDSTILL.search(name) is not None, factor)
-        if factor < math.log(COUNTER_RATIO_MIN) or size < best_size:
+        if factor < least or size < best_size:
             continue
         best_size = size
         more, less = _ordered(measured, lead, left, right)
@@ -169,13 +185,14 @@ def _said(name: str) -> str:
     return f"disk {name.rpartition('.')[2].removesuffix('_per_s').replace('_', ' ')}"
 
 
-def _cpu(measured: Measured, lead: Lead, blocks: Sequence[int]) -> str:
-    rows = _rows(measured, lead, blocks, "server_cpu_us_per_op")
-    if any(value <= 0 for row in rows for value in row):
+def _cpu(measured: Measured, lead: Lead, blocks: Sequence[int], differ: frozenset[str]) -> str:
+    rows = _rows(measured, lead, blocks, CPU)
+    if CPU not in differ or any(value <= 0 for row in rows for value in row):
         return ""
     logs = [math.log(left / right) for left, right in rows]
     mean = math.fsum(logs) / len(logs)
-    if abs(mean) < math.log(CPU_RATIO_MIN) or not _agree(logs) or not _explains(lead, mean):
+    least = max(math.log(CPU_RATIO_MIN), PART_MIN * _effect(lead))
+    if abs(mean) < least or not _explains(lead, mean):
         return ""
     left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
     more, less = _ordered(measured, lead, left, right)
@@ -211,8 +228,20 @@ def _explains(lead: Lead, excess: float) -> bool:
     return (excess > 0) == left_is_worse
 
 
-def _agree(differences: Sequence[float]) -> bool:
-    return all(one > 0 for one in differences) or all(one < 0 for one in differences)
+def _effect(lead: Lead) -> float:
+    """The size of the lead's difference, on the logarithmic scale; >= 0."""
+    return abs(math.log(lead.ratio.ratio))
+
+
+def _disk(measured: Measured, lead: Lead) -> list[str]:
+    return [name for name in _sampled(measured, lead, "disk") if name.endswith("_per_s")]
+
+
+def _per_operation(
+    measured: Measured, lead: Lead, blocks: Sequence[int], name: str, per_s: Sequence[Row]
+) -> list[Row]:
+    rows = _rows(measured, lead, blocks, name)
+    return [(left / ops[0], right / ops[1]) for (left, right), ops in zip(rows, per_s, strict=True)]
 
 
 def _ordered(measured: Measured, lead: Lead, left: float, right: float) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from dbdyno.analysis.types import (
     Findings,
     LatencyShift,
     Looking,
+    MoreBlocks,
     Ratio,
     Sweep,
     Versions,
@@ -29,7 +30,7 @@ from dbdyno.analysis.types import (
 from dbdyno.plan.types import Plan
 from dbdyno.store.run import Run
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "about": asdict(plan.about),
         "answer": findings.answer,
         "why": findings.why,
+        "moved_with_it": findings.moved_with,
         "cause": result_inside.cause(findings.cause),
         "caveat": findings.caveat,
         "judged": findings.judged,
@@ -160,7 +162,7 @@ def _versions(versions: Versions | None) -> dict[str, Any] | None:
                 "at": dict(part.at),
                 "verdict": part.verdict,
                 **_ratio(part.estimate),
-                "blocks_needed": part.blocks_needed,
+                "blocks_needed": _more(part.blocks_needed),
                 "why": part.why,
             }
             for part in versions.parts
@@ -211,11 +213,15 @@ def _part(part: ClaimPart) -> dict[str, Any]:
         **_ratio(part.estimate),
         "small": part.small,
         "figures": part.figures,
-        "blocks_needed": part.blocks_needed,
+        "blocks_needed": _more(part.blocks_needed),
         "detectable": _number(part.detectable),
         "checks": [_check(check) for check in part.checks],
         "why": part.why,
     }
+
+
+def _more(more: MoreBlocks | None) -> dict[str, int | None] | None:
+    return None if more is None else {"low": more.low, "high": more.high}
 
 
 def _check(check: Check) -> dict[str, Any]:

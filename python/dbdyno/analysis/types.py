@@ -96,6 +96,15 @@ class Check:
 
 
 @dataclass(frozen=True)
+class MoreBlocks:
+    """How many more blocks would decide an open question with 80 % power, over the effects that fit
+    what was measured (95 %): if the effect is as large as it may be, and as small. None: never."""
+
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True)
 class ClaimPart:
     """One comparison that a claim makes: `at each sessions` has one a level."""
 
@@ -107,7 +116,7 @@ class ClaimPart:
     estimate: Ratio | None
     verdict: str
     small: bool  # supported, but the effect is below `matters`
-    blocks_needed: int | None  # undecided: about this many more blocks
+    blocks_needed: MoreBlocks | None  # undecided: how many more; None: cannot be told
     why: str  # one sentence for people: what decided it, or what kept it open
     kind: str = "ratio"  # what `estimate` is: RATIO, VALUE, PEAK or PEAKS
     metric: str = ""  # canonical, of the left side
@@ -354,7 +363,7 @@ class Findings:
     """Everything the report says, without how it is drawn."""
 
     answer: str  # two sentences
-    why: str  # one sentence, or empty
+    why: str  # one sentence of a rule that recognised a mechanism, or empty
     caveat: str  # first sentence if the comparison is not fair (unfixed words), or empty
     headline_metric: str  # what the first chart shows
     cells: tuple[CellResult, ...]
@@ -371,3 +380,4 @@ class Findings:
     looking: Looking | None = None  # with `trials: {until: decided}` only
     versions: Versions | None = None  # with `dyno run --against` only
     together: Together = Together(0, 0.95)
+    moved_with: str = ""  # what moved with the difference that the answer leads with; no rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from dbdyno.analysis import describe
@@ -10,6 +11,7 @@ from dbdyno.analysis.contrast import Contrast, Welch
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.events import Counted
 from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.power import BLOCKS_MAX
 from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.types import (
     CONTRADICT,
@@ -46,7 +48,7 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
         return "; ".join(filter(None, [text, _doubt(part), case.note]))
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
     rare = isinstance(inner, SkewedMean) and inner.seen < 2
-    more = "" if isinstance(inner, Welch) or rare else _more(part)
+    takes = "" if isinstance(inner, Welch) or rare else more(part)
     blocks = "run" if isinstance(inner, Welch) else "block"
     counted = isinstance(inner, Counted) or rare  # its noise is not known
     reach = "" if counted else _reach(part, blocks)
@@ -55,7 +57,7 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
         seen = "that all blocks agree does not show that the next would: so few are counted"
     elif isinstance(inner, SkewedMean) and rare:
         seen = _unseen(inner, part)
-    said = [_unknown(part), seen, more, reach, _doubt(part), case.note]
+    said = [_unknown(part), seen, takes, reach, _doubt(part), case.note]
     return "; ".join(filter(None, said))
 
 
@@ -154,20 +156,24 @@ def _is_rate(part: ClaimPart) -> bool:
     return part.metric.endswith("rate_max_per_s")
 
 
-def _more(part: ClaimPart) -> str:
+def more(part: ClaimPart) -> str:
     """What it would probably take to decide an undecided part."""
     if part.estimate and part.estimate.bound:
         return _BOUND_RATES if _is_rate(part) else _BOUND_TIMES
     if part.blocks_needed is None:
-        return "" if part.kind == PEAKS else "more blocks would probably not decide it"
+        return ""
     assert part.estimate is not None
-    blocks = describe.counted(part.blocks_needed, "more block")
-    if part.blocks_needed > 10 * part.estimate.n:
-        return (
-            f"it would take about {blocks} like these: longer trials on a quieter machine are the"
-            " better way"
-        )
-    return f"about {blocks} would probably decide it"
+    low, high = part.blocks_needed.low, part.blocks_needed.high
+    if low is None:
+        return "" if part.kind == PEAKS else f"more than {BLOCKS_MAX:,} blocks would not decide it"
+    if high is None:
+        takes = f"to decide it takes from {describe.counted(low, 'more block')} to never"
+    else:
+        takes = f"to decide it takes from {low} to {describe.counted(high, 'more block')}"
+    takes += ", depending on how large the difference truly is"
+    if low > 10 * part.estimate.n:
+        return f"{takes}: longer trials on a quieter machine are the better way"
+    return takes
 
 
 def _reach(part: ClaimPart, block: str) -> str:
@@ -246,6 +252,11 @@ def _published(measured: Measured, parts: Sequence[ClaimPart]) -> str:
     )
 
 
+def _soonest(part: ClaimPart) -> float:
+    needed = part.blocks_needed.low if part.blocks_needed else None
+    return math.inf if needed is None else needed
+
+
 def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str:
     """One sentence for the claim: its only part's, or how its parts stand and the first that
     decided."""
@@ -257,7 +268,7 @@ def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str
         return _published(measured, parts)
     which = [part for part in parts if part.verdict == verdict]
     if verdict == UNDECIDED:  # the one that is nearest to an answer
-        which.sort(key=lambda part: (part.blocks_needed is None, part.blocks_needed or 0))
+        which.sort(key=_soonest)
     at = describe.levels(measured.plan, which[0].at)
     if verdict == SUPPORTED:
         small = sum(part.small for part in parts)

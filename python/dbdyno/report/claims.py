@@ -26,7 +26,6 @@ from dbdyno.analysis.types import (
     ClaimResult,
     Findings,
 )
-from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_dot
@@ -281,8 +280,7 @@ def _part(
     bound = _BOUNDS[e.bound] if e else ""
     reason = part.why
     if part.verdict == UNDECIDED and part.blocks_needed and "block" not in reason:
-        more = f"About {count(part.blocks_needed, 'more block')} would probably decide."
-        reason = f"{reason} {more}".strip()
+        reason = f"{reason} {why.more(part).capitalize()}.".strip()
     brief = (part.why or words) if e is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     if low is not None and high is not None:
         brief += f" ({ends(low, *edges)} to {ends(high, *edges)})"

@@ -84,6 +84,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "answer": findings.answer,
         "caveat": findings.caveat,
         "why": findings.why,
+        "moved_with": findings.moved_with,
         "started": tested.moment(min((r.started_unix_s for r in records), default=0.0)),
         "versions": versions.view(plan, findings, complete, roles),
         "differences_shown": versions.DIFFERENCES_SHOWN,

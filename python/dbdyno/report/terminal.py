@@ -39,6 +39,8 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
     parts.append(Text(visible(answer)))
     if findings.why:
         parts.append(Text(f"Why: {visible(findings.why)}", style="dim"))
+    if findings.moved_with:
+        parts.append(Text(f"Moved with it: {visible(findings.moved_with)}", style="dim"))
     if findings.costs:
         parts.append(Text(visible(findings.costs.sentence)))
     parts += [Text(line) for line in stalls.lines(plan, findings)]

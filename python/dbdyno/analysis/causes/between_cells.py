@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from dbdyno.analysis import describe, reason
 from dbdyno.analysis.causes import evidence, names, over_time
+from dbdyno.analysis.causes.clear import Sides, clear
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.lead import Lead
 from dbdyno.analysis.measured import Measured
+from dbdyno.plan.types import Cell
 from dbdyno.spec import metrics
 from dbdyno.store.trace import Floats
 
@@ -18,10 +23,19 @@ _FAMILIES = frozenset(
 )
 
 
-def of_cells(measured: Measured, lead: Lead) -> Evidence | None:
+@dataclass(frozen=True)
+class Between:
+    """What the worse cell of a lead shows against the better one, and which of all quantities that
+    were tried clearly differ (`clear`): those of the evidence by name, and those of `reason`."""
+
+    evidence: Evidence
+    clear: frozenset[str]
+
+
+def of_cells(measured: Measured, lead: Lead) -> Between | None:
     """The worse cell of a lead against the better one; what the server counts is per operation.
-    What does not differ to the same side in every block has no score. None where reasons are not
-    to be given (`reason.blocks_of`)."""
+    What does not clearly differ counts as equal. None where reasons are not to be given
+    (`reason.blocks_of`)."""
     blocks = reason.blocks_of(measured, lead)
     operations = reason.operations(measured, lead, blocks) if blocks else []
     direction = metrics.info(lead.metric).direction
@@ -33,6 +47,25 @@ def of_cells(measured: Measured, lead: Lead) -> Evidence | None:
     per_s = np.asarray(operations, dtype=np.float64).T
     if not left_is_worse:
         levels, per_s = levels[::-1], per_s[::-1]
+    tried = _tried(measured, sides, blocks, per_s)
+    differ = clear({**tried, **reason.tried(measured, lead, blocks)})
+    found = {name: _moved(name, *both, name in differ) for name, both in tried.items()}
+    here, there = (f"with {describe.levels(measured.plan, one)}" for one in levels)
+    seen = Evidence(
+        evidence.DIFFERENCE,
+        found,
+        **over_time.facts(sides[0], found),
+        share=float(np.median(per_s[0] / per_s[1])),
+        here=here,
+        there=there,
+    )
+    return Between(seen, differ)
+
+
+def _tried(
+    measured: Measured, sides: tuple[Cell, Cell], blocks: Sequence[int], per_s: Floats
+) -> dict[str, Sides]:
+    """All that was sampled on both sides in every block, the worse side first."""
     sessions = [sum(group.sessions for group in cell.groups) for cell in sides]
     known = {
         name
@@ -51,29 +84,13 @@ def of_cells(measured: Measured, lead: Lead) -> Evidence | None:
             slow, fast = slow / per_s[0], fast / per_s[1]
         elif names.family(name) == "sessions":
             fast = fast * (sessions[0] / max(sessions[1], 1))
-        found[name] = _moved(name, slow, fast)
-    here, there = (f"with {describe.levels(measured.plan, one)}" for one in levels)
-    return Evidence(
-        evidence.DIFFERENCE,
-        found,
-        **over_time.facts(sides[0], found),
-        share=float(np.median(per_s[0] / per_s[1])),
-        here=here,
-        there=there,
-    )
+        found[name] = slow, fast
+    return found
 
 
-def _moved(name: str, slow: Floats, fast: Floats) -> Moved:
-    apart = slow - fast
-    agree = bool(np.all(apart > 0) or np.all(apart < 0))
+def _moved(name: str, slow: Floats, fast: Floats, differs: bool) -> Moved:
     during, otherwise = float(np.mean(slow)), float(np.mean(fast))
-    score = evidence.score(float(np.median(slow)), fast) if agree else 0.0
-    # Without agreement a rule must not see a difference either.
-    return Moved(
-        name,
-        during,
-        otherwise if agree else during,
-        float(slow.max()),
-        float(slow.min()),
-        score,
-    )
+    if not differs:  # a rule must not see a difference either
+        return Moved(name, during, during, during, during, 0.0)
+    score = evidence.score(float(np.median(slow)), fast)
+    return Moved(name, during, otherwise, float(slow.max()), float(slow.min()), score)

@@ -72,22 +72,21 @@ def explain_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) ->
 
 
 def explain_difference(measured: Measured, lead: Lead | None) -> Cause | None:
-    """Why the two cells of a lead differ: the rule that fits, else what differs most in the way of
-    waits, of counts an operation or of CPU an operation (`reason`). None where the difference is
-    not clear, nothing says that both sides met the same circumstances, or nothing tells them
-    apart."""
-    seen = between_cells.of_cells(measured, lead) if lead is not None else None
-    if seen is None:
+    """Why the two cells of a lead differ: the rule that fits. Else `unknown`, with what moved with
+    the difference: waits, counts an operation or CPU an operation (`reason`). None where the
+    difference is not clear, nothing says that both sides met the same circumstances, blocks are too
+    few, or nothing tells them apart."""
+    found = between_cells.of_cells(measured, lead) if lead is not None else None
+    if found is None:
         return None
     assert lead is not None
-    cause = judge(seen)
-    if cause.name in WAITS and (
-        waits := reason.waits(measured, lead, reason.blocks_of(measured, lead))
-    ):
+    cause = judge(found.evidence)
+    blocks = reason.blocks_of(measured, lead)
+    if cause.name in WAITS and (waits := reason.waits(measured, lead, blocks, found.clear)):
         return replace(cause, sentence=waits)
     if cause.name != UNKNOWN:
         return cause
-    said = reason.reason(measured, lead)
+    said = reason.reason(measured, lead, found.clear)
     return Cause(UNKNOWN, "not known", said, "", cause.metric, cause.suspects) if said else None
 
 
