@@ -16,8 +16,11 @@ from dbdyno.report.history import history_text
 from fixtures.printed import printed
 from fixtures.synthetic import STARTED_UNIX_S, engines
 
-LEVELS = (1.0, 1.02, 0.99, 1.01, 0.985, 1.0, 0.9, 0.91, 0.895)
-UPGRADED = 6  # from this run on
+LEVELS = (
+    *(1.0, 1.02, 0.99, 1.01, 0.985, 1.0, 1.01, 0.995, 1.0, 1.015, 0.99, 1.005),
+    *(0.9, 0.91, 0.895, 0.905, 0.9, 0.91, 0.9, 0.895, 0.905),
+)
+UPGRADED = 12  # from this run on
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_a_history_finds_the_run_that_changed_and_what_changed_there() -> None:
     assert group.comparable == 9 and group.needed == 0
     shown = printed(history_text(found))
     assert "from r6 on (1970-01-07):" in shown
-    assert "changed there: db.version: 10.11 → 11.8" in shown
+    assert "coincides with: db.version: 10.11 → 11.8" in shown
     assert "tps at cache=on: 1,020 → 817 (0.801×)" in shown
     valid("history", result.history_json(found))
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno.analysis import autocorrelation, warmup
-from dbdyno.analysis.changepoints import POINTS_MAX, changes
+from dbdyno.analysis.changepoints import INDEPENDENT, POINTS_MAX, RUNS, SECONDS, Neighbours, changes
 from dbdyno.analysis.trend import trend
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -91,39 +91,41 @@ PUBLISHED = {
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_change_points_are_those_that_otava_publishes(name: str) -> None:
     values, points = PUBLISHED[name]
-    found = changes(values)
+    found = changes(values, INDEPENDENT)
     assert [one.index for one in found] == points
     if name == "metric2":  # which it prints as -12.9 %
         assert found[0].after / found[0].before - 1 == pytest.approx(-0.129, abs=0.0005)
 
 
-@given(SERIES, st.integers(0, 10), st.booleans())
-def test_change_points_keep_their_distance(values: list[float], min_size: int, alike: bool) -> None:
-    found = changes(values, min_size=min_size, alike=alike)
+@given(SERIES, st.integers(0, 10), st.sampled_from([INDEPENDENT, SECONDS, RUNS]))
+def test_change_points_keep_their_distance(
+    values: list[float], min_size: int, neighbours: Neighbours
+) -> None:
+    found = changes(values, neighbours, min_size=min_size)
     places = [0, *(one.index for one in found), len(values)]
     size = max(2, min_size)
     assert not found or min(np.diff(places)) >= size
     assert all(0.0 <= one.p <= 0.05 for one in found)
     assert all(math.isfinite(one.before) and math.isfinite(one.after) for one in found)
-    assert changes(values, min_size=min_size, alike=alike) == found
+    assert changes(values, neighbours, min_size=min_size) == found
 
 
 def test_change_points_of_noise_are_rare() -> None:
     rng = np.random.default_rng(3)
     alike = [100 + rng.normal(size=40) for _ in range(150)]
     like_the_one_before = [100 + autoregressive(rng, 300, 0.8) for _ in range(60)]
-    assert sum(bool(changes(one)) for one in alike) / 150 <= 0.06
-    assert sum(bool(changes(one, alike=True)) for one in like_the_one_before) / 60 <= 0.1
+    assert sum(bool(changes(one, INDEPENDENT)) for one in alike) / 150 <= 0.06
+    assert sum(bool(changes(one, SECONDS)) for one in like_the_one_before) / 60 <= 0.1
 
 
 def test_steps_and_bumps_are_found_where_they_are() -> None:
     rng = np.random.default_rng(4)
     series = 100 + rng.normal(size=200)
     series[90:120] += 5
-    assert [one.index for one in changes(series)] == [90, 120]
+    assert [one.index for one in changes(series, INDEPENDENT)] == [90, 120]
     long = 100 + rng.normal(size=3 * POINTS_MAX)
     long[2000:] += 3
-    (found,) = changes(long)
+    (found,) = changes(long, INDEPENDENT)
     assert abs(found.index - 2000) <= 2
 
 
@@ -134,7 +136,7 @@ def test_a_change_does_not_hide_behind_another() -> None:
         series = 100 + 15 * autoregressive(rng, 300, 0.7)
         series[:50] += 40
         series[165:] -= 55
-        found += any(abs(one.index - 165) <= 3 for one in changes(series, 0.01, 15, alike=True))
+        found += any(abs(one.index - 165) <= 3 for one in changes(series, SECONDS, 0.01, 15))
     assert found >= 16
 
 

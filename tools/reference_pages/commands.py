@@ -18,6 +18,11 @@ EXIT_CODES = (
     ),
     (2, "you must change something: a file, an option, the machine; the message says what"),
     (3, "interrupted; `dyno run --resume DIR` goes on"),
+    (
+        4,
+        "one run is worse than its history, and `--fail-on-regression` was given: measure once more;"
+        " a second run confirms it (1) or does not (0)",
+    ),
 )
 VARIABLES = (
     ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),

@@ -15,6 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 VALUES_MIN = 4  # fewer show no autocorrelation: they count as they are
+# A machine's state lasts from day to day. What is assumed of runs that are too few to show it, and
+# the number of runs that this counts as.
+ASSUMED, ASSUMED_RUNS = 0.6, 30
+CORRELATION_MAX = 0.95
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +41,27 @@ def effective(values: Sequence[float] | Floats) -> float:
     falling = np.minimum.accumulate(positive) if len(positive) else positive
     time = (2.0 * float(falling.sum()) - covariances[0]) / covariances[0]
     return float(min(max(n / time, 1.0), n)) if time > 0.0 else float(n)
+
+
+def correlation(residuals: Sequence[float] | Floats) -> float:
+    """Correlation of neighbours in a series of few values, from 0 to `CORRELATION_MAX`: what the
+    residuals show, corrected for a mean that was fitted (M. Kendall, *Biometrika* 41, 1954: too
+    small by (1 + 4 r) / n), together with `ASSUMED`, each by its weight."""
+    series, _ = scaled(np.asarray(residuals, dtype=np.float64))
+    n, squares = len(series), float(series @ series)
+    if squares == 0.0:
+        return 0.0
+    shown = float(series[1:] @ series[:-1]) / squares
+    shown += (1.0 + 4.0 * shown) / n
+    r = (n * shown + ASSUMED_RUNS * ASSUMED) / (n + ASSUMED_RUNS)
+    return min(max(r, 0.0), CORRELATION_MAX)
+
+
+def mean_variance(n: int, r: float) -> float:
+    """Variance of the mean of n values of variance 1, whose correlation is r to the power of their
+    distance; n at least 1."""
+    lags = np.arange(1, n)
+    return float(n + 2.0 * np.sum((n - lags) * r**lags)) / (n * n)
 
 
 def standard_error(values: Sequence[float] | Floats) -> float | None:

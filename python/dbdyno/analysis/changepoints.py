@@ -9,20 +9,21 @@ Regressions*, ICPE 2023 (now Apache Otava): it is deterministic, and finds a cha
 points, which no permutation of six can.
 
 Two things differ from there. The split was looked for, so its p is multiplied by the number of
-places where it could have been (Bonferroni). And where the values are moments of one trial, not
-trials of their own, neighbours resemble each other and count less (`autocorrelation`).
+places where it could have been (Bonferroni). And neighbours resemble each other and count less
+(`autocorrelation`): `SECONDS` of one trial, and `RUNS` on one machine from day to day.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.analysis.autocorrelation import effective, scaled
+from dbdyno.analysis.autocorrelation import correlation, effective, mean_variance, scaled
 
 P = 0.05
 MIN_SIZE = 3
@@ -30,9 +31,57 @@ MIN_SIZE = 3
 # searched by means of neighbours; then each point is placed exactly.
 POINTS_MAX = 1024
 LOOSE = 10.0  # times p in the first pass
-DEPENDENCE_MIN = 20  # values: fewer do not show whether neighbours resemble each other
+DEPENDENCE_MIN = 20  # seconds: fewer do not show whether neighbours resemble each other
 
 Floats = NDArray[np.float64]
+# (left end, place, right end, places looked at) -> p that the stretches on both sides are alike.
+Weight = Callable[[int, int, int, int], float]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """How much neighbouring values resemble each other, change or not. `error`: from the residuals
+    of two stretches and the length of the first, the variance of the difference between their
+    means, and its degrees of freedom. `loose`: times p in the first pass."""
+
+    error: Callable[[Floats, int], tuple[float, float]]
+    loose: float
+
+
+def _worth(rest: Floats, left: int, worth: float) -> tuple[float, float]:
+    """Of values of which `worth` independent ones would tell as much."""
+    n = len(rest)
+    free = worth - 2.0
+    if free <= 0.0:
+        return math.inf, 0.0
+    variance = float(np.dot(rest, rest)) / n * worth / free
+    return variance * n / worth * (1.0 / left + 1.0 / (n - left)), free
+
+
+def _independent(rest: Floats, left: int) -> tuple[float, float]:
+    return _worth(rest, left, float(len(rest)))
+
+
+def _seconds(rest: Floats, left: int) -> tuple[float, float]:
+    n = len(rest)
+    return _worth(rest, left, effective(rest) if n >= DEPENDENCE_MIN else float(n))
+
+
+def _runs(rest: Floats, left: int) -> tuple[float, float]:
+    """Of values whose correlation r falls as powers of r from neighbour to neighbour. Degrees of
+    freedom of their sum of squares: M. Bayley and J. Hammersley, *Supplement to JRSS* 8, 1946."""
+    r = correlation(rest)
+    sizes = (left, len(rest) - left)
+    means = [mean_variance(size, r) for size in sizes]
+    freed = sum(size * (1.0 - mean) for size, mean in zip(sizes, means, strict=True))
+    return float(np.dot(rest, rest)) / freed * sum(means), freed * (1.0 - r * r) / (1.0 + r * r)
+
+
+INDEPENDENT = Neighbours(_independent, LOOSE)
+# With another change inside, a stretch of seconds looks as if its neighbours resembled each other
+# much: there the first pass takes all places, and only the strict one judges.
+SECONDS = Neighbours(_seconds, math.inf)
+RUNS = Neighbours(_runs, LOOSE)
 
 
 @dataclass(frozen=True)
@@ -47,14 +96,13 @@ class Change:
 
 def changes(
     values: Sequence[float] | Floats,
+    neighbours: Neighbours,
     p: float = P,
     min_size: int = MIN_SIZE,
     *,
-    alike: bool = False,
+    least: float = 0.0,
 ) -> tuple[Change, ...]:
-    """Change points of finite `values`, in order, each significant at `p`. `alike`: neighbours
-    resemble each other, change or not, as the seconds of a trial do and separate runs do not; then
-    one change may hide behind others.
+    """Change points of finite `values`, in order, each significant at `p` and larger than `least`.
 
     No two are closer than `min_size` (at least 2) to each other or to an end; of a series of fewer
     than twice that, and of a constant one, nothing is said. Time and memory are bounded by
@@ -65,25 +113,21 @@ def changes(
     n = len(series)
     if n < 2 * min_size or np.ptp(series) == 0.0:
         return ()
-    # With another change inside, a stretch looks as if its neighbours resembled each other much:
-    # there the first pass takes all places, and only the strict one judges.
-    places = sorted(_split(series, 1.0 if alike else min(1.0, LOOSE * p), min_size, alike))
-    bounds = _merge(series, places, p, alike)
+
+    @functools.cache
+    def weight(left: int, at: int, right: int, looks: int) -> float:
+        return _p(series[left:at], series[at:right], looks, neighbours, least / scale)
+
+    first = min(1.0, neighbours.loose * p)
+    bounds = _merge(n, sorted(_split(series, weight, first, min_size)), weight, p)
     found = []
     for left, at, right in zip(bounds, bounds[1:], bounds[2:], strict=False):
         before, after = float(series[left:at].mean()), float(series[at:right].mean())
-        found.append(
-            Change(
-                at,
-                before * scale,
-                after * scale,
-                _p(series[left:at], series[at:right], n - 1, alike),
-            )
-        )
+        found.append(Change(at, before * scale, after * scale, weight(left, at, right, n - 1)))
     return tuple(found)
 
 
-def _split(series: Floats, p: float, min_size: int, alike: bool) -> list[int]:
+def _split(series: Floats, weight: Weight, p: float, min_size: int) -> list[int]:
     """Places that may be changes, each loosely significant in its stretch."""
     todo, found = [(0, len(series))], []
     while todo:
@@ -92,33 +136,31 @@ def _split(series: Floats, p: float, min_size: int, alike: bool) -> list[int]:
         if best is None:
             continue
         at, until = start + best[0], start + best[1]
-        if _p(series[start:at], series[at:until], end - start - 1, alike) > p:
+        if weight(start, at, until, end - start - 1) > p:
             continue
         found.append(at)
         todo += [(start, at), (at, end)]
     return found
 
 
-def _merge(series: Floats, places: list[int], p: float, alike: bool) -> list[int]:
+def _merge(n: int, places: list[int], weight: Weight, p: float) -> list[int]:
     """The places that are significant at `p` between those that are left, with both ends of the
     series: the weakest is dropped until none is left that is not. One that was dropped beside
     another that has gone, too, gets a second chance."""
-    n = len(series)
 
-    def weight(bounds: list[int], i: int) -> float:
-        left, at, right = bounds[i - 1 : i + 2]
-        return _p(series[left:at], series[at:right], n - 1, alike)
+    def weigh(bounds: list[int], i: int) -> float:
+        return weight(bounds[i - 1], bounds[i], bounds[i + 1], n - 1)
 
     bounds, dropped = [0, *places, n], []
     while len(bounds) > 2:
-        ps = [weight(bounds, i) for i in range(1, len(bounds) - 1)]
+        ps = [weigh(bounds, i) for i in range(1, len(bounds) - 1)]
         weakest = max(range(len(ps)), key=ps.__getitem__)
         if ps[weakest] <= p:
             break
         dropped.append(bounds.pop(weakest + 1))
     for _ in range(len(dropped)):
         tried = [sorted([*bounds, place]) for place in dropped if place not in bounds]
-        ps = [weight(one, one.index(*({*one} - {*bounds}))) for one in tried]
+        ps = [weigh(one, one.index(*({*one} - {*bounds}))) for one in tried]
         if not ps or min(ps) > p:
             break
         bounds = tried[ps.index(min(ps))]
@@ -180,21 +222,21 @@ def _place(series: Floats, near: int, end: int, width: int, min_size: int) -> in
     return min(places, key=squares, default=near)
 
 
-def _p(left: Floats, right: Floats, looks: int, alike: bool) -> float:
+def _p(left: Floats, right: Floats, looks: int, neighbours: Neighbours, least: float) -> float:
     """Two-sided p of Student's t that two neighbouring stretches have one mean, times `looks`, the
-    places where a change was looked for; 1 at most."""
+    places where a change was looked for; 1 at most, and for means that differ by `least` or
+    less."""
     from scipy.special import stdtr
 
-    n = len(left) + len(right)
     off = float(left.mean() - right.mean())
-    rest = np.concatenate([left - left.mean(), right - right.mean()])
-    worth = effective(rest) / n if alike and n >= DEPENDENCE_MIN else 1.0
-    free = n * worth - 2.0
-    if free <= 0.0:
+    if abs(off) <= least:
         return 1.0
-    variance = float(np.dot(rest, rest)) / n * (n * worth) / free
-    error = math.sqrt(variance / worth * (1.0 / len(left) + 1.0 / len(right)))
+    rest = np.concatenate([left - left.mean(), right - right.mean()])
+    variance, free = neighbours.error(rest, len(left))
+    error = math.sqrt(variance)
     if error <= 1e-12 * abs(off):
         return 0.0 if off else 1.0
+    if free <= 0.0:
+        return 1.0
     p = 2.0 * float(stdtr(free, -abs(off) / error))
     return min(1.0, p * looks)

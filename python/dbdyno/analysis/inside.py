@@ -15,7 +15,7 @@ import numpy as np
 
 from dbdyno.analysis import causes, stalls, stalls_said, warmup
 from dbdyno.analysis.autocorrelation import effective
-from dbdyno.analysis.changepoints import changes
+from dbdyno.analysis.changepoints import SECONDS, changes
 from dbdyno.analysis.trend import trend
 from dbdyno.analysis.types import Cause, CellStalls, Inside, Stall, Step
 from dbdyno.errors import DynoError
@@ -195,7 +195,7 @@ def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Ste
     begins = measured.ends_s[::width] - TICK_S  # where points begin; ticks may be missing
     steps = tuple(
         Step(float(begins[begin + one.index]), one.before / step_s, one.after / step_s, one.p)
-        for one in changes(rest, P, STRETCH_MIN, alike=True)
+        for one in changes(rest, SECONDS, P, STRETCH_MIN)
         if abs(one.after - one.before) > STEP_MIN * abs(one.before)
     )
     drift = trend(rest)
@@ -207,7 +207,7 @@ def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Ste
 
 def _abrupt(points: Floats) -> int | None:
     """Where something first changed at once and not along a slope; None if nothing did."""
-    for one in changes(points, P, STRETCH_MIN, alike=True):
+    for one in changes(points, SECONDS, P, STRETCH_MIN):
         near = [points[one.index - STRETCH_MIN : one.index], points[one.index :][:STRETCH_MIN]]
         moved = abs(float(near[1].mean() - near[0].mean()))
         if moved >= ABRUPT * abs(one.after - one.before) > ABRUPT * STEP_MIN * abs(one.before):

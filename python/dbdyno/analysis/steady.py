@@ -60,5 +60,5 @@ def _moves(rest: np.ndarray, step_s: float, matters: float) -> bool:  # type: ig
     level = float(pieces.mean())
     return any(
         abs(change.after - change.before) > matters * level
-        for change in changepoints.changes(pieces, P, alike=True)
+        for change in changepoints.changes(pieces, changepoints.SECONDS, P)
     )

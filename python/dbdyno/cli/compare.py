@@ -29,7 +29,10 @@ from dbdyno.cli import past
     help="Compare this metric; may be repeated [default: throughput and p95 of each group].",
 )
 @click.option("--anyway", is_flag=True, help="Show ratios of runs on different machines.")
-@gates.option("Exit with 1 if B is clearly worse by more than this [default: `matters`].")
+@gates.option(
+    "Exit with 1 if B and the run before it are clearly worse by more than this [default:"
+    " `matters`], with 4 if B alone is."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(
     a: Path,
@@ -44,7 +47,8 @@ def compare(
 
     A and B are run directories or bundles. What the machine did between two runs stands in their
     ratio, so it is marked as unblocked and is no verdict, unless --history says how much separate
-    runs of this plan differ anyway. Two versions in the same blocks are one run: see its report.
+    runs of this plan differ anyway. Then B is held against the last runs before it, and against A
+    if that is an older one. Two versions in the same blocks are one run: see its report.
     """
     from dbdyno.analysis import across
     from dbdyno.analysis.across.result import compared_json

@@ -1,7 +1,7 @@
 """`--fail-on-regression`: a comparison as a gate for continuous integration.
 
 A gate that cannot judge neither passes nor says "worse": it ends with 2, as all that the user must
-change something about does.
+change something about does. So does one that would have missed the loss that it was asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MATTERS = "matters"
 OPTION = "--fail-on-regression"
+SUSPECTED = 4  # the exit code of a run that is worse while no second one confirms it
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,39 @@ def option(help_text: str) -> Callable[[Any], Any]:
 
 
 def verdict(compared: Compared) -> int:
-    """The exit code: 0 nothing is worse, 1 something is, 2 it cannot be told. stderr says why."""
+    """The exit code: 0 nothing is worse, 1 something is and a second run confirms it, 2 it cannot
+    be told, 4 one run alone is worse. stderr says why, and how often chance does that."""
     from dbdyno.analysis import across
 
-    worse = compared.regressions
-    if worse:
-        first = worse[0]
-        at = " ".join(f"{name}={level}" for name, level in first.at.items())
-        over = f"over {first.cells} cells" if first.cells > 1 else f"at {at}" if at else ""
-        where = f"{first.metric} {over}".strip()
-        rows = f"{len(worse)} of {len(compared.rows)} rows"
-        click.echo(f"regression in {rows}, the first {where}", err=True)
+    if compared.judged:
+        suspected, confirmed = across.a_month(len(compared.before))
+        click.echo(
+            f"{OPTION}: by chance, with a run each night, at most {suspected:.2g} a month are"
+            f" suspected and {confirmed:.2g} confirmed",
+            err=True,
+        )
+    if compared.regressions:
+        click.echo(f"regression, confirmed by a second run, {_where(compared, True)}", err=True)
         return 1
+    if compared.suspected:
+        click.echo(
+            f"regression suspected {_where(compared, False)}; one disturbed run would do: measure"
+            " once more, into the same history",
+            err=True,
+        )
+        return SUSPECTED
     if why := across.failing(compared):
         return cannot(why)
     return 0
+
+
+def _where(compared: Compared, confirmed: bool) -> str:
+    rows = compared.regressions if confirmed else compared.suspected
+    first = rows[0]
+    at = " ".join(f"{name}={level}" for name, level in first.at.items())
+    over = f"over {first.cells} cells" if first.cells > 1 else f"at {at}" if at else ""
+    where = f"{first.metric} {over}".strip()
+    return f"in {len(rows)} of {len(compared.rows)} rows, the first {where}"
 
 
 def cannot(why: str) -> int:

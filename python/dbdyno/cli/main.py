@@ -41,7 +41,7 @@ def dyno() -> None:
     """A dynamometer for databases: experiments on real servers, judged with intervals.
 
     Exit codes: 0 done, 1 the answer is "no", 2 you must change something, 3 interrupted and
-    resumable.
+    resumable, 4 worse by one run that no second one confirms yet.
     """
 
 

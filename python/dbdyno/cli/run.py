@@ -105,9 +105,16 @@ def _listen_address(
     metavar="DIR",
     help="Judge the run by the spread between earlier ones of its plan: five at least, below DIR.",
 )
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="With --history: hold the run against this one, too [default: the first five runs at the"
+    " best level of the history].",
+)
 @gates.option(
     "With --against or --history: exit with 1 if the run is clearly worse by more than this"
-    " [default: `matters`]."
+    " [default: `matters`]; with --history once a second run confirms it, and with 4 until then."
 )
 @click.option(
     "--json",
@@ -132,13 +139,14 @@ def run(
     strict: bool,
     against: str | None,
     history: Path | None,
+    reference: Path | None,
     gate: gates.Gate | None,
     as_json: bool,
     list_studies: bool,
     verbose: bool,
 ) -> int:
     """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
-    _refuse_together(quick, against, history, gate, resume)
+    _refuse_together(quick, against, history, reference, gate, resume)
     if list_studies:
         return _list(as_json)
     if resume is not None:
@@ -148,7 +156,7 @@ def run(
         with reopened, _endpoint(metrics_listen) as endpoint:
             judge = bases.gate(reopened.plan, gate, history)
             code = _execute(reopened, scratch, strict, as_json, verbose, endpoint, judge)
-            return trend.after(reopened, code, history, gate, as_json)
+            return trend.after(reopened, code, history, reference, gate, as_json)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
 
@@ -178,13 +186,14 @@ def run(
                 **{bases.FILE: str(file.absolute())},
             )
             code = _execute(created, scratch, strict, as_json, verbose, endpoint, judge)
-            return trend.after(created, code, history, gate, as_json)
+            return trend.after(created, code, history, reference, gate, as_json)
 
 
 def _refuse_together(
     quick: bool,
     against: str | None,
     history: Path | None,
+    reference: Path | None,
     gate: gates.Gate | None,
     resume: Path | None,
 ) -> None:
@@ -193,6 +202,8 @@ def _refuse_together(
         raise click.UsageError(
             f"{gates.OPTION} needs something to judge by: --against BASE or --history DIR"
         )
+    if reference and history is None:
+        raise click.UsageError("--reference needs --history DIR: its runs say how much runs differ")
     if against and history:
         raise click.UsageError(
             "--against judges within this run's blocks, --history between runs: give one of them"

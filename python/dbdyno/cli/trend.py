@@ -37,7 +37,14 @@ def announce(history: Path | None, plan: Plan, environment: Mapping[str, Any]) -
         )
 
 
-def after(run: Run, code: int, history: Path | None, gate: gates.Gate | None, as_json: bool) -> int:
+def after(
+    run: Run,
+    code: int,
+    history: Path | None,
+    reference: Path | None,
+    gate: gates.Gate | None,
+    as_json: bool,
+) -> int:
     """Prints the run beside its predecessors, on stderr if stdout holds JSON; the exit code, which
     is `code` if that is not 0."""
     if history is None or run.status == INTERRUPTED:
@@ -50,7 +57,8 @@ def after(run: Run, code: int, history: Path | None, gate: gates.Gate | None, as
         return code or _without(f"{now.name}: {now.unusable}", gate)
     earlier, unread = past.read_all(history, like=now.fingerprint) if history.is_dir() else ([], [])
     limit = gate.limit if gate else None
-    compared = across.judge(now, earlier, matters=limit, unread=unread)
+    named = [past.read(reference)] if reference else []
+    compared = across.judge(now, earlier, matters=limit, unread=unread, reference=named)
     if compared is None:
         return code or _without(f"no earlier run of this plan on this machine in {history}", gate)
     console = Console(highlight=False, stderr=as_json)

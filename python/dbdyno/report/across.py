@@ -13,15 +13,18 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis import describe
+from dbdyno.analysis.across.judging import a_month
 from dbdyno.analysis.across.types import (
     BETTER,
     NOT_CLEAR,
     NOT_JUDGED,
+    SUSPECTED,
     WORSE,
     Compared,
     LeftOut,
     Row,
 )
+from dbdyno.analysis.types import Ratio
 from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
@@ -30,7 +33,7 @@ from dbdyno.report.text import visible
 
 ROWS_MAX = 40  # of a table; --json has all of them
 LISTED_MAX = 8
-_STYLE = {BETTER: "green", WORSE: "red", NOT_CLEAR: "dim"}
+_STYLE = {BETTER: "green", SUSPECTED: "yellow", WORSE: "red", NOT_CLEAR: "dim"}
 _RATES = ("transactions_per_s", "operations_per_s", "rate_max_per_s", "rows_per_s")
 
 
@@ -134,7 +137,9 @@ def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> 
     for heading in ("A", "B", "B/A"):
         table.add_column(heading, justify="right", no_wrap=True)
     if compared.judged:
-        table.add_column("interval", justify="right", no_wrap=True)
+        table.add_column("B/last runs", justify="right", no_wrap=True)
+        if _referred(compared):
+            table.add_column("B/reference", justify="right", no_wrap=True)
         table.add_column("verdict")
     elif any(row.problem for row in rows):
         table.add_column("")
@@ -155,11 +160,27 @@ def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> 
 def _judgement(row: Row, compared: Compared) -> list[Text]:
     if not compared.judged:
         return [Text(visible(row.problem), style="yellow")] if row.problem else []
+    referred = _referred(compared)
     if row.estimate is None:
-        return [Text(MISSING), Text(visible(row.problem), style="yellow")]
-    interval = describe.interval(row.estimate.ci_low, row.estimate.ci_high, 1.0)
+        return [Text(MISSING)] * (1 + referred) + [Text(visible(row.problem), style="yellow")]
     words = f"{row.verdict}, but small" if row.small else row.verdict
-    return [Text(interval), Text(words, style="" if row.small else _STYLE.get(row.verdict, ""))]
+    return [
+        Text(_against(row.estimate)),
+        *([Text(_against(row.reference))] if referred else []),
+        Text(words, style="" if row.small else _STYLE.get(row.verdict, "")),
+    ]
+
+
+def _referred(compared: Compared) -> bool:
+    return any(row.reference for row in compared.rows)
+
+
+def _against(ratio: Ratio | None) -> str:
+    """`0.90x (0.84-0.97)`."""
+    if ratio is None:
+        return MISSING
+    interval = describe.interval(ratio.ci_low, ratio.ci_high, 1.0)
+    return f"{times(ratio.ratio, 1.0)} ({interval})"
 
 
 def _verdicts(compared: Compared) -> str:
@@ -172,9 +193,31 @@ def _verdicts(compared: Compared) -> str:
     said = said[:1].upper() + said[1:]
     levels = {row.estimate.level for row in compared.rows if row.estimate}
     runs = f"{visible(compared.before[0])} to {visible(compared.before[-1])}"
-    return (
-        f"{said} of {count(len(compared.rows), 'row')}, by the spread between"
-        f" {len(compared.before)} runs before B ({runs}).\n"
-        f"The rows share one error budget of 5 %: intervals at up to {percent(max(levels))}."
-        + (f" Small: up to {percent(compared.matters)}." if compared.matters else "")
+    number = len(compared.before)
+    text = (
+        f"{said} of {count(len(compared.rows), 'row')}, by the {number} runs before B ({runs}):"
+        f" their last ones{_reference(compared)}.\nThe rows share one error budget: intervals"
+        " at up to"
+        f" {percent(max(levels))}."
     )
+    if compared.matters:
+        text += f" Small: up to {percent(compared.matters)}."
+    if seen := [row.seen for row in compared.rows if row.seen is not None]:
+        ends = dict.fromkeys(percent(float(f"{one:.2g}")) for one in (min(seen), max(seen)))
+        text += f" Changes seen in 80 % of runs: from {' to '.join(ends)}, by row."
+    if any(row.verdict in (SUSPECTED, WORSE) for row in compared.rows):
+        suspected, confirmed = a_month(number)
+        text += (
+            "\nSuspected is what one run shows, worse what a second one in turn confirms. By"
+            f" chance, with a run each night: at most {suspected:.2g} a month are suspected and"
+            f" {confirmed:.2g} confirmed."
+        )
+    return text
+
+
+def _reference(compared: Compared) -> str:
+    if not _referred(compared):
+        return ""
+    if compared.reference:
+        return f", and the reference {', '.join(map(visible, compared.reference))}"
+    return ", and as reference the first ones at the best level"

@@ -22,7 +22,7 @@ from dbdyno.report.text import visible
 
 ROWS_MAX = 60  # of a table; --json has all of them
 NOTES_MAX = 8  # of a kind
-_RECORDED = "nothing that is recorded changed there"
+_RECORDED = "coincides with nothing that is recorded"
 
 
 def history_text(found: History) -> RenderableType:
@@ -74,7 +74,7 @@ def changes(group: Runs) -> list[tuple[Entry, list[str], str]]:
     for run in sorted(by_run):
         entry = group.runs[run]
         changed = arrows(likeness.named(entry.changed))
-        found.append((entry, by_run[run], f"changed there: {changed}" if changed else _RECORDED))
+        found.append((entry, by_run[run], f"coincides with: {changed}" if changed else _RECORDED))
     return found
 
 

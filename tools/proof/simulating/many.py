@@ -48,6 +48,18 @@ def clopper_pearson(hits: int, count: int, confidence: float = 0.95) -> tuple[fl
     return low, high
 
 
+def upper(hits: int, count: int, confidence: float = 0.95) -> float:
+    """One-sided upper bound of a proportion."""
+    return clopper_pearson(hits, count, 2 * confidence - 1)[1]
+
+
+def passes(truth: float, limit: float, count: int) -> float:
+    """How often a bar "the 95 % upper bound is at most `limit`" is met with `count` experiments, if
+    the true proportion is `truth`: its operating characteristic."""
+    most = max((hits for hits in range(count + 1) if upper(hits, count) <= limit), default=-1)
+    return float(special.bdtr(most, count, truth)) if most >= 0 else 0.0
+
+
 def share(hits: int, count: int) -> str:
     """`4.93 % (4.51-5.37)`: a proportion with its 95 % interval."""
     low, high = clopper_pearson(hits, count)

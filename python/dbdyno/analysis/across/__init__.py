@@ -6,12 +6,14 @@ them are there to know it (docs/decisions/comparing-runs.md).
 """
 
 from dbdyno.analysis.across.beside import RUNS_MIN, compare, failing, judge, predecessors
+from dbdyno.analysis.across.judging import a_month
 from dbdyno.analysis.across.reduced import Reduced, reduce
 from dbdyno.analysis.across.trend import history
 
 __all__ = [
     "RUNS_MIN",
     "Reduced",
+    "a_month",
     "compare",
     "failing",
     "history",

@@ -2,36 +2,23 @@
 
 Unblocked: what the machine did between A and B stands in their ratio, and nothing inside the two
 runs says how large that is. Where at least `RUNS_MIN` earlier runs of the same plan on the same
-machine are there, the spread between them says it: then the ratio gets an interval
-(`spread.RunRatio`) and a verdict, all rows sharing one error budget (Holm) as claims do.
+machine are there, the spread between them says it: then B is held against their level, and against
+a fixed reference (`level`), and gets a verdict (`judging`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dbdyno.analysis.across import likeness
+from dbdyno.analysis.across.judging import Case, judged
 from dbdyno.analysis.across.likeness import Key
 from dbdyno.analysis.across.reduced import Reduced, Value
-from dbdyno.analysis.across.spread import RunRatio, deviation
-from dbdyno.analysis.across.types import (
-    BETTER,
-    HIGHER,
-    LOWER,
-    NOT_CLEAR,
-    WORSE,
-    Compared,
-    LeftOut,
-    Row,
-)
-from dbdyno.analysis.contrast import Interval
+from dbdyno.analysis.across.types import Compared, LeftOut, Row
 from dbdyno.analysis.describe import counted, listed
-from dbdyno.analysis.holm import ALPHA, Adjusted, holm
-from dbdyno.analysis.types import Ratio
 from dbdyno.errors import DynoError
-from dbdyno.spec import metrics
 
 RUNS_MIN = 5  # earlier runs of the same plan before the spread between runs counts as known
 
@@ -50,10 +37,12 @@ def compare(
     anyway: bool = False,
     matters: float | None = None,
     unread: Sequence[LeftOut] = (),
+    reference: Sequence[Reduced] = (),
 ) -> Compared:
     """B beside A; judged if `earlier` (runs of a history, in any order, A and B among them or not)
     allows it. `anyway`: another machine is a warning. `matters`: else that of B's plan.
-    `unread`: what of the history could not be read.
+    `unread`: what of the history could not be read. `reference`: else A, where it is not the run
+    just before B.
 
     DynoError, with the reasons, if nothing of the two can be compared.
     """
@@ -88,7 +77,10 @@ def compare(
         )
     matters = b.plan.matters if matters is None else matters
     if not unjudged:
-        rows = _judged(found, before, a, b, matters)
+        older = identity(a) != identity(before[-1])
+        reference = tuple(reference) or ((a,) if older else ())
+        _check(reference, b)
+        rows = judged(found, before, b, reference, matters)
         if not any(row.estimate for row in rows):
             unjudged = f"no row can be judged: {rows[0].problem}"
     return Compared(
@@ -101,6 +93,7 @@ def compare(
         before=() if unjudged else tuple(run.name for run in before),
         unjudged=unjudged,
         matters=matters,
+        reference=() if unjudged else tuple(run.name for run in reference),
     )
 
 
@@ -110,13 +103,14 @@ def judge(
     *,
     matters: float | None = None,
     unread: Sequence[LeftOut] = (),
+    reference: Sequence[Reduced] = (),
 ) -> Compared | None:
     """B beside the newest run before it of the same plan and machine, judged by the spread between
     all of them; None if there is none."""
     before, _ = alike(b, earlier)
     if not before:
         return None
-    return compare(before[-1], b, earlier, matters=matters, unread=unread)
+    return compare(before[-1], b, earlier, matters=matters, unread=unread, reference=reference)
 
 
 def predecessors(planned: Reduced, earlier: Iterable[Reduced]) -> list[Reduced]:
@@ -148,16 +142,49 @@ def identity(run: Reduced) -> tuple[float, int]:
 
 
 def failing(compared: Compared) -> str:
-    """Why a gate cannot say that all is well: what was not judged. Empty if everything was."""
+    """Why a gate cannot say that all is well: what was not judged, or a loss that matters and could
+    not have been seen. Empty if there is nothing of it."""
     if not compared.judged:
         return compared.unjudged
     open_ = [row for row in compared.rows if row.estimate is None]
     if not open_:
-        return ""
+        return _unseen(compared)
     first = open_[0]
     where = f"{first.metric} {_where(first)}"
     rows = f"{len(open_)} of {len(compared.rows)} rows are not judged"
     return f"{rows}, the first {where}: {first.problem}"
+
+
+def _unseen(compared: Compared) -> str:
+    blind = compared.blind
+    if not blind:
+        return ""
+    worst = max(blind, key=lambda row: row.seen or 0)
+    seen = math.ceil(1000 * (worst.seen or 0)) / 10
+    return (
+        f"a change of {100 * compared.matters:g} % would have been missed in"
+        f" {len(blind)} of {len(compared.rows)} rows; the first that can be seen (in 80 % of runs)"
+        f" in {worst.metric} {_where(worst)} is {seen:g} %. Longer runs, more blocks and more runs"
+        " make it smaller; or ask for that much"
+    )
+
+
+def _check(reference: Sequence[Reduced], b: Reduced) -> None:
+    """Refuses a reference that asked something else, or ran elsewhere."""
+    for run in reference:
+        other = likeness.differences(run.machine, b.machine, both=True)
+        why = (
+            run.unusable
+            or run.short
+            or (f"another machine: {likeness.named(other)}" if other else "")
+        )
+        if run.fingerprint != b.fingerprint:
+            why = "it is not of the same plan"
+        if why:
+            raise DynoError(
+                f"{run.name} is no reference for {b.name}: {why}",
+                fix="name a complete run of the same experiment on the same machine",
+            )
 
 
 def _refuse(a: Reduced, b: Reduced) -> None:
@@ -244,14 +271,6 @@ def _before(
     return runs, unused, why
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A row with the cells that it is of."""
-
-    row: Row
-    cells: tuple[Key, ...]
-
-
 def _cases(
     a: Reduced,
     b: Reduced,
@@ -259,7 +278,7 @@ def _cases(
     cells: Sequence[Key],
     metric: str,
     left_out: list[LeftOut],
-) -> list[_Case]:
+) -> list[Case]:
     """A metric's rows: all cells together, where several have it in all runs that are `used`, then
     each cell. None, and it is said, where neither run has it in any cell."""
     rows = [_row(metric, cell, a.value(cell, metric), b.value(cell, metric)) for cell in cells]
@@ -273,17 +292,12 @@ def _cases(
             value.mean and not value.problem for value in (run.value(cell, metric) for run in used)
         )
     )
-    found = [_Case(row, (cell,)) for row, cell in zip(rows, cells, strict=True)]
+    found = [Case(row, (cell,)) for row, cell in zip(rows, cells, strict=True)]
     if len(sound) > 1:
-        ratio = math.exp(_log(b, metric, sound) - _log(a, metric, sound))
-        found.insert(0, _Case(Row(metric, {}, None, None, ratio, cells=len(sound)), sound))
+        whole = Case(Row(metric, {}, None, None, None, cells=len(sound)), sound)
+        ratio = math.exp(whole.log(b) - whole.log(a))
+        found.insert(0, replace(whole, row=replace(whole.row, ratio=ratio)))
     return found
-
-
-def _log(run: Reduced, metric: str, cells: Sequence[Key]) -> float:
-    """The mean over cells of the logarithm of a metric, which all of them have."""
-    means = [run.value(cell, metric).mean for cell in cells]
-    return math.fsum(math.log(mean) for mean in means if mean) / len(cells)
 
 
 def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
@@ -294,79 +308,6 @@ def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
     if not sides and a.mean and b.mean:
         ratio = b.mean / a.mean
     return Row(metric, dict(cell), a.mean, b.mean, ratio, "; ".join(sides))
-
-
-def _judged(
-    cases: Sequence[_Case], before: Sequence[Reduced], a: Reduced, b: Reduced, matters: float
-) -> list[Row]:
-    """The rows with verdicts where their spread is known, in one error budget.
-
-    Where there are rows over all cells, they get one half of it and single cells the other: what
-    moves a whole run is seen although there are many cells, in which each alone would drown.
-    """
-    found = [_contrast(case, before, a, b) for case in cases]
-    whole = [index for index, case in enumerate(cases) if case.row.cells > 1]
-    single = [index for index, case in enumerate(cases) if case.row.cells == 1]
-    adjusted: dict[int, Adjusted] = {}
-    for family in (whole, single):
-        share = ALPHA / 2 if whole else ALPHA
-        contrasts = {i: one for i in family if isinstance(one := found[i], RunRatio)}
-        ends = holm(list(contrasts.values()), lambda _, ends: _clear(ends), share)
-        adjusted |= dict(zip(contrasts, ends, strict=True))
-    return [
-        replace(case.row, problem=one)
-        if isinstance(one, str)
-        else _with_verdict(case.row, one, adjusted[index], matters)
-        for index, (case, one) in enumerate(zip(cases, found, strict=True))
-    ]
-
-
-def _with_verdict(row: Row, contrast: RunRatio, adjusted: Adjusted, matters: float) -> Row:
-    low, high = adjusted.interval
-    verdict = _verdict(row.metric, contrast.centre, adjusted.interval)
-    return replace(
-        row,
-        spread=math.expm1(deviation(contrast.before)),
-        estimate=Ratio(contrast.centre, low, high, adjusted.level, contrast.n, adjusted.p),
-        verdict=verdict,
-        small=verdict != NOT_CLEAR and _small(contrast.centre, matters),
-    )
-
-
-def _contrast(case: _Case, before: Sequence[Reduced], a: Reduced, b: Reduced) -> RunRatio | str:
-    """The ratio of a row with its spread, or why it has none. A run of the history whose value is
-    unusable (an outage, a zero) makes the spread unknown: without it, it would look too small."""
-    metric = case.row.metric
-    if case.row.problem:
-        return case.row.problem
-    for run in before:
-        for value in (run.value(cell, metric) for cell in case.cells):
-            if value.problem or not value.mean:
-                why = value.problem or "zero"
-                return f"in {run.name}: {why}; take that run out of the history to judge without it"
-    logs = tuple(_log(run, metric, case.cells) for run in before)
-    if deviation(logs) == 0.0:
-        return "the runs before are alike to the last digit, so their spread is unknown"
-    which = [identity(run) for run in before].index(identity(a))
-    return RunRatio(logs, which, _log(b, metric, case.cells))
-
-
-def _clear(ends: Interval) -> bool:
-    low, high = ends
-    return (low is not None and low > 1) or (high is not None and high < 1)
-
-
-def _verdict(metric: str, centre: float, ends: Interval) -> str:
-    if not _clear(ends):
-        return NOT_CLEAR
-    direction = metrics.info(metric).direction
-    if direction == metrics.NEITHER:
-        return HIGHER if centre > 1 else LOWER
-    return BETTER if (centre > 1) == (direction == metrics.HIGHER) else WORSE
-
-
-def _small(centre: float, matters: float) -> bool:
-    return 1 / (1 + matters) <= centre <= 1 + matters
 
 
 def _where(row: Row) -> str:

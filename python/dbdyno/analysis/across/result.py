@@ -7,6 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from dbdyno.analysis.across.judging import a_month
 from dbdyno.analysis.across.types import Compared, Group, History, Row, Series
 
 SCHEMA_VERSION = 1
@@ -14,6 +15,7 @@ SCHEMA_VERSION = 1
 
 def compared_json(compared: Compared) -> dict[str, Any]:
     """The object that `dyno compare --json` prints."""
+    alarms = a_month(len(compared.before)) if compared.judged else (None, None)
     return {
         "schema_version": SCHEMA_VERSION,
         "a": compared.a,
@@ -24,6 +26,10 @@ def compared_json(compared: Compared) -> dict[str, Any]:
         "matters": compared.matters,
         "rows": [_row(row) for row in compared.rows],
         "regressions": len(compared.regressions),
+        "suspected": len(compared.suspected),
+        "reference": list(compared.reference),
+        "expected_suspected_a_month": alarms[0],
+        "expected_confirmed_a_month": alarms[1],
         "changed": list(compared.changed),
         "before": list(compared.before),
         "left_out": [asdict(one) for one in compared.left_out],
@@ -41,7 +47,7 @@ def history_json(found: History) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    estimate = row.estimate
+    estimate, reference = row.estimate, row.reference
     return {
         "metric": row.metric,
         "at": dict(row.at),
@@ -53,7 +59,11 @@ def _row(row: Row) -> dict[str, Any]:
         "ci_high": _number(estimate.ci_high) if estimate else None,
         "confidence": estimate.level if estimate else None,
         "p": _number(estimate.p) if estimate else None,
+        "reference": _number(reference.ratio) if reference else None,
+        "reference_low": _number(reference.ci_low) if reference else None,
+        "reference_high": _number(reference.ci_high) if reference else None,
         "spread": _number(row.spread),
+        "seen": _number(row.seen),
         "verdict": row.verdict,
         "small": row.small,
         "problem": row.problem,

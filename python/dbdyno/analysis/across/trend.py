@@ -1,6 +1,8 @@
 """Many runs over time: by plan, with change points and what changed where they are.
 
-Change points are looked for on the logarithms, without single runs that stand apart. The error
+Change points are looked for on the logarithms, without single runs that stand apart; what changes
+by less than `matters` is none, and neighbouring runs resemble each other
+(`changepoints.RUNS`). The error
 budget of a plan's series is shared evenly between them (Bonferroni), since a page of twenty series
 would else often show a change that is none.
 """
@@ -15,16 +17,13 @@ import numpy as np
 
 from dbdyno.analysis import changepoints
 from dbdyno.analysis.across import beside, likeness
+from dbdyno.analysis.across.level import APART, apart
 from dbdyno.analysis.across.likeness import Key
 from dbdyno.analysis.across.reduced import MISSING, Reduced
-from dbdyno.analysis.across.spread import deviation
 from dbdyno.analysis.across.types import Entry, Group, History, LeftOut, Place, Series
 from dbdyno.analysis.estimate import MAD
 
-# A run is far apart from others beyond so many robust standard deviations (`MAD` times the median
-# absolute deviation) of a stretch without changes, of at least so many runs.
-OUTLIER, OUTLIER_RUNS = 5.0, 5
-NEIGHBOURS = 3  # on either side of a run
+OUTLIER_RUNS = 5  # of a stretch, before one of them can stand apart
 
 
 def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:
@@ -89,12 +88,18 @@ def _entry(run: Reduced, before: Reduced | None) -> Entry:
 
 def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Series:
     """One line of a history; `shared`: how many share the error budget."""
+    matters = runs[-1].plan.matters
     all_values = [run.value(cell, metric) for run in runs]
     values = tuple(None if one.problem else one.mean for one in all_values)
     usable = [index for index, value in enumerate(values) if value]
     logs = [math.log(values[index] or 1.0) for index in usable]
-    kept = [index for index, apart in enumerate(_apart(logs)) if not apart]
-    found = changepoints.changes([logs[index] for index in kept], changepoints.P / shared)
+    kept = [index for index, apart in enumerate(apart(logs)) if not apart]
+    found = changepoints.changes(
+        [logs[index] for index in kept],
+        changepoints.RUNS,
+        changepoints.P / shared,
+        least=math.log1p(matters),
+    )
     needed = 2 * changepoints.MIN_SIZE
     short = f"{len(kept)} of the {needed} runs that a change point needs"
     at = [kept[one.index] for one in found]
@@ -105,7 +110,7 @@ def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Ser
         at=dict(cell),
         values=values,
         problems=tuple(one.problem for one in all_values),
-        spread=math.expm1(deviation(logs)) if len(logs) > 1 else None,
+        spread=math.expm1(float(np.std(logs, ddof=1))) if len(logs) > 1 else None,
         changes=tuple(
             Place(usable[index], math.exp(one.before), math.exp(one.after), one.p)
             for index, one in zip(at, found, strict=True)
@@ -113,19 +118,6 @@ def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Ser
         outliers=tuple(run for stretch in stretches for run in _outliers(stretch, values)),
         note=short if len(kept) < needed else "",
     )
-
-
-def _apart(logs: Sequence[float]) -> list[bool]:
-    """Which values stand apart from their neighbours on both sides, and would hide a change from
-    tests on means. Source: Hampel's identifier, as in Pearson (2002), "Outliers in process modeling
-    and identification", IEEE Transactions on Control Systems Technology 10."""
-    found = []
-    for index, value in enumerate(logs):
-        near = np.asarray(logs[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1])
-        middle = float(np.median(near))
-        usual = MAD * float(np.median(np.abs(near - middle)))
-        found.append(usual > 0 and abs(value - middle) > OUTLIER * usual)
-    return found
 
 
 def _outliers(stretch: Sequence[int], values: Sequence[float | None]) -> list[int]:
@@ -137,7 +129,7 @@ def _outliers(stretch: Sequence[int], values: Sequence[float | None]) -> list[in
     usual = MAD * float(np.median(away))
     if usual == 0.0:
         return []
-    return [index for index, far in zip(stretch, away, strict=True) if far > OUTLIER * usual]
+    return [index for index, far in zip(stretch, away, strict=True) if far > APART * usual]
 
 
 def _differs(first: Reduced, other: Reduced) -> str:

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 
 from dbdyno.analysis.types import Ratio
 
-# Verdicts on a row. Of a metric of which neither way is better: higher or lower.
-BETTER, WORSE, HIGHER, LOWER = "better", "worse", "higher", "lower"
+# Verdicts on a row. One run that is clearly worse is suspected; a second one confirms it. Of a
+# metric of which neither way is better: higher or lower.
+BETTER, SUSPECTED, WORSE = "better", "suspected", "worse"
+HIGHER, LOWER = "higher", "lower"
 NOT_CLEAR = "not clear"  # the interval holds 1
 NOT_JUDGED = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A metric of a cell in both runs. The `ratio` is B / A, unblocked; `estimate` (the same with
-    an interval) and `verdict` are there where the spread between runs is known."""
+    """A metric of a cell in both runs. The `ratio` is B / A, unblocked. Where the spread between
+    runs is known there are `estimate` (B over the level of the last runs), a `verdict`, and
+    `reference` (B over the reference) where a reference is settled."""
 
     metric: str
     at: Mapping[str, str]
@@ -24,8 +27,10 @@ class Row:
     b: float | None
     ratio: float | None
     problem: str = ""  # why there is no ratio, or no verdict on this row
-    spread: float | None = None  # standard deviation between the runs before, as a share
+    spread: float | None = None  # standard deviation of runs about the level before, as a share
     estimate: Ratio | None = None  # at its adjusted level; `n`: runs before
+    reference: Ratio | None = None
+    seen: float | None = None  # the smallest rise, as a share, that would be seen in 80 % of runs
     verdict: str = NOT_JUDGED
     small: bool = False  # clear, but within what `matters`
     cells: int = 1  # how many it is of: several, geometric mean of their ratios; then `at` is empty
@@ -52,6 +57,7 @@ class Compared:
     before: tuple[str, ...]  # the runs whose spread is used, oldest first; A is one of them
     unjudged: str  # why there is no verdict on any row; empty if there is
     matters: float  # a difference up to this is small
+    reference: tuple[str, ...] = ()  # runs that were named as one; none: the best stretch's first
 
     @property
     def judged(self) -> bool:
@@ -60,8 +66,20 @@ class Compared:
 
     @property
     def regressions(self) -> tuple[Row, ...]:
-        """Rows that are clearly worse, by more than what matters."""
-        return tuple(row for row in self.rows if row.verdict == WORSE and not row.small)
+        """Rows that two runs in turn show to be worse, by more than what matters."""
+        return tuple(row for row in self.rows if row.verdict == WORSE)
+
+    @property
+    def suspected(self) -> tuple[Row, ...]:
+        """Rows that this run alone shows to be worse, by more than what matters."""
+        return tuple(row for row in self.rows if row.verdict == SUSPECTED and not row.small)
+
+    @property
+    def blind(self) -> tuple[Row, ...]:
+        """Rows in which a difference that matters would not have been seen in 80 % of runs; none
+        where nothing was said of what matters."""
+        seen = [row for row in self.rows if row.seen is not None]
+        return tuple(row for row in seen if self.matters and (row.seen or 0) > self.matters)
 
 
 @dataclass(frozen=True)
