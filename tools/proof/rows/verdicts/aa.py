@@ -90,7 +90,7 @@ def measure(effort: Effort) -> Outcome:
             ),
         ),
         notes=(
-            f"The bar passes a true 5 % in {percent(passes(0.05, LIMIT, TOTAL), 0)} of measurements,"
+            f"The bar passes a true 5 % in {percent(passes(0.05, LIMIT, TOTAL), 0)} of them,"
             f" a true 20 % in {percent(passes(0.2, LIMIT, TOTAL), 2)}.",
         ),
     )
