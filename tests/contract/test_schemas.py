@@ -84,7 +84,7 @@ def test_there_is_a_schema_of_each_kind() -> None:
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS}
     assert names == {
         *("engine-plan", "engine-event", "experiment", "manifest", "result"),
-        *("compare", "history", "planning", "digest", "parallelism", "model"),
+        *("compare", "history", "planning", "digest", "parallelism", "model", "pool"),
     }
 
 

@@ -287,7 +287,7 @@ def test_the_level_is_cut_where_it_changed() -> None:
 def test_the_error_budget_shrinks_as_a_history_grows() -> None:
     assert budget(5) == budget(6) == ALPHA
     assert budget(60) == pytest.approx(ALPHA / 10)
-    assert a_month(60) == pytest.approx((0.075, 0.01875))
+    assert a_month(60) == pytest.approx((0.075, 0.0375))
 
 
 def test_what_stands_apart_is_told_by_the_spread_of_all() -> None:

@@ -18,6 +18,7 @@ from dbdyno.cli.import_ import import_
 from dbdyno.cli.init import init
 from dbdyno.cli.model import model
 from dbdyno.cli.planning.command import plan
+from dbdyno.cli.pool import pool
 from dbdyno.cli.report import report
 from dbdyno.cli.run import run
 from dbdyno.cli.status import status
@@ -53,6 +54,7 @@ COMMANDS = (
     report,
     compare,
     history,
+    pool,
     export,
     import_,
     digest,

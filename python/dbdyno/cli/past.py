@@ -13,6 +13,7 @@ from dbdyno.store.run import Run
 
 if TYPE_CHECKING:  # the analysis brings scipy: imported where it is used
     from dbdyno.analysis.across import Reduced
+    from dbdyno.analysis.across.pooling.runs import Source
     from dbdyno.analysis.across.types import LeftOut
 
 
@@ -46,3 +47,18 @@ def read_all(
         except DynoError as error:
             left_out.append(LeftOut(one.name, error.what))
     return found, left_out
+
+
+def sources(path: Path) -> list[Source]:
+    """The run at `path`, or those below it, for `dyno pool`. DynoError for one that cannot be
+    read."""
+    from dbdyno.analysis.across.pooling.runs import Source
+    from dbdyno.analysis.measured import Measured
+
+    places = [one.path for one in below(path)] if path.is_dir() else [path]
+    found = []
+    for place in places or [path]:
+        with opened(place) as run:
+            measured = Measured.of(run.plan, run.records())
+            found.append(Source(measured, reduced(run, str(place))))
+    return found

@@ -36,7 +36,7 @@ RUNS = 6  # before a run whose error budget is `ALPHA`; with more of them it shr
 NIGHTS = 30  # of a month, with a run each
 # Of the suspicions that chance raises, a second run confirms at most so many where neighbours are
 # correlated by up to 0.5: docs/proof.md, row `gate`.
-CONFIRMED = 0.25
+CONFIRMED = 0.5
 
 _Of = tuple[int, bool]  # a case's index, and whether it is held against the reference
 

@@ -3,6 +3,7 @@
 NAMES: tuple[str, ...] = (
     "gate",
     "change_points",
+    "pooling",
     "runs_simulated",
     "aa_history",
 )

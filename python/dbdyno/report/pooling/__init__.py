@@ -1,0 +1,1 @@
+"""Combined runs as text, Markdown and one HTML page with a forest plot."""

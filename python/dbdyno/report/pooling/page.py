@@ -1,0 +1,47 @@
+"""Combined runs as one HTML file, with a forest plot a comparison."""
+
+from __future__ import annotations
+
+from dbdyno import __version__
+from dbdyno.analysis.across.pooling import Combined
+from dbdyno.report import write
+from dbdyno.report.charts.forest import Mark, forest
+from dbdyno.report.pooling import words
+
+WIDTH = 760.0
+
+
+def combined_page(found: Combined) -> str:
+    """The page; it needs no network and no other file."""
+    sections = [
+        {
+            "heading": words.heading(line),
+            "drawing": forest(
+                [
+                    Mark(one.run, one.ratio, one.low, one.high, one.weight or 0.0)
+                    for one in line.effects
+                    if one.ratio is not None and one.low is not None and one.high is not None
+                ],
+                line.pooled,
+                title=words.heading(line),
+                width=WIDTH,
+            )
+            if line.pooled
+            else "",
+            "rows": words.table(line),
+            "sentences": words.sentences(line),
+        }
+        for line in found.lines
+    ]
+    return write.styled(
+        "pool.html.j2",
+        {
+            "experiment": found.experiment,
+            "version": __version__,
+            "runs": len(found.runs),
+            "sections": sections,
+            "differ": words.changes(found),
+            "left_out": found.left_out,
+            "limits": words.limits(found),
+        },
+    )

@@ -1,0 +1,58 @@
+"""Combined runs in the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dbdyno.analysis.across.pooling import Combined
+from dbdyno.report import text
+from dbdyno.report.across import left_out_lines, lines
+from dbdyno.report.pooling import words
+from dbdyno.report.text import visible
+
+HEAD = ("run", "ratio", "95 % interval", "weight")
+
+
+def combined_text(found: Combined) -> RenderableType:
+    """What `dyno pool` prints."""
+    parts: list[RenderableType] = [
+        Text(f"{visible(found.experiment)}: {len(found.runs)} runs", style="bold")
+    ]
+    if differ := words.changes(found):
+        parts += lines("changed from run to run", differ)
+    for line in found.lines:
+        table = Table(
+            title=Text(visible(words.heading(line)), style="bold"),
+            title_justify="left",
+            box=None,
+            pad_edge=False,
+        )
+        for name in HEAD:
+            table.add_column(name, justify="left" if name == "run" else "right")
+        for row in words.table(line):
+            cells = (row.name, row.ratio, row.interval, row.weight)
+            style = "bold" if row.name == "combined" else ""
+            table.add_row(*(Text(visible(cell), style=style) for cell in cells))
+        said = [Text(visible(one)) for one in words.sentences(line)]
+        parts += [Text(), table, *said]
+    parts += [Text(), Text(words.limits(found), style="dim"), *left_out_lines(found.left_out)]
+    return Group(*parts)
+
+
+def combined_markdown(found: Combined) -> str:
+    """The same as Markdown."""
+    md = text.markdown
+    parts = [f"# {md(found.experiment)}: {len(found.runs)} runs combined\n"]
+    if differ := words.changes(found):
+        parts += ["Changed from run to run:\n", *(f"- {md(one)}" for one in differ), ""]
+    for line in found.lines:
+        parts += [f"## {md(words.heading(line))}\n", f"| {' | '.join(HEAD)} |", "|---|---|---|---|"]
+        for row in words.table(line):
+            cells = (row.name, row.ratio, row.interval, row.weight)
+            parts.append(f"| {' | '.join(map(md, cells))} |")
+        parts += ["", md(" ".join(words.sentences(line))), ""]
+    parts.append(words.limits(found))
+    parts += [f"\nLeft out: {md(one.what)}: {md(one.why)}" for one in found.left_out]
+    return "\n".join(parts) + "\n"
