@@ -66,7 +66,9 @@ def _predicted(pooled: Pooled) -> str:
     if pooled.predicted is None:
         return "Where a further run is expected is not known from two."
     low, high = (math.exp(one) for one in pooled.predicted)
-    return f"A further run's own ratio is expected in {interval(low, high)} (95 % prediction)."
+    return (
+        f"A further run's own ratio is expected in {interval(low, high)} (nominal 95 % prediction)."
+    )
 
 
 def _heterogeneity(pooled: Pooled, used: int) -> str:
