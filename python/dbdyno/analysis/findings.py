@@ -34,7 +34,7 @@ from dbdyno.analysis.sweeps import sweeps
 from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import NEITHER, named
-from dbdyno.spec.metrics import needs_operations
+from dbdyno.spec.metrics import why_absent
 from dbdyno.store.histogram import Tagged
 from dbdyno.store.record import VOID, TrialRecord
 from dbdyno.store.trace import Trace
@@ -122,10 +122,10 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
                 thin.append(f"{name} is only {named(bound)}")
                 continue
             estimates[name] = single_values.estimate(measured, cell.index, name)
-        if 0 < len(series) < len(trials) and needs_operations(name):
+        if 0 < len(series) < len(trials) and (why := why_absent(name)):
             thin.append(
                 f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"
-                " the others had too few operations for it"
+                f" of the others: {why}"
             )
     return CellResult(
         index=cell.index,

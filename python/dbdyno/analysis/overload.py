@@ -49,12 +49,15 @@ def _overloaded(measured: Measured, cell: Cell) -> Iterator[tuple[GroupPlan, int
         prefix = f"{group.name}." if len(cell.groups) > 1 else ""
         if group.arrivals is None:
             continue
-        backlog = measured.series(cell.index, f"{prefix}backlog_end")
+        # Runs from before growth was measured know what waited at the end.
+        growth = measured.series(cell.index, f"{prefix}unfinished_growth") or measured.series(
+            cell.index, f"{prefix}backlog_end"
+        )
         due = measured.series(cell.index, f"{prefix}due_per_s")
         over = [
             block
-            for block in backlog.keys() & due.keys()
-            if not open_loop.held(backlog[block], due[block] * cell.duration_s, group.sessions)
+            for block in growth.keys() & due.keys()
+            if open_loop.overloaded(growth[block], due[block] * cell.duration_s)
         ]
         if over:
             yield group, len(over)

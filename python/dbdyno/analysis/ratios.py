@@ -19,7 +19,7 @@ from dbdyno.analysis.events import RateRatio, ratio_alike
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import Ratio
 from dbdyno.spec.bounds import NEITHER, named, of_inverse, together
-from dbdyno.spec.metrics import grain, needs_operations
+from dbdyno.spec.metrics import grain, why_absent
 
 # Planned blocks from which on the position in the block is a covariate. Fewer cannot spare its
 # degree of freedom: 5 blocks would find a difference of 5 % at 2 % noise in 71 % of runs instead of
@@ -143,11 +143,12 @@ def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
     """
     if used == blocks:
         return "", ""
-    few = any(map(needs_operations, metrics))
+    why = listed(list(dict.fromkeys(filter(None, map(why_absent, metrics)))))
     named = listed(list(dict.fromkeys(metrics)))
-    reason = "too few operations for it" if few else "not measured there"
-    text = f"{named} is absent in {blocks - used} of {blocks} blocks ({reason})"
-    return (f"{text}: longer trials would have it", "") if few and used else ("", text)
+    text = (
+        f"{named} is absent in {blocks - used} of {blocks} blocks ({why or 'not measured there'})"
+    )
+    return (f"{text}: longer trials would have it", "") if why and used else ("", text)
 
 
 def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:

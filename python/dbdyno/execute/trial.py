@@ -14,7 +14,7 @@ from dbdyno.execute.engine import Event, Job, Outcome, error_of
 from dbdyno.execute.fleet import Fleet
 from dbdyno.execute.listener import Listener
 from dbdyno.execute.member import Member
-from dbdyno.execute.probing import Probing
+from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.request import run_request, with_values
 from dbdyno.execute.steadiness import Judge, Steadiness
 from dbdyno.plan.types import Cell, TrialPlan

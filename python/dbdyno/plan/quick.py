@@ -99,7 +99,7 @@ def paced(group: GroupPlan, factor: float, duration_s: float) -> GroupPlan:
     if group.arrivals and factor < 1:
         return replace(group, arrivals=arrivals.scaled(group.arrivals, factor))
     if group.find:
-        least = arrivals.needed_for(group.find.conditions) / duration_s
+        least = arrivals.lowest_per_s(group.find.conditions, duration_s)
         find = replace(
             group.find,
             start_per_s=max(group.find.start_per_s, least),

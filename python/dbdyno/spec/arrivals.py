@@ -53,6 +53,9 @@ class FindModel(Strict):
     )
     start: Rate = Field(100.0, description="rate of the first probe")
     within: Fraction = Field(0.02, description="relative width at which the search ends")
+    failed_max: Fraction = Field(
+        0.001, description="share of the arrivals that may fail at a rate that holds"
+    )
 
 
 class ThinkModel(Strict):
@@ -231,7 +234,7 @@ def _find(name: str, find: FindModel, process: str, duration_s: float, node: Nod
     for text, place in zip(find.conditions, places, strict=True):
         where = shifted(place.where, 1) if place.quoted else place.where
         texts.append(_condition(name, text, where, find.start * duration_s))
-    return Find(tuple(texts), process, find.start, find.within)
+    return Find(tuple(texts), process, find.start, find.within, find.failed_max)
 
 
 def _condition(name: str, text: str, where: Where | None, transactions: float) -> str:
@@ -267,6 +270,13 @@ def needed_for(conditions: Sequence[str]) -> int:
     """Transactions that a probe must have for all its conditions' percentiles."""
     names = [text.split()[0] for text in conditions]
     return max((metrics.values_needed(name) for name in names), default=1)
+
+
+def lowest_per_s(conditions: Sequence[str], duration_s: float) -> float:
+    """The lowest rate at which a probe judges all of `conditions`. Arrivals are as many as chance
+    has them, so three standard deviations more are expected than are needed."""
+    needed = needed_for(conditions)
+    return (needed + 3 * math.sqrt(needed)) / duration_s
 
 
 def scaled(arrivals: Arrivals, factor: float) -> Arrivals:

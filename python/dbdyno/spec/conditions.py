@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.spec.claim_parser import parse_bare_condition
+from dbdyno.spec.metrics import values_needed
 
 # What is known of a condition.
 HOLDS = "holds"
@@ -50,6 +51,8 @@ def told(text: str, metrics: Mapping[str, float], bounds: Mapping[str, str] = _N
     metric = parse_bare_condition(text).metric
     value = metrics.get(metric)
     if value is None:
-        return f"{metric} was not measured, and `{text}` is required"
+        needed = values_needed(metric)
+        why = f" (it needs {needed:,} transactions)" if needed > 1 else ""
+        return f"{metric} was not measured{why}, and `{text}` is required"
     known = f"{value:g} {_OF[bounds.get(metric, '')]}".rstrip()
     return f"{metric} is {known}, and `{text}` is required"

@@ -103,6 +103,24 @@ METRICS: tuple[Metric, ...] = (
         ("drain",),
         loop=OPEN,
     ),
+    Metric(
+        "unfinished_growth",
+        "unfinished growth",
+        "",
+        LOWER,
+        "by how many arrivals those due and not finished grew, from the least of the first fifth of"
+        " the measured time to the least of the last; says whether the rate was held",
+        loop=OPEN,
+    ),
+    Metric(
+        "failed_share",
+        "failed",
+        "",
+        LOWER,
+        "share of the arrivals that were given up: refused without a retry left, at their deadline,"
+        " or with a lost connection",
+        loop=OPEN,
+    ),
     Metric("left", "left", "", LOWER, "arrivals not finished when the drain was over", loop=OPEN),
     Metric(
         "dispatch_lag_us_p99",
@@ -118,7 +136,7 @@ METRICS: tuple[Metric, ...] = (
         "max rate/s",
         "1/s",
         HIGHER,
-        "highest rate at which all conditions of `find` held",
+        "committed transactions a second at the highest rate that meets the conditions of `find`",
         ("rate_max", "max_rate"),
         loop=SEARCH,
     ),
@@ -293,6 +311,8 @@ def rises_with_load(name: str) -> bool:
     return name.startswith(("response_ms_", "service_ms_", "backlog_")) or name in (
         "errors_per_s",
         "failed_per_s",
+        "failed_share",
+        "unfinished_growth",
         "retries_per_s",
         "left",
         "drain_s",
@@ -303,6 +323,14 @@ def needs_operations(name: str) -> bool:
     """Whether a canonical name is there only with enough operations behind it: a percentile, or
     stalls, which few commits do not show. Trials that lack it are slow ones."""
     return _PERCENTILE.fullmatch(name) is not None or name in _STALLS
+
+
+def why_absent(name: str) -> str:
+    """Why a trial lacks a metric that others of its cell have, where that says something of the
+    system, which the other trials then flatter. Empty: missing at random."""
+    if name.rpartition(".")[2] == "rate_max_per_s":
+        return "its search gave no answer"
+    return "too few operations for it" if needs_operations(name) else ""
 
 
 def grain(name: str) -> float:

@@ -111,7 +111,8 @@ class Find:
     process: str = "poisson"
     start_per_s: float = 100.0
     within: float = 0.02
-    probes_max: int = 24  # runs of one search; what is found by then counts, and is said
+    failed_max: float = 0.001  # of the arrivals: what a rate that holds may fail at most
+    probes_max: int = 32  # runs of one search; what is found by then counts, and is said
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ histogram with their age (`latency`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,22 +14,39 @@ from dbdyno.plan.types import GroupPlan
 from dbdyno.spec.bounds import AT_LEAST
 from dbdyno.store.latency import Times, times
 
-BACKLOG_MAX = 0.01  # of all arrivals, at the end: more means that the rate was not held
+# By how much arrivals that are due and not finished may grow: by a share of those due, the meter's
+# grain (5 ms in 5 s), and by standard deviations of what arrivals and completions do by chance.
+GROWTH_GRAIN = 0.001
+GROWTH_EVEN = 0.25  # exceeded in half of the trials at exactly the capacity
+GROWTH_SURE = 2.0  # exceeded in 2 of 100 trials at exactly the capacity
+_PART = 0.2  # of the measured time: the lowest in its first part is held against its last
 LAG_MAX = 0.10  # of the median response, by the generator's own lateness: the error bar of both
 LAG_LEAST_US = 20.0  # below, a median is that of a null driver and its lag nobody's concern
 SESSIONS_BUSY = ("the only session", "all")  # how the sentence begins that says so
 BUSY_MIN = 0.95  # of the sessions' time: all of them were at work
 
 
-def reduce_open(total: Mapping[str, Any], measured_s: float) -> Times:
-    """Metrics from a group's `open` total."""
+Interval = tuple[float, Mapping[str, Any]]  # its end on the trial's clock, a group's counts
+
+
+def reduce_open(
+    group: Mapping[str, Any],
+    intervals: Iterable[Interval],
+    measured_s: float,
+) -> Times:
+    """Metrics from a group's total and its `intervals`, each with its end on the clock of the
+    measured time."""
+    total = group["open"]
     metrics = {
+        "unfinished_growth": _growth(group, intervals, measured_s),
         "due_per_s": total["due"] / measured_s,
         "backlog_max": float(total["backlog_max"]),
         "backlog_end": float(total["backlog_end"]),
         "left": float(total["left"]),
         "drain_s": float(total["drain_s"]),
     }
+    if total["due"]:
+        metrics["failed_share"] = total["failed"] / total["due"]
     response = times("response", total.get("response"), total.get("response_at_least_ns"))
     metrics |= response.metrics
     lag = total.get("dispatch_lag")
@@ -38,16 +56,54 @@ def reduce_open(total: Mapping[str, Any], measured_s: float) -> Times:
     return Times(metrics, bounds)
 
 
-def held(backlog_end: float, due: float, sessions: int) -> bool:
-    """Whether an open loop kept up: of `due` arrivals no more were waiting at the end of the
-    measured time than a moment's chance explains, be it one for each session."""
-    return backlog_end <= max(sessions, BACKLOG_MAX * due)
+def _growth(
+    group: Mapping[str, Any],
+    intervals: Iterable[Interval],
+    measured_s: float,
+) -> float:
+    """By how many arrivals those that were due and not finished grew.
+
+    Waiting ones and those in flight together: how many sessions there are then makes no difference.
+    The least of the last fifth of the time less the least of the first one: a stall near the end
+    that is worked off is no growth.
+    """
+    unfinished, marks = 0, [(0.0, 0)]
+    for until_s, one in intervals:
+        unfinished += one["open"]["due"] - one["transactions"] - one["failed"]
+        marks.append((until_s, unfinished))
+    end = group["open"]["due"] - group["transactions"] - group["failed"]
+    edge_s = _PART * measured_s * (1 + 1e-3)  # intervals are read a little late
+    late = min(n for t_s, n in [*marks, (measured_s, end)] if t_s >= measured_s - edge_s)
+    return float(late - min(n for t_s, n in marks if t_s <= edge_s))
 
 
-def warnings(group: GroupPlan, total: Mapping[str, Any], measured_s: float) -> Iterable[str]:
-    """What a reader of an open loop's numbers must know. `total` is that of the group."""
+def held(growth: float, due: float) -> bool:
+    """Whether an open loop rather kept up with `due` arrivals than not. `growth`: the metric
+    `unfinished_growth`.
+
+    Driven at exactly its capacity, a queue with Poisson arrivals and exponential service exceeds
+    this growth in half of the trials, so the rate that is held in half of them is the capacity.
+    docs/decisions/finding-a-rate.md has the arithmetic.
+    """
+    return growth <= _growth_by_chance(due, GROWTH_EVEN)
+
+
+def overloaded(growth: float, due: float) -> bool:
+    """Whether it is shown that an open loop did not keep up: what a report may say."""
+    return growth > _growth_by_chance(due, GROWTH_SURE)
+
+
+def _growth_by_chance(due: float, deviations: float) -> float:
+    return GROWTH_GRAIN * due + deviations * math.sqrt(2 * due)
+
+
+def warnings(
+    group: GroupPlan, total: Mapping[str, Any], growth: float, measured_s: float
+) -> Iterable[str]:
+    """What a reader of an open loop's numbers must know. `total` is that of the group; `growth`
+    its metric `unfinished_growth`."""
     of_loop = total["open"]
-    if not held(of_loop["backlog_end"], of_loop["due"], group.sessions):
+    if overloaded(growth, of_loop["due"]):
         yield _not_held(total, measured_s)
         if limit := _sessions_busy(group, total, measured_s):
             yield limit

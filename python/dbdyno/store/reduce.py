@@ -70,6 +70,7 @@ def reduce_trial(
     in_process = bool(kinds) and kinds <= IN_PROCESS
     mixed = bool(kinds & IN_PROCESS) and not in_process
 
+    intervals = part.intervals if part else _measured(events)
     metrics: dict[str, float] = {}
     bounds: dict[str, str] = {}
     for group in groups:
@@ -77,11 +78,16 @@ def reduce_trial(
         total = end["groups"][group.name]
         parts = [_group(total, measured_s)]
         if total.get("open"):
-            parts.append(open_loop.reduce_open(total["open"], measured_s))
+            own = [
+                (event["t_s"], event["groups"][group.name])
+                for event in intervals
+                if group.name in event["groups"]
+            ]
+            parts.append(open_loop.reduce_open(total, own, measured_s))
         for found in parts:
             bounds.update({prefix + name: bound for name, bound in found.bounds.items()})
             metrics.update({prefix + name: value for name, value in found.metrics.items()})
-    metrics.update(_over_time([*part.intervals, end] if part else events, groups))
+    metrics.update(_over_time([*intervals, end] if part else events, groups))
     sampled = sampled_metrics(samples, whole_s, from_s)
     metrics.update(sampled.metrics)
     cpu = _cpu(end, sampled.server_cpu_s, in_process)
@@ -92,7 +98,9 @@ def reduce_trial(
         who = f"{group.name}: " if len(groups) > 1 else ""
         total = end["groups"][group.name]
         if total.get("open"):
-            warnings.extend(f"{who}{text}" for text in open_loop.warnings(group, total, measured_s))
+            growth = metrics[f"{group.name}." * (len(groups) > 1) + "unfinished_growth"]
+            said = open_loop.warnings(group, total, growth, measured_s)
+            warnings.extend(f"{who}{text}" for text in said)
         warnings.extend(_of_group(total, who))
     warnings.extend(_of_events(events, from_s, whole_s))
     warnings.extend(_of_machine(metrics))
@@ -104,6 +112,15 @@ def reduce_trial(
         unique = [*unique[: WARNINGS_MAX - 1], f"and {more} more warnings"]
     known = {name: bound for name, bound in bounds.items() if name in finite}
     return Reduced(finite, tuple(unique), known)
+
+
+def _measured(events: Sequence[Event]) -> list[Event]:
+    """The intervals of the measured time."""
+    return [
+        event
+        for event in events
+        if event.get("event") == "interval" and event["phase"] == "measure"
+    ]
 
 
 def _group(total: Mapping[str, Any], measured_s: float) -> Times:
@@ -241,11 +258,7 @@ def _of_events(events: Sequence[Event], from_s: float, until_s: float) -> Iterab
             f"{len(outages)} outage{'s' if len(outages) > 1 else ''} (first: {first['group']}"
             f" session {first['session']} at {first['start_s']:.1f} s: {first['cause']})"
         )
-    intervals = [
-        event
-        for event in events
-        if event.get("event") == "interval" and event["phase"] == "measure"
-    ]
+    intervals = _measured(events)
     covered = sum(event["length_s"] for event in intervals)
     longest = max((event["length_s"] for event in intervals), default=0.0)
     if intervals and until_s - covered > 1.5 * longest:

@@ -21,7 +21,7 @@ from dbdyno.plan.types import Cell, GroupPlan, Plan
 from dbdyno.spec import bounds, metrics
 from dbdyno.store.record import COMPLETE, TrialRecord
 
-MISSING, FEW = "not measured", "too few operations for it"
+MISSING = "not measured"
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,7 @@ def _value(measured: Measured, cell: Cell, metric: str) -> Value:
     series = measured.series(cell.index, metric)
     values = [series[block] for block in blocks if block in series]
     if not values:
-        few = blocks and metrics.needs_operations(metric)
-        return Value(None, 0, FEW if few else MISSING)
+        return Value(None, 0, (blocks and metrics.why_absent(metric)) or MISSING)
     thin, _ = ratios.absent([metric], len(values), len(blocks))
     problem = ratios.disturbed(measured, (cell.index,), blocks) or thin
     low = [block for block in blocks if series.get(block, 1.0) <= 0]

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from dbdyno.execute.listener import Listener
-from dbdyno.execute.search import Found, search
+from dbdyno.execute.rate_search.judgement import Judgement, judge
+from dbdyno.execute.rate_search.outcome import outcome_text
+from dbdyno.execute.rate_search.search import Found, search
 from dbdyno.plan.order import SEED_BITS
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
-from dbdyno.spec.arrivals import needed_for
-from dbdyno.spec.bounds import AT_LEAST
-from dbdyno.spec.conditions import unmet
+from dbdyno.spec.arrivals import lowest_per_s
 from dbdyno.spec.types import Arrivals, RateStep
 from dbdyno.store import open_loop
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -54,7 +54,7 @@ class Probing:
         """The record of the whole search."""
         find = self._group.find
         assert find is not None
-        floor_per_s = needed_for(find.conditions) / self._cell.duration_s
+        floor_per_s = lowest_per_s(find.conditions, self._cell.duration_s)
         find = replace(find, start_per_s=dithered(find.start_per_s, self._trial.seed))
         try:
             found = search(find, floor_per_s, self._probe)
@@ -62,7 +62,7 @@ class Probing:
             return broken.record
         return self._record(found)
 
-    def _probe(self, number: int, rate_per_s: float) -> list[str]:
+    def _probe(self, number: int, rate_per_s: float) -> Judgement:
         cell = at_rate(self._cell, self._group, rate_per_s)
         trial = replace(self._trial, seed=probe_seed(self._trial.seed, number))
         record = self._once(cell, trial)
@@ -70,30 +70,20 @@ class Probing:
             raise _Broken(record)
         self._run.put_probe_aside(self._trial.id, number)
         self._records[number] = record
-        reasons = self._reasons(record)
-        said = "; ".join(reasons) or "all conditions held"
-        self._listener.say(f"  probe {number}: {rate_per_s:,g}/s: {said}")
-        return reasons
+        judgement = self._judged(record)
+        why = "; ".join(judgement.reasons) or "all conditions held"
+        self._listener.say(f"  probe {number}: {rate_per_s:,g}/s: {why}")
+        return judgement
 
-    def _reasons(self, record: TrialRecord) -> list[str]:
-        """Why a probe failed: its conditions, and always that the rate was held."""
-        find = self._group.find
+    def _judged(self, record: TrialRecord) -> Judgement:
+        find, prefix = self._group.find, self._prefix()
         assert find is not None
-        prefix = self._prefix()
-        own = {
-            name.removeprefix(prefix): value
-            for name, value in record.metrics.items()
-            if name.startswith(prefix)
+        names = {
+            name: name.removeprefix(prefix) for name in record.metrics if name.startswith(prefix)
         }
-        bounds = {name.removeprefix(prefix): of for name, of in record.bounds.items()}
-        reasons = unmet(find.conditions, own, bounds)
-        due = own.get("due_per_s", 0.0) * self._cell.duration_s
-        if not open_loop.held(own.get("backlog_end", 0.0), due, self._group.sessions):
-            reasons.append(
-                f"the rate was not held: {own['transactions_per_s']:,.1f} of"
-                f" {own['due_per_s']:,.1f}/s were achieved"
-            )
-        return reasons
+        metrics = {short: record.metrics[name] for name, short in names.items()}
+        bounds = {short: record.bounds.get(name, "") for name, short in names.items()}
+        return judge(find, metrics, bounds, record.measured_s or self._cell.duration_s)
 
     def _record(self, found: Found) -> TrialRecord:
         stands = found.passed or found.probes[-1]
@@ -101,50 +91,34 @@ class Probing:
         record = self._records[stands.number]
         prefix = self._prefix()
         highest = f"{prefix}rate_max_per_s"
-        metrics = {
-            **record.metrics,
-            highest: found.rate_per_s,
-            f"{prefix}probes": float(len(found.probes)),
-        }
-        never_failed = found.passed is not None and found.failed is None
+        metrics = {**record.metrics, f"{prefix}probes": float(len(found.probes))}
+        bounds = dict(record.bounds)
+        if found.rate_per_s is not None:
+            metrics[highest] = found.rate_per_s
+            if found.bound:
+                bounds[highest] = found.bound
         return record.replace(
             id=self._trial.id,
             started_unix_s=self._records[1].started_unix_s,
             metrics=metrics,
-            bounds={**record.bounds, **({highest: AT_LEAST} if never_failed else {})},
-            warnings=(*self._said(found), *record.warnings),
+            bounds=bounds,
+            warnings=(*self._notes(found), *record.warnings),
             probes=tuple(
                 {
                     "rate_per_s": one.rate_per_s,
                     "passed": one.passed,
-                    "why": "; ".join(one.reasons),
+                    "why": "; ".join(one.judgement.reasons),
                 }
                 for one in found.probes
             ),
         )
 
-    def _said(self, found: Found) -> Iterable[str]:
-        """How a search ended that did not find what it was to find, and what set its limit."""
+    def _notes(self, found: Found) -> Iterable[str]:
+        """How the search ended, unless it finished, and what set its limit."""
         who = self._prefix().removesuffix(".")
         who = f"{who}: " if who else ""
-        probes = f"{len(found.probes)} probes"
-        if found.passed is None:
-            lowest = found.probes[-1]
-            yield (
-                f"{who}no rate met the conditions: even at {lowest.rate_per_s:,g}/s"
-                f" {lowest.reasons[0]}"
-            )
-        elif found.failed is None:
-            yield (
-                f"{who}no rate failed: all {probes} up to {found.rate_per_s:,g}/s met the"
-                " conditions, so the highest rate is at least that; raise `start`"
-            )
-        elif not found.finished:
-            yield (
-                f"{who}the search ended after {probes} between {found.rate_per_s:,g}/s, which met"
-                f" the conditions, and {found.failed.rate_per_s:,g}/s, which did not:"
-                " a `start` nearer by would let it finish"
-            )
+        if ending := outcome_text(found):
+            yield f"{who}{ending}"
         if found.failed is not None:
             for warning in self._records[found.failed.number].warnings:
                 text = warning.removeprefix(self._prefix().replace(".", ": "))
