@@ -108,7 +108,7 @@ def test_a_rate_that_passes_sometimes_is_not_lifted() -> None:
     """Where rates in a range around the capacity pass by chance, from all to none, the search finds
     its middle, where half of them pass: no end is favoured."""
     rates = []
-    for seed in range(400):
+    for seed in range(200):
         draw = random.Random(seed)
 
         def probe(_: int, rate_per_s: float, draw: random.Random = draw) -> Judgement:
@@ -120,7 +120,7 @@ def test_a_rate_that_passes_sometimes_is_not_lifted() -> None:
         found = search(replace(FIND, start_per_s=start, within=0.01), 1.0, probe).rate_per_s
         assert found is not None
         rates.append(math.log(found / 3000.0))
-    assert float(np.mean(rates)) == pytest.approx(-0.004, abs=0.006)
+    assert abs(float(np.mean(rates))) < 0.006  # 0.02 where one pass outweighs a failure
 
 
 def test_a_failure_counts_only_when_it_is_repeated() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import group
-from test_store_reduce import end, latency, total
+from test_store_reduce import end, interval, latency, total
 
 from dbdyno.spec.bounds import AT_LEAST
 from dbdyno.store import open_loop, record
@@ -94,9 +94,10 @@ def test_sessions_that_were_not_all_busy_are_not_the_limit() -> None:
 
 
 def test_several_busy_sessions_are_counted() -> None:
-    found = reduced(OVER, sessions=8, latency=latency() | {"mean_ns": 4.0 * MS})
-    assert found.warnings[1].startswith("all 8 sessions were busy: at a mean service time of 4 ms")
-    assert "2,000/s at most" in found.warnings[1]
+    busy = latency() | {"mean_ns": 7.0 * MS}
+    found = reduced(OVER, sessions=8, transactions=12_000, latency=busy)
+    assert found.warnings[1].startswith("all 8 sessions were busy: at a mean service time of 7 ms")
+    assert "1,143/s at most" in found.warnings[1]
 
 
 def test_a_few_without_an_answer_are_said_where_the_rate_was_held() -> None:
@@ -122,7 +123,7 @@ def test_a_percentile_needs_ten_arrivals_beyond_it() -> None:
 
 
 def test_groups_keep_their_bounds_apart() -> None:
-    groups = {"app": total(open=OVER, errors={}), "beside": total()}
+    groups = {"app": total(open=OVER, transactions=12_000, errors={}), "beside": total()}
     members = [group("app"), group("beside")]
     found = reduce_trial([end(groups)], [], members)
     assert "app.response_ms_p95" in found.bounds
@@ -130,11 +131,55 @@ def test_groups_keep_their_bounds_apart() -> None:
     assert found.warnings[0].startswith("app: the system could not hold the rate")
 
 
-@given(st.integers(0, 10**9), st.integers(1, 10**5))
-def test_a_rate_is_held_when_nothing_waits(due: int, sessions: int) -> None:
-    assert open_loop.held(0, due, sessions)
-    assert open_loop.held(sessions, due, sessions)
-    assert not open_loop.held(max(sessions, due) + 1, due, sessions)
+@given(st.integers(0, 10**9))
+def test_a_rate_is_held_when_nothing_grows(due: int) -> None:
+    assert open_loop.held(0, due)
+    assert not open_loop.overloaded(0, due)
+
+
+def growing(unfinished: list[int], due: int = 1000) -> dict[str, Any]:
+    """Intervals of a second at whose ends so many arrivals are unfinished, and the totals."""
+    done = [due - (b - a) for a, b in zip([0, *unfinished], unfinished, strict=False)]
+    intervals = [
+        {
+            **interval(float(second)),
+            "groups": {
+                "workload": {
+                    "transactions": count,
+                    "failed": 0,
+                    "ticks": [count // 10] * 10,
+                    "open": {"due": due, "backlog": 0},
+                }
+            },
+        }
+        for second, count in enumerate(done, start=1)
+    ]
+    totals = total(
+        open=opened(due=due * len(done), backlog_end=0, failed=0), transactions=sum(done), errors={}
+    )
+    ended = {**end({"workload": totals}), "measured_s": float(len(done))}
+    return reduce_trial([*intervals, ended], [], [group()]).metrics
+
+
+def test_growth_is_of_what_is_unfinished_whatever_the_sessions_hold() -> None:
+    """No arrival waits for a session, and yet 100 a second more are begun than finished."""
+    found = growing([100, 200, 300, 400, 500])
+    assert found["backlog_end"] == 0
+    assert found["unfinished_growth"] == 400
+    assert not open_loop.held(found["unfinished_growth"], 5000)
+    assert open_loop.overloaded(found["unfinished_growth"], 5000)
+
+
+def test_a_stall_that_is_worked_off_is_no_growth() -> None:
+    assert growing([10, 10, 10, 10, 900])["unfinished_growth"] == 10
+    assert growing([10, 10, 900, 10, 10])["unfinished_growth"] == 10
+    assert growing([900, 10, 10, 10, 10])["unfinished_growth"] == 10
+
+
+def test_failed_arrivals_are_a_share_of_those_due() -> None:
+    found = reduced(opened(failed=10_000), transactions=10_000, failed=10_000)
+    assert found.metrics["failed_share"] == 0.5
+    assert found.metrics["unfinished_growth"] == 0
 
 
 def test_bounds_and_probes_survive_the_disk() -> None:

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from dbdyno.execute.engine import Event
 from dbdyno.plan import estimate
 from dbdyno.plan.types import Cell, Plan, TrialPlan
+from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.store.record import TrialRecord
 
 
@@ -176,6 +177,9 @@ def _open_part(open_loop: dict[str, Any], length_s: float) -> str:
     )
 
 
+_BOUNDS = {"": "", AT_LEAST: ">= ", AT_MOST: "< "}  # as reports have them, in plain text
+
+
 def _headline(metrics: Any, bounds: Mapping[str, str]) -> list[str]:
     """tps and p95 of each group, for the line that a finished trial leaves; of an open loop its
     response, and what a search found."""
@@ -183,7 +187,7 @@ def _headline(metrics: Any, bounds: Mapping[str, str]) -> list[str]:
     for name, value in metrics.items():
         prefix, _, metric = name.rpartition(".")
         label = f"{prefix}." if prefix else ""
-        least = f"{bounds[name]} " if name in bounds else ""
+        least = _BOUNDS[bounds.get(name, "")]
         if metric == "transactions_per_s":
             shown.append(f"{label}tps {value:,.1f}")
         elif metric == "rate_max_per_s":

@@ -14,8 +14,10 @@ failures of five: a stall may have made it. docs/decisions/finding-a-rate.md has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from dbdyno.execute.rate_search.judgement import Judgement
 from dbdyno.plan.types import Find
@@ -50,11 +52,17 @@ class Found:
     probes: tuple[Probe, ...]
     within: float
 
+    @cached_property
+    def _counts(self) -> Mapping[float, Counter[str]]:
+        """Probes by rate and state, in the order of the rates' first probes."""
+        counts: dict[float, Counter[str]] = {}
+        for one in self.probes:
+            counts.setdefault(one.rate_per_s, Counter())[one.judgement.state] += 1
+        return counts
+
     def votes(self, rate_per_s: float, state: str) -> int:
         """Probes at a rate that gave this state."""
-        return sum(
-            one.rate_per_s == rate_per_s and one.judgement.state == state for one in self.probes
-        )
+        return self._counts[rate_per_s][state]
 
     def state(self, rate_per_s: float) -> str:
         """What most probes of a rate say, two at least, or a single one that passed; else OPEN."""
@@ -72,24 +80,26 @@ class Found:
         """Whether a rate was probed twice and could not be judged."""
         return self.state(rate_per_s) == UNKNOWN
 
-    @property
+    @cached_property
     def failed(self) -> Probe | None:
         """The last probe that failed at the lowest rate that fails; None: none does."""
-        broken = [one for one in self.probes if self.state(one.rate_per_s) == BROKEN]
-        lowest = min((one.rate_per_s for one in broken), default=0.0)
-        return _last(one for one in broken if one.rate_per_s == lowest and not one.passed)
+        rates = [rate for rate in self._counts if self.state(rate) == BROKEN]
+        return self._last(min(rates, default=None), BROKEN)
 
-    @property
+    @cached_property
     def passed(self) -> Probe | None:
         """The last probe that passed at the highest rate below that passes; None: none does."""
         limit = self.failed.rate_per_s if self.failed else math.inf
-        holding = [
+        rates = [rate for rate in self._counts if rate < limit and self.state(rate) == HOLDS]
+        return self._last(max(rates, default=None), HOLDS)
+
+    def _last(self, rate_per_s: float | None, state: str) -> Probe | None:
+        found = [
             one
             for one in self.probes
-            if one.rate_per_s < limit and self.state(one.rate_per_s) == HOLDS
+            if one.rate_per_s == rate_per_s and one.judgement.state == state
         ]
-        highest = max((one.rate_per_s for one in holding), default=0.0)
-        return _last(one for one in holding if one.rate_per_s == highest and one.passed)
+        return found[-1] if found else None
 
     @property
     def confirmed(self) -> bool:
@@ -102,8 +112,9 @@ class Found:
         and two probes are all that speaks against it."""
         if self.failed is None or self.votes(self.failed.rate_per_s, BROKEN) > VOTES:
             return False
-        rates = list(dict.fromkeys(one.rate_per_s for one in self.probes))
-        return len(rates) - 1 - rates.index(self.failed.rate_per_s) >= ALONE
+        limit = self.failed.rate_per_s
+        rates = list(self._counts)
+        return sum(rate < limit for rate in rates[rates.index(limit) :]) >= ALONE
 
     @property
     def narrow(self) -> bool:
@@ -172,10 +183,6 @@ def next_rate(find: Find, floor_per_s: float, found: Found) -> float | None:
     if not found.confirmed:
         return low.rate_per_s
     return high.rate_per_s if high is not None and found.doubtful else None
-
-
-def _last(probes: Iterable[Probe]) -> Probe | None:
-    return max(probes, key=lambda one: one.number, default=None)
 
 
 def _middle(low_per_s: float, high_per_s: float) -> float:
