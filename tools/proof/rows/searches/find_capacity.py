@@ -124,8 +124,9 @@ def measure(effort: Effort) -> Outcome:
         ),
         notes=(
             "The bias is the mean over searches that finished, with its 95 % interval; the bar is"
-            " held against the far end, at 8,000/s. The fewer arrivals a probe has (2,500 at 500/s), the"
-            " lower and the wider are the results: longer probes are the cure. Half of `within` (1 %) is the step of the search, which"
+            " held against the far end, at 8,000/s. The fewer arrivals a probe has (2,500 at"
+            " 500/s), the lower and the wider are the results: longer probes are the cure. Half of"
+            " `within` (1 %) is the step of the search, which"
             " gives a rate that was seen to work, from below.",
         ),
     )
