@@ -17,7 +17,7 @@ experiment: steadily
 targets: {db: {kind: null, options: {delay_us: 1000}}}
 workload: {kind: oltp, preset: point_select, tables: 1, rows: 1000, sessions: 4}
 warmup: 0s
-duration: {until: steady, max: 12s}
+duration: {until: steady, min: 5s, max: 12s}
 matters: 40%
 blocks: 1
 sampling: off

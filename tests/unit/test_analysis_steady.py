@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.analysis.steady import Steady, steady
+from dbdyno.analysis.steady import Steady
+from dbdyno.analysis.steady import steady as steady_for
 
 STEP_S = 0.1
+
+
+def steady(series: list[float], step_s: float, matters: float) -> Steady | None:
+    """A steady part of ten seconds at least."""
+    return steady_for(series, step_s, matters, 10.0)
 
 
 def counts(per_s: float, seconds: float, noise: float = 0.05, seed: int = 1) -> list[float]:

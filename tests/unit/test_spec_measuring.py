@@ -37,18 +37,18 @@ def test_until_steady_has_a_limit() -> None:
 
 def test_levels_may_patch_both() -> None:
     found = cells(
-        "matters: 3%\nfactors:\n  how: {fixed: {}, open: {duration: {until: steady, max: 1m}}}\n"
+        "matters: 3%\nfactors:\n  how: {fixed: {}, open: {duration: {until: steady, max: 4m}}}\n"
         "  sampling: [200ms, off]\n"
     )
     assert [(c.duration_s, c.until_steady, c.sampling_s) for c in found] == [
         (30.0, False, 0.2),
         (30.0, False, None),
-        (60.0, True, 0.2),
-        (60.0, True, None),
+        (240.0, True, 0.2),
+        (240.0, True, None),
     ]
-    assert [c.duration_s for c in cells(STEADY + "factors: {duration.max: [1m, 2m]}\n")] == [
-        60,
-        120,
+    assert [c.duration_s for c in cells(STEADY + "factors: {duration.max: [3m, 4m]}\n")] == [
+        180,
+        240,
     ]
 
 
@@ -61,7 +61,9 @@ def test_levels_may_patch_both() -> None:
         ("matters: 3%\nduration: {until: warm, max: 5m}\n", 5, 19, "cannot be `warm`"),
         ("matters: 3%\nduration: {until: steady, max: 5}\n", 5, 32, "with its unit"),
         ("matters: 3%\nduration: {until: steady, max: 8s}\n", 5, 11, "no room"),
-        ("matters: 3%\nduration: {until: steady, max: 5m, min: 1s}\n", 5, 36, "no key `min`"),
+        ("matters: 3%\nduration: {until: steady, max: 100s}\n", 5, 11, "no room"),
+        ("matters: 3%\nduration: {until: steady, max: 5m, min: 1s}\n", 5, 11, "too short"),
+        ("matters: 3%\nduration: {until: steady, max: 9s, min: 5s}\n", 5, 11, "no room"),
         ("duration: 30\n", 4, 11, "with its unit"),
         ("sampling: 10ms\n", 4, 11, "between 100ms and 1h"),
         ("sampling: none\n", 4, 11, "duration"),
@@ -96,7 +98,7 @@ def test_the_estimate_is_between_steady_at_once_and_never() -> None:
     plan = planned(STEADY + "blocks: 3\nwarmup: 0s\n")
     cost = estimate.of(plan)
     assert cost.trials_end_early
-    assert cost.total_s - cost.total_s_min == pytest.approx(3 * (300 - 10))
+    assert cost.total_s - cost.total_s_min == pytest.approx(3 * (300 - 120))
     assert not estimate.of(planned("duration: 5s\n")).trials_end_early
 
 

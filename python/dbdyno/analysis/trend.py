@@ -22,10 +22,11 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class Trend:
     """A straight line's rise from the first value to the last, over the mean (0 for a mean of 0),
-    and the two-sided p of there being none."""
+    the two-sided p of there being none, and how far its 95 % interval reaches to either side."""
 
     share: float
     p: float
+    reach: float = math.inf
 
 
 def trend(values: Sequence[float] | Floats) -> Trend:
@@ -33,7 +34,9 @@ def trend(values: Sequence[float] | Floats) -> Trend:
     series, _ = scaled(np.asarray(values, dtype=np.float64))
     n = len(series)
     none = Trend(0.0, 1.0)
-    if n < 4 or np.ptp(series) == 0.0:
+    if n >= 4 and np.ptp(series) == 0.0:
+        return Trend(0.0, 1.0, 0.0)
+    if n < 4:
         return none
     mean = float(series.mean())
     x = np.arange(n) - (n - 1) / 2.0
@@ -48,7 +51,8 @@ def trend(values: Sequence[float] | Floats) -> Trend:
         return none
     error = math.sqrt(float(np.dot(residuals, residuals)) / (worth - 2.0) / squares)
     if error <= 1e-12 * abs(slope):
-        return Trend(share, 0.0 if slope else 1.0)
-    from scipy.special import stdtr
+        return Trend(share, 0.0 if slope else 1.0, 0.0)
+    from scipy.special import stdtr, stdtrit
 
-    return Trend(share, 2.0 * float(stdtr(worth - 2.0, -abs(slope) / error)))
+    reach = float(stdtrit(worth - 2.0, 0.975)) * error * (n - 1) / abs(mean)
+    return Trend(share, 2.0 * float(stdtr(worth - 2.0, -abs(slope) / error)), reach)

@@ -51,7 +51,7 @@ def decided(run: Run) -> str | None:
     return stopping.decided(run.plan, run.records())
 
 
-def steady_from(plan: Plan) -> Callable[[Sequence[int]], float | None] | None:
+def steady_from(plan: Plan) -> Callable[[Sequence[int], float], float | None] | None:
     """What says from when on the ticks of a trial are steady; None if no trial waits for that."""
     if not any(cell.until_steady for cell in plan.cells):
         return None
@@ -61,8 +61,8 @@ def steady_from(plan: Plan) -> Callable[[Sequence[int]], float | None] | None:
     from dbdyno.analysis.steady import steady
     from dbdyno.store.trace import TICK_S
 
-    def judge(commits: Sequence[int]) -> float | None:
-        found = steady(commits, TICK_S, plan.matters)
+    def judge(commits: Sequence[int], least_s: float) -> float | None:
+        found = steady(commits, TICK_S, plan.matters, least_s)
         return found.from_s if found else None
 
     return judge

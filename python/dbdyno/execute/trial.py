@@ -9,6 +9,7 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.execute import integrity
+from dbdyno.execute.background import Background
 from dbdyno.execute.control import Control
 from dbdyno.execute.engine import Event, Job, Outcome, error_of
 from dbdyno.execute.fleet import Fleet
@@ -100,7 +101,8 @@ class Trial:
         if not cell.until_steady:
             return None
         assert self._judge is not None, "a plan that waits for a steady state has no judge"
-        return Steadiness(self._judge)
+        servers = [server for each in self._fleet.members.values() for server in each.servers]
+        return Steadiness(self._judge, cell.steady_min_s, cell.duration_s, Background(servers))
 
     def _sampling(self, cell: Cell, directory: Path) -> Sampling | None:
         if cell.sampling_s is None:

@@ -36,6 +36,7 @@ _OF_CELL = {
     "warmup_s": "warmup",
     "duration_s": "duration",
     "until_steady": "duration",
+    "steady_min_s": "duration",
     "interval_s": "interval",
     "sampling_s": "sampling",
 }

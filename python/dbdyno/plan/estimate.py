@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec import server_url
-from dbdyno.spec.measuring import STEADY_S
+from dbdyno.spec.measuring import CYCLES, MIN_S
 from dbdyno.spec.types import Setup
 from dbdyno.systems.base import Scalar, TargetPlan
 from dbdyno.systems.remote import PREFIX
@@ -129,7 +129,8 @@ def trial_s_min(cell: Cell) -> float:
 
 def run_s_min(cell: Cell) -> float:
     """Seconds of load in one run of the engine, at least."""
-    return cell.warmup_s + (STEADY_S if cell.until_steady else cell.duration_s)
+    steady_s = CYCLES * (cell.steady_min_s or MIN_S)
+    return cell.warmup_s + (steady_s if cell.until_steady else cell.duration_s)
 
 
 def probes_max(cell: Cell) -> int:

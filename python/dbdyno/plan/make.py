@@ -274,6 +274,7 @@ class _Maker:
             interval_s=min(draft.source.interval_s, duration_s),
             data_key=self._data_key(draft),
             until_steady=until_steady,
+            steady_min_s=draft.source.steady_min_s if until_steady else None,
             sampling_s=draft.source.sampling_s,
         )
 

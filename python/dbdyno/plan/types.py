@@ -57,6 +57,7 @@ class Cell:
     interval_s: float
     data_key: str  # cells with equal data_key can start from one loaded snapshot
     until_steady: bool = False  # `duration_s` is then the most that is measured
+    steady_min_s: float | None = None  # slowest cycle that it must contain; None: the default
     sampling_s: float | None = 1.0  # interval of the samplers; None: there are none
 
 

@@ -14,6 +14,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import seconds, size
 from dbdyno.report.servers import versions
+from dbdyno.spec.measuring import CYCLES
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 _LABELS = {
@@ -59,10 +60,20 @@ def sentence(plan: Plan, records: Sequence[TrialRecord], environment: Mapping[st
         warmup_s, duration_s, until_steady = lengths.pop()
         each = f"{seconds(duration_s)} each"
         if until_steady:
-            each = f"each until steady, {seconds(duration_s)} at most,"
+            each = f"each until steady, {seconds(duration_s)} at most{_contained(records)},"
         parts.append(f"{each} after {seconds(warmup_s)} of warm-up")
     parts.append(machine(environment))
     return " · ".join(part for part in parts if part)
+
+
+def _contained(records: Sequence[TrialRecord]) -> str:
+    """Of trials that ended when steady: what is too slow to be in their numbers."""
+    lengths_s = [
+        (one.measured_s - one.steady_from_s) / CYCLES
+        for one in records
+        if one.measured_s is not None and one.steady_from_s is not None
+    ]
+    return f" (nothing slower than {seconds(min(lengths_s))} is in them)" if lengths_s else ""
 
 
 def machine(environment: Mapping[str, Any]) -> str:

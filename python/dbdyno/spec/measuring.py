@@ -1,7 +1,8 @@
 """How long a trial measures, and how often samplers look: `duration` and `sampling`.
 
 `duration: 30s` is a length. `duration: {until: steady, max: 30m}` ends when throughput is steady
-and known to within `matters`, at the latest after `max` (docs/decisions/steady-state.md).
+and known to within `matters`, at the latest after `max`. What comes back each `min` is in the
+number: twice as long is measured at least (docs/decisions/steady-state.md).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from dbdyno.spec.scalars import Duration, Strict, positive_s
 from dbdyno.spec.types import Cell, Group
 from dbdyno.spec.unions import BRANCH
 
-STEADY_S = 10.0  # a steady part is at least so long
+MIN_S = 60.0  # `min` where none is given
+MIN_LEAST_S = 5.0  # of less than two of these nothing can be told
+CYCLES = 2  # a steady part has at least so many of `min`
 OFF = "off"
 SAMPLING_MIN_S, SAMPLING_MAX_S = 0.1, 3600.0
 _LENGTH, _STEADY = BRANCH + "length", BRANCH + "steady"
@@ -27,6 +30,12 @@ class SteadyModel(Strict):
     """Measures until throughput is steady and known to within `matters`."""
 
     until: Literal["steady"]
+    min: Duration | None = Field(
+        None,
+        description="slowest cycle that the number must contain, such as a checkpoint; twice as"
+        " long is measured at least. Default: `60s`, or what the server says of itself where that"
+        " is more",
+    )
     max: Duration = Field(description="measured time after which the trial ends in any case")
 
 
@@ -71,12 +80,23 @@ def check(measured: float | SteadyModel, groups: Sequence[Group], where: Where) 
     """DynoError where waiting for a steady state makes no sense. `where`: the key's place."""
     if not isinstance(measured, SteadyModel):
         return
-    if measured.max <= STEADY_S:
+    if measured.min is not None and measured.min < MIN_LEAST_S:
+        raise DynoError(
+            f"`min` {measured.min:g} s is too short to tell a steady state",
+            where=where,
+            cause=f"of less than {CYCLES * MIN_LEAST_S:g} s neither a trend nor a mean is known",
+            fix=f"write `min: {MIN_LEAST_S:g}s` or more, or give a length: `duration: 5s`",
+        )
+    least_s = CYCLES * (measured.min or MIN_S)
+    if measured.max < least_s:
+        given = "" if measured.min else ", the default"
         raise DynoError(
             f"`max` {measured.max:g} s leaves no room for a steady state",
             where=where,
-            cause=f"a steady part lasts at least {STEADY_S:g} s, after the end of the warm-up",
-            fix="raise `max`, or give a length: `duration: 5s`",
+            cause=f"a steady part lasts at least {least_s:g} s: {CYCLES} times `min`"
+            f" ({measured.min or MIN_S:g} s{given})",
+            fix="raise `max`, or write a shorter `min` if nothing slower matters, or give a length:"
+            " `duration: 30s`",
         )
     for group in groups:
         key = "find" if group.find else "rate" if group.arrivals else None

@@ -51,6 +51,9 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
         duration_s=duration_s,
         interval_s=setup.interval,
         until_steady=isinstance(setup.duration, measuring.SteadyModel),
+        steady_min_s=setup.duration.min
+        if isinstance(setup.duration, measuring.SteadyModel)
+        else None,
         sampling_s=setup.sampling,
     )
 

@@ -206,6 +206,7 @@ class Cell:
     duration_s: float  # of `until_steady`: at most
     interval_s: float
     until_steady: bool = False  # whether it ends when throughput is steady and known well enough
+    steady_min_s: float | None = None  # slowest cycle that it must contain; None: the default
     sampling_s: float | None = 1.0  # None: no samplers
 
 

@@ -135,6 +135,10 @@ class Server(Protocol):
     def gauges(self) -> frozenset[str]:
         """Names among `counters` that are levels, not sums: taken as they are, not as deltas."""
 
+    def cycles(self, per_s: Mapping[str, float]) -> Mapping[str, float]:
+        """What it does in the background and again after so many seconds, by name: a checkpoint,
+        a redo log that fills. `per_s`: its counters a second under this load."""
+
     def sessions_by_state(self) -> dict[str, int]:
         """How many sessions are in which state or wait, now."""
 

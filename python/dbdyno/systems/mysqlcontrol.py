@@ -179,6 +179,19 @@ class MysqlControl(ABC):
     def gauges(self) -> frozenset[str]:
         return frozenset(name for name in self.counters() if is_gauge(name))
 
+    def cycles(self, per_s: Mapping[str, float]) -> dict[str, float]:
+        """InnoDB's redo log: once it has been filled, the oldest pages must have been written.
+        Its size is `innodb_redo_log_capacity`, or that of its files before MySQL 8.0.30 and in
+        MariaDB (both manuals, "Redo Log")."""
+        written_per_s = per_s.get("Innodb_os_log_written", 0.0)
+        if written_per_s <= 0:
+            return {}
+        known = self.settings()
+        files = float(known.get("innodb_log_files_in_group", 1))
+        size = float(known.get("innodb_log_file_size", 0)) * files
+        size = float(known.get("innodb_redo_log_capacity", 0)) or size
+        return {"InnoDB fills its redo log": size / written_per_s} if size > 0 else {}
+
     def sessions_by_state(self) -> dict[str, int]:
         states: dict[str, int] = {}
         connection = self._connection.thread_id() if self._connection else -1

@@ -5,7 +5,7 @@ It measures the generator, and makes every later stage testable without a server
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,10 @@ class NullServer:
 
     def gauges(self) -> frozenset[str]:
         return frozenset()
+
+    def cycles(self, per_s: Mapping[str, float]) -> dict[str, float]:
+        """Nothing: it does only what it is asked."""
+        return {}
 
     def sessions_by_state(self) -> dict[str, int]:
         return {}

@@ -167,6 +167,15 @@ class PostgresControl(ABC):
         levels = ("pg_stat_database.numbackends", "pg_locks.waiting", "pg_database.size_bytes")
         return frozenset({*levels, "uptime"})
 
+    def cycles(self, per_s: Mapping[str, float]) -> dict[str, float]:
+        """Checkpoints, each `checkpoint_timeout` at the latest; without new WAL there is none."""
+        if per_s.get("pg_stat_wal.wal_bytes") == 0:
+            return {}
+        [[timeout_s]] = self.rows(
+            "SELECT setting::float FROM pg_settings WHERE name = 'checkpoint_timeout'"
+        )
+        return {"PostgreSQL makes a checkpoint (checkpoint_timeout)": float(timeout_s)}
+
     def sessions_by_state(self) -> dict[str, int]:
         rows = self.rows(
             "SELECT state, wait_event_type, wait_event, count(*) FROM pg_stat_activity "

@@ -56,6 +56,7 @@ def asked(plan: Plan, cell: Cell) -> Facts:
             "warmup_s": cell.warmup_s,
             "duration_s": cell.duration_s,
             "until_steady": cell.until_steady,
+            "steady_min_s": cell.steady_min_s,
             "sampling_s": cell.sampling_s,
             "drain_s": plan.drain_s,
             "require": list(plan.require),
