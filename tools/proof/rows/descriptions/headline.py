@@ -17,7 +17,7 @@ BLOCKS = (3, 6, 10)
 CHOICES = (2, 8, 16, 32)  # differences that the first sentence chooses from
 MOST = 0.05
 SEED = 11
-_ASSERTS = re.compile(r"^\S.* committed [\d.,]+ times|But ")
+_ASSERTS = re.compile(r"^(?!None of the )\S.*? committed [\d.,]+ times|But ")
 
 
 def measure(effort: Effort) -> Outcome:
