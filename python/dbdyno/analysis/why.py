@@ -257,6 +257,14 @@ def _soonest(part: ClaimPart) -> float:
     return math.inf if needed is None else needed
 
 
+def _place(measured: Measured, part: ClaimPart, parts: Sequence[ClaimPart]) -> str:
+    """Which comparison of a claim: `at 16 sessions`; of several there, `p99[on] at 16 sessions`."""
+    levels = describe.levels(measured.plan, part.at)
+    at = f"at {levels}" if levels else ""
+    several = sum(one.at == part.at for one in parts) > 1
+    return " ".join(filter(None, [part.left if several else "", at]))
+
+
 def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str:
     """One sentence for the claim: its only part's, or how its parts stand and the first that
     decided."""
@@ -269,7 +277,7 @@ def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str
     which = [part for part in parts if part.verdict == verdict]
     if verdict == UNDECIDED:  # the one that is nearest to an answer
         which.sort(key=_soonest)
-    at = describe.levels(measured.plan, which[0].at)
+    at = _place(measured, which[0], parts)
     if verdict == SUPPORTED:
         small = sum(part.small for part in parts)
         extra = f"; {small} of them real but too small to matter" if small else ""
@@ -277,7 +285,7 @@ def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str
         return f"{every} comparisons support it{extra}"
     if verdict == REFUTED:
         refute = "refutes" if len(which) == 1 else "refute"
-        return f"{len(which)} of {len(parts)} comparisons {refute} it; at {at}: {which[0].why}"
+        return f"{len(which)} of {len(parts)} comparisons {refute} it; {at}: {which[0].why}"
     known = len(parts) - len(which)
     how = f"{known} of {len(parts)} comparisons {'is' if known == 1 else 'are'} decided"
     if not known:
@@ -285,9 +293,8 @@ def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str
         how = f"{none} of the {len(parts)} comparisons is decided"
     stuck = [part for part in which if part.estimate is None]
     if stuck:  # whatever the others come to, this one keeps the claim open
-        at = describe.levels(measured.plan, stuck[0].at)
-        return f"{how}; at {at}, {stuck[0].why}"
+        return f"{how}; {_place(measured, stuck[0], parts)}, {stuck[0].why}"
     reason = which[0].why
     if reason.startswith("not known: "):  # its interval stands beside it, with those of the others
         reason = reason.partition("; ")[2] or reason
-    return f"{how}; nearest to an answer, at {at}: {reason}"
+    return f"{how}; nearest to an answer, {at}: {reason}"

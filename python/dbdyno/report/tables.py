@@ -120,9 +120,10 @@ def _value(estimate: Estimate | None) -> Value:
         return Value(MISSING, "")
     if estimate.bound:
         return Value(bounded(sig3(estimate.mean), estimate.bound), "")
-    if estimate.ci_low is None or (estimate.ci_low == estimate.ci_high):
+    low, high = estimate.ci_low, estimate.ci_high
+    if low is None or high is None or low == high:
         return Value(sig3(estimate.mean), "")
-    return Value(sig3(estimate.mean), interval(estimate.ci_low, estimate.ci_high))
+    return Value(sig3(estimate.mean), interval(low, high))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from dbdyno.errors import DynoError, Where
@@ -56,7 +56,8 @@ def parse_bare_condition(text: str, where: Where | None = None) -> Condition:
     """Parses `metric operator number` and leaves the name alone. DynoError if it is none."""
     claim = parse(text, where)
     term = claim.left
-    if claim.right is not None or claim.at or claim.each or term.selectors or term.peak:
+    alone = claim.right is None and not (claim.at or claim.each or claim.further)
+    if not alone or term.selectors or term.peak:
         raise DynoError(
             f"`{text}` is not a condition on one metric",
             where=where,
@@ -82,6 +83,14 @@ class _Product:
     below: list[Term]
 
 
+@dataclass(frozen=True)
+class _Comparison:
+    left: _Product
+    operator: str
+    right: _Product
+    margin: float | None
+
+
 class _Parser:
     def __init__(self, text: str, where: Where | None) -> None:
         self.text = text
@@ -89,27 +98,29 @@ class _Parser:
         self.at = 0
 
     def claim(self) -> Claim:
-        left = self._product()
-        operator = self._operator()
-        right = self._product()
+        found = [self._comparison()]
+        while self._keyword("and"):
+            found.append(self._comparison())
         fixed: list[Selector] = []
         each: list[Each] = []
-        margin: float | None = None
         while True:
             if self._keyword("at"):
                 self._conditions(fixed, each)
             elif self._keyword("within"):
-                margin = self._margin(operator, margin)
+                last = found[-1]
+                found[-1] = replace(last, margin=self._margin(last.operator, last.margin))
             else:
                 break
         if not self._end():
             self._fail(f"`{self._rest()}` is left over", "a claim ends after its conditions")
-        if operator == EQUAL and margin is None:
-            self._fail(
-                "`~=` needs a margin: no measurement shows that two quantities are just equal",
-                "say how far apart still counts as equal: `a ~= b within 3%`",
-            )
-        return self._normal(left, operator, right, tuple(fixed), tuple(each), margin or 0.0)
+        claims = [self._normal(one, tuple(fixed), tuple(each)) for one in found]
+        return replace(claims[0], further=tuple(claims[1:]))
+
+    def _comparison(self) -> _Comparison:
+        """One comparison; of those before the last, `within` stands right behind it."""
+        left, operator, right = self._product(), self._operator(), self._product()
+        margin = self._margin(operator, None) if self._keyword("within") else None
+        return _Comparison(left, operator, right, margin)
 
     def _margin(self, operator: str, before: float | None) -> float:
         """What stands after `within`: a percentage, as a ratio minus one."""
@@ -242,15 +253,15 @@ class _Parser:
         return found.group()
 
     def _normal(
-        self,
-        left: _Product,
-        operator: str,
-        right: _Product,
-        at: tuple[Selector, ...],
-        each: tuple[Each, ...],
-        margin: float,
+        self, compared: _Comparison, at: tuple[Selector, ...], each: tuple[Each, ...]
     ) -> Claim:
         """Divides both sides by the right-hand terms and by the left-hand number."""
+        left, operator, right = compared.left, compared.operator, compared.right
+        if operator == EQUAL and compared.margin is None:
+            self._fail(
+                "`~=` needs a margin: no measurement shows that two quantities are just equal",
+                "say how far apart still counts as equal: `a ~= b within 3%`",
+            )
         above, below = left.above + right.below, left.below + right.above
         numbers = left.coefficient, right.coefficient
         if not above and len(below) == 1:
@@ -278,7 +289,7 @@ class _Parser:
             at=at,
             each=each,
             where=self.where,
-            margin=margin,
+            margin=compared.margin or 0.0,
         )
 
     def _check_equality(self, threshold: float, terms: list[Term]) -> None:

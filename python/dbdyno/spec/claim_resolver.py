@@ -79,7 +79,7 @@ class _Resolver:
             names = (factor.name for factor in each)
             at = {**fixed, **dict(zip(names, levels, strict=True))}
             try:
-                parts.append(self._part(at))
+                parts += [self._part(at, one) for one in (self.claim, *self.claim.further)]
             except MissingCell as error:
                 missing = missing or error
             if len(parts) > PARTS_MAX:
@@ -88,16 +88,15 @@ class _Resolver:
             raise missing
         return tuple(parts)
 
-    def _part(self, at: dict[str, str]) -> ResolvedPart:
-        left = self._side(self.claim.left, at)
-        right = self._side(self.claim.right, at) if self.claim.right else None
+    def _part(self, at: dict[str, str], claim: Claim) -> ResolvedPart:
+        left = self._side(claim.left, at)
+        right = self._side(claim.right, at) if claim.right else None
         if right is not None and replace(left, text="") == replace(right, text=""):
             self._fail(
-                self.claim.left.offset,
+                claim.left.offset,
                 "both sides are the same metric of the same cell",
                 "give each side its own level, as in `tps[on] > tps[off]`",
             )
-        claim = self.claim
         return ResolvedPart(at, left, right, claim.operator, claim.threshold, claim.margin)
 
     def _side(self, term: Term, at: dict[str, str]) -> Side:

@@ -56,6 +56,7 @@ class Claim:
     each: tuple[Each, ...]
     where: Where | None = None  # of the claim's first character
     margin: float = 0.0  # of `~=`: `within 3%` is 0.03
+    further: tuple[Claim, ...] = ()  # joined by `and`: comparisons that must hold as well
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Claims: what an experiment asserts, their grammar, and the cells that each one compares.
 
-    claim     = product operator product { "at" condition { ("," | "and") condition } | within }
+    claim     = comparison { "and" comparison } [ "at" condition { ("," | "and") condition } ]
+    comparison = product operator product [ within ]
     product   = operand { ("*" | "/") operand }
     operand   = NUMBER | metric [selectors] | "peak" "(" metric "," FACTOR ")" [selectors]
     selectors = "[" [FACTOR "="] LEVEL { "," [FACTOR "="] LEVEL } "]"
@@ -10,6 +11,10 @@
 
 A claim is brought into one of two normal forms: `left / right operator threshold` (two quantities,
 judged as a ratio within blocks) or `left operator threshold` (one quantity against a number).
+Comparisons joined by `and` must all hold, under the same conditions. `tps[on] > tps[off] and
+p99[on] <= 1.03 * p99[off]` claims "better on one, not worse by more than 3 % on the other". With
+conditions, `within` may also stand after them, for the last comparison.
+
 `peak(metric, factor)` is the level of a numeric factor at which the metric is highest.
 
 `a ~= b within 3%` claims that two quantities are equal for all practical purposes: that their ratio

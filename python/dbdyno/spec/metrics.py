@@ -230,15 +230,7 @@ FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
-_INTERMITTENT = _STALLS | {
-    "errors_per_s",
-    "retries_per_s",
-    "failed_per_s",
-    "backlog_max",
-    "backlog_end",
-    "drain_s",
-    "left",
-}
+_INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
 _KIND = re.compile(rf"(?:^|\.){KIND_FAMILY}\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -349,7 +341,7 @@ def is_ratio_scaled(name: str) -> bool:
 
 
 def is_intermittent(name: str) -> bool:
-    """Whether a trial without any of it is usual: stalls, errors, backlogs."""
+    """Whether a trial without any of it is usual: stalls, errors."""
     return info(name).name in _INTERMITTENT
 
 
