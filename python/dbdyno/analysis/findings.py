@@ -31,6 +31,7 @@ from dbdyno.analysis.page.ratios import PageRatios, candidates
 from dbdyno.analysis.ranking import ranked
 from dbdyno.analysis.shift import find_shift
 from dbdyno.analysis.sweeps import sweeps
+from dbdyno.analysis.tradeoffs import tradeoff
 from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import NEITHER, named
@@ -86,6 +87,7 @@ def analyse(
         ),
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
         costs=offers.costs(measured),
+        tradeoff=tradeoff(measured, headline),
         inside=trials.inside,
         stalls=trials.stalls,
         versions=versions.versions(measured, compared),

@@ -15,6 +15,7 @@ from dbdyno.analysis import describe
 from dbdyno.analysis.cost import WHAT, price_per_month, total_per_s
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.ratios import pairs, plain_ratio
+from dbdyno.analysis.tradeoffs.dominance import Beaten, beaten, known_axis, measured_axis
 from dbdyno.analysis.types import Costs, Offer, Ratio
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.claim_parser import parse_bare_condition
@@ -36,7 +37,10 @@ def costs(measured: Measured) -> Costs | None:
     ]
     candidates.sort(key=lambda one: (one.best is None, one.cost, one.price))
     first = candidates[0]
-    offers = tuple(_offer(measured, one, first, candidates, metric) for one in candidates)
+    dominated = _dominated(measured, candidates, metric)
+    offers = tuple(
+        _offer(measured, one, first, candidates, metric, dominated) for one in candidates
+    )
     return Costs(
         prices.currency, what, prices.under, offers, _sentence(measured, offers, prices, what)
     )
@@ -92,11 +96,13 @@ def _offer(
     first: _Candidate,
     all_: Sequence[_Candidate],
     metric: str,
+    dominated: Mapping[int, Beaten],
 ) -> Offer:
     if one.best is None:
         return Offer(one.levels, one.price, None, None, None, None, {}, judged=False)
     ratio = _against(measured, one, first, metric) if one is not first else None
-    better, judged = _dominating(measured, one, all_, metric)
+    by = dominated.get(one.best.index)
+    rivals = [other for other in all_ if by and other.best and other.best.index in by.by]
     return Offer(
         levels=one.levels,
         price_per_month=one.price,
@@ -104,29 +110,19 @@ def _offer(
         per_s=one.per_s,
         cost=one.cost,
         ratio=ratio,
-        dominated_by=better,
-        judged=judged,
+        dominated_by=rivals[0].levels if rivals else {},
+        judged=by is not None and by.judged,
     )
 
 
-def _dominating(
-    measured: Measured, one: _Candidate, others: Sequence[_Candidate], metric: str
-) -> tuple[Mapping[str, str], bool]:
-    """The cheapest offer that costs no more and is faster, and whether an interval says so; where
-    there is none, no levels. Without intervals (too few blocks) the means decide."""
-    assert one.best is not None
-    for other in others:
-        if other is one or other.best is None or other.price > one.price:
-            continue
-        ratio = _against(measured, one, other, metric)
-        if ratio is None:
-            continue
-        # As cost = price / throughput: the throughputs' ratio follows from the costs'.
-        scale = other.price / one.price
-        low, centre = ratio.ci_low, ratio.ratio * scale
-        if centre > 1 and (low is None or low * scale > 1):
-            return other.levels, low is not None
-    return {}, False
+def _dominated(
+    measured: Measured, candidates: Sequence[_Candidate], metric: str
+) -> dict[int, Beaten]:
+    """Best cells of offers that another one beats: it costs no more and is faster."""
+    prices = {one.best.index: one.price for one in candidates if one.best}
+    # As cost = price / throughput: they are equally fast where costs are as the prices.
+    faster = measured_axis(measured, metric, lambda one, other: prices[one] / prices[other])
+    return beaten(list(prices), [known_axis(prices.__getitem__), faster])
 
 
 def _against(measured: Measured, one: _Candidate, other: _Candidate, metric: str) -> Ratio | None:

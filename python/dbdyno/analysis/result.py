@@ -25,6 +25,7 @@ from dbdyno.analysis.types import (
     MoreBlocks,
     Ratio,
     Sweep,
+    TradeOff,
     Versions,
 )
 from dbdyno.plan.types import Plan
@@ -81,6 +82,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "sweeps": [_sweep(sweep) for sweep in findings.sweeps],
         "latency_shift": _shift(findings.shift, plan),
         "costs": _costs(findings.costs),
+        "tradeoff": _tradeoff(findings.tradeoff, plan),
         "inside": [result_inside.inside(one) for one in findings.inside],
         "stalls": [result_inside.cell_stalls(one) for one in findings.stalls],
         "skipped": [
@@ -270,6 +272,25 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
                 "sentence": limit.sentence,
             }
             for limit in sweep.limits
+        ],
+    }
+
+
+def _tradeoff(found: TradeOff | None, plan: Plan) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "metrics": list(found.metrics),
+        "judged": found.judged,
+        "sentence": found.sentence,
+        "cells": [
+            {
+                "levels": dict(plan.cells[point.cell].levels),
+                "beaten_by": None
+                if point.beaten_by is None
+                else dict(plan.cells[point.beaten_by].levels),
+            }
+            for point in found.points
         ],
     }
 

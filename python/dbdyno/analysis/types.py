@@ -191,6 +191,24 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class TradePoint:
+    """A cell between two metrics, and a cell that beats it on both; None: none is shown to."""
+
+    cell: int
+    beaten_by: int | None
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Cells by two metrics. `judged`: what is beaten is shown to be; else the means say so."""
+
+    metrics: tuple[str, str]  # throughput or cost, then latency
+    points: tuple[TradePoint, ...]
+    judged: bool
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Suspect:
     """A sampled metric that moved with the throughput, and how."""
 
@@ -378,6 +396,7 @@ class Findings:
     shift: LatencyShift | None = None  # None: nothing to compare
     cause: Cause | None = None  # of the difference that the answer leads with
     looking: Looking | None = None  # with `trials: {until: decided}` only
+    tradeoff: TradeOff | None = None
     versions: Versions | None = None  # with `dyno run --against` only
     together: Together = Together(0, 0.95)
     moved_with: str = ""  # what moved with the difference that the answer leads with; no rule

@@ -30,6 +30,7 @@ from dbdyno.report import (
     sweeps,
     tables,
     tested,
+    tradeoffs,
     versions,
     waits,
 )
@@ -103,6 +104,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "warnings": tested.warning_rows(findings.warnings, records, plan, roles),
         "notes": plan.notes,
         "costs": costs.view(findings, plan, roles),
+        "tradeoff": tradeoffs.view(findings, plan, roles, groups),
         "sweeps": sweeps.views(findings, roles),
         "sweeps_note": sweeps.note(findings, roles),
         "cell_tables": tables.cell_tables(findings, roles, groups),

@@ -43,6 +43,8 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
         parts.append(Text(f"Moved with it: {visible(findings.moved_with)}", style="dim"))
     if findings.costs:
         parts.append(Text(visible(findings.costs.sentence)))
+    if findings.tradeoff:
+        parts.append(Text(visible(findings.tradeoff.sentence)))
     parts += [Text(line) for line in stalls.lines(plan, findings)]
     views = claims.views(plan, findings, roles)
     if views:
