@@ -396,7 +396,7 @@ mod tests {
             assert_eq!(other.next_event(50 * MS), Next::Stop);
             one.cut(50 * MS);
             let mut ages = Histogram::default();
-            let left = pace.intake().unwrap().leave(100 * MS, 200 * MS, &mut ages).count;
+            let left = pace.intake().unwrap().leave(100 * MS, 200 * MS, &mut ages);
             assert_eq!(counts(tallies).1 + left, 10);
         });
     }
