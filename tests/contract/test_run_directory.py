@@ -28,7 +28,7 @@ blocks: 3
 warmup: 100ms
 duration: 300ms
 interval: 100ms
-require: [errors_per_s <= 0]
+require: [generator_cpu_us_per_op >= 0]
 claims: ["tps[none] > tps[some]", "tps[none] > 1e12"]
 """
 

@@ -25,7 +25,7 @@ from dbdyno.analysis.headline import (
     throughput_metric,
 )
 from dbdyno.analysis.lead import find_lead
-from dbdyno.analysis.looks import looking
+from dbdyno.analysis.looks import looking, unfinished, whole
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.page.ratios import PageRatios, candidates
 from dbdyno.analysis.ranking import ranked
@@ -54,14 +54,16 @@ def analyse(
     records: Sequence[TrialRecord],
     trace: Callable[[str], Trace | None] = _no_trace,
     log: Callable[[str], Sequence[Tagged]] = _no_log,
+    void: Sequence[TrialRecord] = (),
 ) -> Findings:
     """Judges a run, complete or not. Pure: equal plans, records and traces give equal findings.
 
     `trace` gives a trial over time by its id, one after the other, or None where nothing is known
     but its record: then nothing is said of stalls. `log` gives a trial's
     histograms in the same way; nothing: latency curves are not compared.
+    but its record: then nothing is said of stalls. `void`: attempts that others took the place of.
     """
-    measured = Measured.of(plan, records)
+    measured = Measured.of(plan, records, void)
     claims, compared = verdict.judge(measured, versions.questions(plan))
     headline = headline_metric(measured, claims)
     metrics = table_metrics(measured, headline)
@@ -138,6 +140,14 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
     )
 
 
+def _early(measured: Measured) -> str:
+    """How an unfinished run of fixed blocks is judged."""
+    return (
+        f", so that claims are judged at what {whole(measured)} of"
+        f" {describe.counted(measured.plan.blocks, 'block')} may spend of the error budget"
+    )
+
+
 def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
     """About the run as a whole; what befell single cells stands with them."""
     plan = measured.plan
@@ -148,6 +158,7 @@ def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
         warnings.append(
             f"{missing} of {len(plan.trials)} trials are missing, in"
             f" {describe.counted(cut, 'block')}: the run was not finished"
+            f"{_early(measured) if unfinished(measured) else ''}"
         )
     void = [record for record in records if record.status == VOID]
     if void:

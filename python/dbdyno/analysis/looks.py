@@ -8,6 +8,9 @@ analyses: the repeated confidence interval approach"), so whichever look is show
 reason the run ended, what is said holds. Holm's procedure takes these p and intervals as any others
 (group-sequential Holm procedure: Ye, Li, Liu, Yao 2013).
 
+A run of fixed blocks has one look, at its end. One that is not finished has had as many as whole
+blocks from the fourth on, since whoever ends it may have looked after each of them.
+
 Looks are at whole blocks. A part's share of the planned information is its number of values over
 the most blocks that were planned; a run that ends for another reason than its verdicts (`max`, or a
 budget) spends at its last look whatever is left.
@@ -29,8 +32,13 @@ from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.spending import Boundary
 from dbdyno.analysis.types import UNDECIDED, ClaimPart, Looking
 from dbdyno.spec.claims import ResolvedPart
+from dbdyno.spec.types import Looks as PlannedLooks
 
 LEVEL_MIN = 1e-12  # for how small an effect a look may show: below, none
+# What all looks at an unfinished run of fixed blocks may spend, as a part of its error budget. A
+# run that gets to its last block is judged with all of the budget; the two together err in at most
+# 5.4 % of runs (4 to 20 blocks, looked at after each).
+UNFINISHED = 0.25
 LOOK_MIN = 4  # values of a part before it is looked at, but for the last look
 
 
@@ -107,9 +115,10 @@ class Looks:
     """The looks at a run so far."""
 
     def __init__(self, measured: Measured) -> None:
-        looks, plan = measured.plan.looks, measured.plan
-        assert looks is not None
+        plan = measured.plan
+        looks = plan.looks or PlannedLooks(LOOK_MIN, plan.blocks)
         self._looks = looks
+        self._part = 1.0 if plan.looks else UNFINISHED
         self._measured = measured
         self._whole = whole(measured)
         self._last = self._whole == plan.blocks and looks.decided_at is None
@@ -122,7 +131,7 @@ class Looks:
         if not self.blocks:
             case = case_of(self._measured, part)
             first = describe.counted(self._looks.first, "block")
-            return _without(case, f"not looked at before {first} are whole")
+            return _without(case, f"not judged before {first} are whole")
         cases = [case_of(until, part) for until in self._until]
         now = cases[-1]
         if now.contrast is None:
@@ -137,7 +146,7 @@ class Looks:
         if not found:
             values = describe.counted(now.contrast.n, "block")
             return _without(now, f"{values} with both sides: {LOOK_MIN} at least for a look")
-        return replace(now, contrast=_looked(found))
+        return replace(now, contrast=_looked(found, self._part))
 
 
 def _values(contrast: Contrast) -> int:
@@ -149,7 +158,7 @@ def _values(contrast: Contrast) -> int:
     return contrast.fit.freedom + 1 if isinstance(contrast, LogRatio) else contrast.n
 
 
-def _looked(found: dict[int, tuple[Contrast, float]]) -> Looked:
+def _looked(found: dict[int, tuple[Contrast, float]], part: float) -> Looked:
     contrasts = tuple(contrast for contrast, _ in found.values())
     shares = tuple(share for _, share in found.values())
     boundaries = (
@@ -157,16 +166,24 @@ def _looked(found: dict[int, tuple[Contrast, float]]) -> Looked:
         if any(isinstance(one, Median | Welch | Counted | SkewedMean) for one in contrasts)
         else spending.t_boundaries(tuple(found), shares)
     )
+    boundaries = tuple(replace(one, part=part) for one in boundaries)
     pairs = zip(contrasts, boundaries, strict=True)
     held = (replace(one, look=look) if isinstance(one, Best) else one for one, look in pairs)
     return Looked(tuple(held), boundaries)
 
 
 def case_maker(measured: Measured) -> Callable[[ResolvedPart], Case]:
-    """What makes cases of a run: over its looks, if its plan has some."""
-    if measured.plan.looks is None:
+    """What makes cases of a run: over its looks, if its plan has some or if it is not finished."""
+    if measured.plan.looks is None and not unfinished(measured):
         return functools.partial(case_of, measured)
     return Looks(measured).case_of
+
+
+def unfinished(measured: Measured) -> bool:
+    """Whether a run of fixed blocks has ended, so far, before its last one. A budget that ends a
+    run cuts its plan, and does not hang on what was measured."""
+    plan = measured.plan
+    return plan.looks is None and not plan.quick and plan.paired and whole(measured) < plan.blocks
 
 
 def shown(contrast: Contrast, confidence: float) -> tuple[Contrast, float]:

@@ -29,12 +29,14 @@ class Measured:
         measurements: Iterable[Measurement],
         whole: frozenset[int],
         failed: frozenset[tuple[int, int]] = frozenset(),
+        void: Sequence[tuple[int, int]] = (),
     ):
         """`whole`: numbers of the whole blocks; `failed`: (cell, block) where every attempt broke
-        down. A cell has at most one measurement a block."""
+        down; `void`: those of every void attempt. A cell has at most one measurement a block."""
         self.plan = plan
         self.whole = whole
         self._failed = failed
+        self._void = tuple(void)
         first: dict[int, int] = {}
         for trial in plan.trials:
             first[trial.block] = min(trial.position, first.get(trial.block, trial.position))
@@ -48,8 +50,11 @@ class Measured:
             self.cells[one.cell][one.block] = one
 
     @classmethod
-    def of(cls, plan: Plan, records: Sequence[TrialRecord]) -> Measured:
-        """From the records of a run, complete and void."""
+    def of(
+        cls, plan: Plan, records: Sequence[TrialRecord], void: Sequence[TrialRecord] = ()
+    ) -> Measured:
+        """From the records of a run, complete and void, and those of `void` attempts that others
+        took the place of."""
         over = {record.id for record in records}
         missing = {trial.block for trial in plan.trials if trial.id not in over}
         whole = frozenset(trial.block for trial in plan.trials) - missing
@@ -62,6 +67,7 @@ class Measured:
                 for record in records
                 if record.status == VOID and not record.metrics
             ),
+            [(one.cell, one.block) for one in (*records, *void) if one.status == VOID],
         )
 
     def until(self, block: int) -> Measured:
@@ -76,6 +82,7 @@ class Measured:
             ),
             frozenset(one for one in self.whole if one <= block),
             frozenset((cell, one) for cell, one in self._failed if one <= block),
+            [(cell, one) for cell, one in self._void if one <= block],
         )
 
     def series(self, cell: int, metric: str) -> dict[int, float]:
@@ -119,6 +126,11 @@ class Measured:
     def outages(self, cell: int, blocks: Iterable[int]) -> list[int]:
         """Those of `blocks` in which the cell had an outage."""
         return [block for block in blocks if self.cells[cell][block].outage]
+
+    def attempts(self, cell: int) -> tuple[int, int]:
+        """Attempts at the cell that were void, and all."""
+        void = sum(one == cell for one, _ in self._void)
+        return void, void + len(self.cells[cell])
 
     def failures(self, cell: int) -> list[int]:
         """Blocks in which the cell could not be measured at all, however often it was tried; not

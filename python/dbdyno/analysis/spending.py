@@ -53,10 +53,11 @@ class Boundary:
 
     family: Floats
     nominal: Floats
+    part: float = 1.0  # of the family level, which is all that the looks may spend together
 
     def level(self, alpha: float) -> float:
         """The nominal level at which this look tests for a family level `alpha`; 0: not at all."""
-        z = _z(alpha)
+        z = _z(alpha * self.part)
         if len(self.family) == 0 or z > self.family[-1] + 1e-9:
             return 0.0
         return _p(float(np.interp(z, self.family, self.nominal)))
@@ -67,7 +68,7 @@ class Boundary:
         z = _z(p)
         if len(self.family) == 0 or z < self.nominal[0]:
             return 1.0
-        return _p(float(np.interp(z, self.nominal, self.family)))
+        return min(1.0, _p(float(np.interp(z, self.nominal, self.family))) / self.part)
 
 
 def spent(alpha: float | Floats, share: float) -> Floats:

@@ -11,11 +11,13 @@ from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 
 
-def decided(plan: Plan, records: Sequence[TrialRecord]) -> str | None:
+def decided(
+    plan: Plan, records: Sequence[TrialRecord], void: Sequence[TrialRecord] = ()
+) -> str | None:
     """Why the run ends with the blocks that are over, in a sentence; None: it goes on."""
     if plan.looks is None:
         return None
-    measured = Measured.of(plan, records)
+    measured = Measured.of(plan, records, void)
     found = looking(measured, verdict.decide(measured, versions.questions(plan)))
     if found is None or not found.decided:
         return None

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import crosscheck, power
-from dbdyno.analysis.cases import Case, bound_of
+from dbdyno.analysis.cases import Case, bound_of, voids_of
 from dbdyno.analysis.contrast import Contrast, Interval
 from dbdyno.analysis.holm import Adjusted, holm
 from dbdyno.analysis.looks import case_maker, shown
@@ -206,7 +206,8 @@ def _claim(
         verdict = SUPPORTED
     else:
         verdict = UNDECIDED
-    warnings = measured.warnings(cells)
+    rates = [found for case in cases if (found := voids_of(measured, case))]
+    warnings = (*dict.fromkeys(one.sentence() for one in rates), *measured.warnings(cells))
     if not measured.plan.paired and verdict in (SUPPORTED, REFUTED):
         warnings = (UNBLOCKED, *warnings)
     return ClaimResult(

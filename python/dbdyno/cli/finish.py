@@ -31,7 +31,7 @@ def conclude(
     from dbdyno.analysis.findings import analyse
     from dbdyno.analysis.types import REFUTED
 
-    findings = analyse(run.plan, run.records(), run.trace, run.histograms)
+    findings = analyse(run.plan, run.records(), run.trace, run.histograms, void=run.voided())
     report.render(run, findings, to)
     if as_json:
         click.echo(((to or run.path) / "result.json").read_text(), nl=False)
@@ -48,7 +48,7 @@ def decided(run: Run) -> str | None:
         return None
     from dbdyno.analysis import stopping  # here: as above
 
-    return stopping.decided(run.plan, run.records())
+    return stopping.decided(run.plan, run.records(), run.voided())
 
 
 def steady_from(plan: Plan) -> Callable[[Sequence[int], float], float | None] | None:

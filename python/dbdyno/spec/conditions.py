@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from dbdyno.errors import DynoError, Where
 from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.spec.claim_parser import parse_bare_condition
-from dbdyno.spec.metrics import values_needed
+from dbdyno.spec.claim_types import Condition
+from dbdyno.spec.metrics import is_outcome, values_needed
 
 # What is known of a condition.
 HOLDS = "holds"
@@ -56,3 +58,18 @@ def told(text: str, metrics: Mapping[str, float], bounds: Mapping[str, str] = _N
         return f"{metric} was not measured{why}, and `{text}` is required"
     known = f"{value:g} {_OF[bounds.get(metric, '')]}".rstrip()
     return f"{metric} is {known}, and `{text}` is required"
+
+
+def of_surroundings(condition: Condition, where: Where) -> Condition:
+    """The condition of `require:`; DynoError if it is about an outcome of the workload. To drop
+    trials by what is compared drops those of the side that has more bad ones."""
+    if is_outcome(condition.metric):
+        raise DynoError(
+            f"`{condition.text}` is about an outcome of the workload",
+            where=where,
+            cause="bad trials would be void and run again, and the side that has more of them would"
+            " look better than it is",
+            fix="move it to `claims:`; `require:` takes what surrounds a trial:"
+            " `cpu.steal_percent <= 5`, `generator.lag_ms_p99 < 1`",
+        )
+    return condition

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from dbdyno.errors import DynoError, Where
 from dbdyno.spec import (
     checks,
+    conditions,
     document,
     factors,
     hooks,
@@ -284,7 +285,10 @@ def _claim_needs(head: HeadModel) -> dict[str, Needs]:
 def _conditions(root: Node, scope: Scope) -> tuple[Condition, ...]:
     nodes = root.mapping["require"].items if "require" in root.mapping else ()
     return tuple(
-        prices.of_trial(parse_condition(str(node.value), scope, _start(node)), node.where)
+        conditions.of_surroundings(
+            prices.of_trial(parse_condition(str(node.value), scope, _start(node)), node.where),
+            node.where,
+        )
         for node in nodes
     )
 

@@ -231,6 +231,7 @@ FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
+_NO_OUTCOME = {"due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
 _KIND = re.compile(rf"(?:^|\.){KIND_FAMILY}\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -309,6 +310,13 @@ def rises_with_load(name: str) -> bool:
         "left",
         "drain_s",
     )
+
+
+def is_outcome(name: str) -> bool:
+    """Whether a canonical name is a result of the workload: how much, how fast, what failed. What
+    was offered and what the generator itself took are none, nor what samplers read."""
+    known = info(name)
+    return (known in METRICS and known.name not in _NO_OUTCOME) or _KIND.search(name) is not None
 
 
 def needs_operations(name: str) -> bool:

@@ -7,4 +7,6 @@ NAMES: tuple[str, ...] = (
     "aa",
     "planned_blocks",
     "order_effects",
+    "interrupted",
+    "void_rates",
 )

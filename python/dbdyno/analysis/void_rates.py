@@ -1,0 +1,61 @@
+"""Whether one side of a comparison has more void attempts than the other.
+
+A void attempt is run again, or left out. Where that befalls one side more often, what is left of it
+is a selection: what made its trials void may belong to it. Fisher's exact test (Fisher 1935, "The
+logic of inductive inference"), two-sided: of all tables with these sums, the chance of those that
+are no more likely than the one seen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dbdyno.analysis import describe
+from dbdyno.analysis.measured import Measured
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class VoidRates:
+    """Void attempts of two cells, out of all."""
+
+    left: tuple[int, int]
+    right: tuple[int, int]
+
+    @property
+    def p(self) -> float:
+        """Of "both have the same rate"."""
+        return fisher(self.left, self.right)
+
+    @property
+    def differ(self) -> bool:
+        """Whether the sides cannot be compared."""
+        return self.p <= LEVEL
+
+    def sentence(self) -> str:
+        """The counts, for people."""
+        sides = [f"{void} of {count}" for void, count in (self.left, self.right)]
+        return (
+            f"{sides[0]} attempts of one side were void, {sides[1]} of the other (exact test:"
+            f" p {describe.number(self.p)})"
+        )
+
+
+def of(measured: Measured, left: int, right: int) -> VoidRates | None:
+    """Of two cells; None if they are one, or if none of their attempts was void."""
+    found = VoidRates(measured.attempts(left), measured.attempts(right))
+    return None if left == right or found.left[0] + found.right[0] == 0 else found
+
+
+def fisher(left: tuple[int, int], right: tuple[int, int]) -> float:
+    """Two-sided p of "both have the same rate", hits and counts of either side."""
+    hits, count = left[0] + right[0], left[1] + right[1]
+
+    def ways(mine: int) -> int:
+        return math.comb(left[1], mine) * math.comb(right[1], hits - mine)
+
+    seen = ways(left[0])
+    tables = range(max(0, hits - right[1]), min(hits, left[1]) + 1)
+    return sum(ways(one) for one in tables if ways(one) <= seen) / math.comb(count, hits)
