@@ -232,7 +232,7 @@ pub struct Generator {
     /// CPU of all load threads, user and system.
     #[serde(default)]
     pub cpu_s: f64,
-    /// How long a ready answer waited for its time stamp, 99th percentile; network drivers only.
+    /// How long an answer may have lain unread, 99th percentile; network drivers only.
     pub lag_p99_ns: Option<u64>,
 }
 
@@ -303,13 +303,14 @@ pub struct GeneratorTotal {
     pub cpu_s: f64,
     /// Highest share of one second that a load thread was busy, as in `busy`.
     pub busy_max: f64,
-    /// Lag over all answers.
+    /// How long answers may have lain unread, at most: since the poll before returned or their
+    /// request was sent, or since the thread was woken. Not how long the thread waits for a CPU.
     pub lag: Option<Latency>,
     /// Returns of the poll call.
     pub polls: u64,
     /// Calls that read from or wrote to a socket.
     pub syscalls: u64,
-    /// busy_max > 0.8, or lag p99 > 10 % of the fastest group's median service time.
+    /// busy_max > 0.8, or the median or 99th percentile of the lag > 10 % of the fastest group's.
     pub generator_bound: bool,
     /// Peak resident memory of the engine.
     pub rss_max_bytes: u64,

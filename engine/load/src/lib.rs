@@ -40,5 +40,6 @@ pub mod tls;
 pub mod totals;
 pub mod transport;
 pub mod tsv;
+pub mod unread;
 pub mod watch;
 pub mod worker;

@@ -3,6 +3,7 @@
 //! Edge-triggered, so that a socket is registered once a connection and never touched again in the
 //! steady state. Sources: epoll(7), epoll_pwait2(2).
 
+use crate::machine;
 use dyno_core::clock::{Clock, SimulatedClock};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -27,11 +28,16 @@ pub struct Ready {
 /// Waits for sockets or for a moment.
 pub trait Poller {
     /// Waits until a socket is ready or until `until_ns` on the clock whose present is `now_ns`;
-    /// replaces `ready`.
+    /// replaces `ready`. Returns whether nothing was ready at first, so that the thread slept.
     ///
     /// # Errors
     /// The system's.
-    fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()>;
+    fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<bool>;
+
+    /// CPU time of the calling thread; of simulated time all is work.
+    fn worked_ns(&self, now_ns: u64) -> u64 {
+        now_ns
+    }
 
     /// Reports `fd` when readable and, if wanted, when writable.
     ///
@@ -101,13 +107,20 @@ impl Epoll {
 
 impl Poller for Epoll {
     #[inline]
-    fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+    fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<bool> {
         ready.clear();
-        let n = self.call(until_ns.saturating_sub(now_ns));
+        let wait_ns = until_ns.saturating_sub(now_ns);
+        // Looked at first, so that it is known whether the thread slept: a short call more before
+        // a sleep, which costs far more.
+        let mut n = self.call(0);
+        let slept = n == 0 && wait_ns > 0;
+        if slept {
+            n = self.call(wait_ns);
+        }
         if n < 0 {
             let error = io::Error::last_os_error();
             // A signal: the caller looks at its flags and comes back.
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(slept) } else { Err(error) };
         }
         ready.extend(self.events[..n as usize].iter().map(|event| {
             let flags = event.events as i32;
@@ -119,7 +132,12 @@ impl Poller for Epoll {
                 is_closing: broken || flags & libc::EPOLLRDHUP != 0,
             }
         }));
-        Ok(())
+        Ok(slept)
+    }
+
+    #[inline]
+    fn worked_ns(&self, now_ns: u64) -> u64 {
+        machine::cpu_time_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(now_ns)
     }
 
     fn watch(&mut self, fd: RawFd, token: u64, writable: bool, known: bool) -> io::Result<()> {
@@ -142,10 +160,11 @@ impl Poller for Epoll {
 pub struct SimulatedPoller(pub Rc<SimulatedClock>);
 
 impl Poller for SimulatedPoller {
-    fn wait(&mut self, _now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<()> {
+    fn wait(&mut self, _now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<bool> {
         ready.clear();
-        self.0.set_ns(until_ns.max(self.0.now_ns()));
-        Ok(())
+        let now_ns = self.0.now_ns();
+        self.0.set_ns(until_ns.max(now_ns));
+        Ok(until_ns > now_ns)
     }
 
     fn watch(&mut self, _fd: RawFd, _token: u64, _writable: bool, _known: bool) -> io::Result<()> {

@@ -30,13 +30,7 @@ pub(crate) struct Received {
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// Reads from one ready socket, and stamps. Returns the bytes used.
-    pub(crate) fn receive(
-        &mut self,
-        event: Ready,
-        slot: &mut [u8],
-        start: usize,
-        polled_ns: u64,
-    ) -> usize {
+    pub(crate) fn receive(&mut self, event: Ready, slot: &mut [u8], start: usize) -> usize {
         let index = event.token as u32;
         let seat = &mut self.seats[index as usize];
         if seat.era != (event.token >> 32) as u32 {
@@ -55,7 +49,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             self.recorder.syscalls.add(1);
             if let Some(outcome) = outcome.transpose() {
                 if seat.stage == Stage::Up && self.origin_ns.is_some() {
-                    self.recorder.lag.record(stamp_ns - polled_ns);
+                    let lag_ns = self.unread.at_most_ns(index, seat.session.op_ns, stamp_ns);
+                    self.recorder.lag.record(lag_ns);
                 }
                 used = *outcome.as_ref().unwrap_or(&0);
                 let outcome = outcome.map(|bytes| bytes as u32);
@@ -78,6 +73,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub(crate) fn handle_received(&mut self, arena: &mut [u8]) {
         let mut received = std::mem::take(&mut self.received);
         for one in received.drain(..) {
+            self.unread.turn_of(one.seat);
             match one.outcome {
                 Ok(0) => self.stream_ended(one.seat),
                 Err(error) => self.stream_broke(one.seat, &error),

@@ -342,7 +342,7 @@ impl GroupRecorder {
 pub struct Recorder {
     /// By group of the plan.
     pub groups: Box<[GroupRecorder]>,
-    /// How long ready answers waited for their stamp.
+    /// How long answers may have lain unread.
     pub lag: LiveHistogram,
     /// Returns of the poll call.
     pub polls: Counter,

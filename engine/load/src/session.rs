@@ -135,7 +135,7 @@ pub struct Session {
     wake_ns: u64,
     first_ns: u64,
     attempt_ns: u64,
-    op_ns: u64,
+    pub(crate) op_ns: u64,
     rows: u64,
     /// Service time of each operation answered in this attempt, recorded when it commits.
     answered_ns: Vec<u64>,

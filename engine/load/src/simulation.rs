@@ -5,6 +5,7 @@ mod closed;
 mod open;
 mod playing;
 mod staged;
+mod unread;
 
 use crate::arrivals::Stream;
 use crate::control::{Control, Lane, Server};
@@ -182,7 +183,7 @@ struct EndingPoller<'a> {
 }
 
 impl Poller for EndingPoller<'_> {
-    fn wait(&mut self, now: u64, until: u64, ready: &mut Vec<Ready>) -> std::io::Result<()> {
+    fn wait(&mut self, now: u64, until: u64, ready: &mut Vec<Ready>) -> std::io::Result<bool> {
         if let Some(pause_ns) = self.pauses.last().copied().filter(|&at_ns| until >= at_ns) {
             self.pauses.pop();
             self.time.wait(now, pause_ns, ready)?;

@@ -2,8 +2,8 @@
 //!
 //! A turn of the loop: wait; receive from *all* ready sockets into one arena, with a time stamp
 //! after each; only then look at the answers, record them, and send the next requests. So an answer
-//! never waits for the handling of another before it is stamped, and what it did wait (*lag*, stamp
-//! minus return of the poll) is measured beside the latency.
+//! never waits for the handling of another of its batch before it is stamped. What it may have waited
+//! all the same (*lag*: for the batch before, and for its stamp) is measured beside the latency.
 //!
 //! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
 //! allocation.
@@ -17,6 +17,7 @@ use crate::recorder::Recorder;
 use crate::seat::{Line, Seat, Stage};
 use crate::session::{Books, Step};
 use crate::timers::{Cause, Timer, Timers};
+use crate::unread::Unread;
 use dyno_core::clock::Clock;
 use dyno_core::driver::Reply;
 use dyno_core::error::{Error, Kind, Result};
@@ -53,6 +54,7 @@ pub struct Worker<'a, C, P> {
     arena: Box<[u8]>,
     pub(crate) received: Vec<Received>,
     ready: Vec<Ready>,
+    pub(crate) unread: Unread,
     /// Bytes to send, built here and sent at once.
     pub(crate) out: Vec<u8>,
     pub(crate) plain: Vec<u8>,
@@ -111,6 +113,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             arena: vec![0; ARENA].into_boxed_slice(),
             received: Vec::with_capacity(seats.len()),
             ready: Vec::with_capacity(seats.len()),
+            unread: Unread::default(),
             out: Vec::with_capacity(SLOT),
             plain: Vec::new(),
             spill: Vec::new(),
@@ -239,11 +242,13 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             until_ns = until_ns.saturating_sub(SPIN_NS).max(begun_ns);
             is_spin = until_ns == begun_ns;
         }
-        self.poller.wait(self.now_ns, until_ns, &mut self.ready).map_err(|error| {
+        let waited = self.poller.wait(self.now_ns, until_ns, &mut self.ready);
+        let slept = waited.map_err(|error| {
             Error::new(Kind::System, format!("the system refuses to wait for sockets: {error}"))
         })?;
         let polled_ns = self.clock.now_ns();
         self.now_ns = polled_ns;
+        self.unread.polled(polled_ns, slept, self.poller.worked_ns(polled_ns));
         self.recorder.polls.add(1);
         let is_in_vain = is_spin && self.ready.is_empty();
         if is_in_vain && self.was_in_vain {
@@ -259,7 +264,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 self.handle_received(&mut arena);
                 used = 0;
             }
-            used += self.receive(*event, &mut arena[used..used + SLOT], used, polled_ns);
+            used += self.receive(*event, &mut arena[used..used + SLOT], used);
         }
         self.handle_received(&mut arena);
         self.arena = arena;
@@ -403,6 +408,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     fn on_timer(&mut self, timer: Timer) {
         let index = timer.seat;
+        self.unread.turn_of(index);
         match timer.cause {
             Cause::Wake => self.on_wake(index),
             Cause::Answer => self.timed_answer(index),
@@ -423,6 +429,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     }
 
     fn timed_answer(&mut self, index: u32) {
+        self.unread.turn_of(index);
         if let Line::Timed(_, owed) = &mut self.seats[index as usize].line
             && let Some(reply) = owed.take()
         {

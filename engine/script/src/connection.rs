@@ -28,6 +28,8 @@ pub struct Wired {
     /// Which life of this place among the session's connections it is.
     pub(crate) era: u32,
     pub(crate) is_watched_for_writing: bool,
+    /// When the request under way was sent, in a trial of an experiment.
+    pub(crate) sent_ns: u64,
     /// Which of the host's addresses is being tried.
     pub(crate) address: usize,
     /// Why it was lost while nobody waited for it.
@@ -63,6 +65,7 @@ impl Wired {
             stage: Stage::Down,
             era: 0,
             is_watched_for_writing: false,
+            sent_ns: 0,
             address: 0,
             lost: None,
             is_unsent: false,

@@ -63,7 +63,7 @@ RESPONSE_MEAN = Family(
 # Of the load generator.
 BUSY = Family("dbdyno_generator_busy_ratio", GAUGE, "busiest load thread, 0 to 1", "ratio")
 LAG = Family(
-    "dbdyno_generator_lag_seconds", GAUGE, "how long ready answers lay unread, p99", "seconds"
+    "dbdyno_generator_lag_seconds", GAUGE, "how long answers may have lain unread, p99", "seconds"
 )
 
 # Of samplers: names are open-ended, so they are labels. Export only.

@@ -197,7 +197,9 @@ TABLES: Mapping[str, Table] = {
                 Column("backlog", INTEGER, "open loop: due and not begun at the end"),
                 *_latencies("response", "open loop: response time of transactions"),
                 Column("generator_busy_max", NUMBER, "busiest load thread, 0 to 1"),
-                Column("generator_lag_ns_p99", INTEGER, "how long answers lay unread", "ns"),
+                Column(
+                    "generator_lag_ns_p99", INTEGER, "how long answers may have lain unread", "ns"
+                ),
             ),
             _intervals,
         ),

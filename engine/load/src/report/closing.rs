@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// A load thread busier than this for a second may have shaped the results.
 const BUSY_BOUND: f64 = 0.8;
-/// So may a lag p99 above this share of the fastest group's median.
+/// So may a lag whose median or 99th percentile is above this share of the fastest group's.
 const LAG_BOUND: f64 = 0.1;
 
 /// The measured phase between two readings.
@@ -35,23 +35,30 @@ pub enum Ended {
 impl Closing {
     pub(super) fn generator(&self, lag: &Histogram) -> GeneratorTotal {
         let (base, end) = (&self.base.0, &self.end.0);
-        let medians = end.groups.iter().zip(&base.groups).filter_map(|(now, then)| {
-            let latency = now.latency.since(&then.latency);
-            (latency.count() > 0).then(|| latency.quantile_ns(0.5))
-        });
-        let fastest_ns = medians.min().unwrap_or(u64::MAX);
-        let lag_bound =
-            lag.count() > 0 && lag.quantile_ns(0.99) as f64 > LAG_BOUND * fastest_ns as f64;
+        let groups = end.groups.iter().zip(&base.groups);
+        let latencies: Vec<Histogram> =
+            groups.map(|(now, then)| now.latency.since(&then.latency)).collect();
         GeneratorTotal {
             cpu_s: cpu_s(end, base),
             busy_max: self.busy_max,
             lag: lag.latency(),
             polls: end.polls - base.polls,
             syscalls: end.syscalls - base.syscalls,
-            generator_bound: self.busy_max > BUSY_BOUND || lag_bound,
+            generator_bound: self.busy_max > BUSY_BOUND || is_late(lag, &latencies),
             rss_max_bytes: machine::rss_max_bytes(),
         }
     }
+}
+
+/// Whether answers lay unread so long that latencies of any group may be wrong by as much: each
+/// percentile by the lag's own.
+fn is_late(lag: &Histogram, latencies: &[Histogram]) -> bool {
+    let is_late_at = |q: f64| {
+        let seen = latencies.iter().filter(|latency| latency.count() > 0);
+        let fastest_ns = seen.map(|latency| latency.quantile_ns(q)).min().unwrap_or(u64::MAX);
+        lag.quantile_ns(q) as f64 > LAG_BOUND * fastest_ns as f64
+    };
+    lag.count() > 0 && (is_late_at(0.5) || is_late_at(0.99))
 }
 
 impl Details {
@@ -113,4 +120,27 @@ fn bounded(mut codes: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
         *codes.entry(code).or_default() += count;
     }
     codes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred values, two of which are the last.
+    fn of(most_ns: u64, last_ns: u64) -> Histogram {
+        let mut histogram = Histogram::default();
+        (0..98).for_each(|_| histogram.record(most_ns));
+        (0..2).for_each(|_| histogram.record(last_ns));
+        histogram
+    }
+
+    #[test]
+    fn each_percentile_is_held_against_its_own_lag() {
+        let latencies = [of(1_000_000, 3_000_000), of(5_000_000, 9_000_000)];
+        assert!(!is_late(&of(90_000, 280_000), &latencies));
+        assert!(is_late(&of(110_000, 110_000), &latencies), "the median is 10 % too high");
+        assert!(is_late(&of(1_000, 320_000), &latencies), "the 99th percentile is");
+        assert!(!is_late(&Histogram::default(), &latencies));
+        assert!(!is_late(&of(1_000, 1_000), &[Histogram::default()]));
+    }
 }

@@ -20,14 +20,14 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     /// Serves one ready socket: what came is understood, and the session that it answers goes on.
-    /// In a trial the time since the poll's return is what its answer has lain unread.
-    pub fn serve(&mut self, event: Ready, buffer: &mut [u8], polled_ns: u64) {
+    /// In a trial it is counted how long its answer may have lain unread.
+    pub fn serve(&mut self, event: Ready, buffer: &mut [u8]) {
         let token = Token(event.token);
         let Some(wired) = self.wired_of(token) else { return };
         if wired.stage == Stage::Connecting {
             return self.transport_connected(token.seat(), token.place());
         }
-        let is_up = wired.is_up();
+        let (is_up, sent_ns) = (wired.is_up(), wired.sent_ns);
         let Some(link) = &mut wired.link else { return };
         if event.writable && link.has_unsent() {
             let flushed = link.flush();
@@ -35,7 +35,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
         if event.readable {
             if is_up && self.is_started() {
-                self.count_lag(polled_ns);
+                self.count_lag(token.seat(), sent_ns);
             }
             self.read(token, buffer, event.is_closing);
         }

@@ -19,6 +19,7 @@ use dyno_load::poller::{Poller, Ready};
 use dyno_load::receiving::SLOT;
 use dyno_load::recorder::Recorder;
 use dyno_load::timers::{Cause, Timer, Timers};
+use dyno_load::unread::Unread;
 use std::collections::VecDeque;
 use std::io;
 
@@ -48,6 +49,7 @@ pub(crate) struct Worker<'a, C, P> {
     /// What is received from one socket; none until there is one.
     buffer: Box<[u8]>,
     ready: Vec<Ready>,
+    unread: Unread,
     /// The last time seen.
     pub now_ns: u64,
     /// Seats that have not ended.
@@ -78,6 +80,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             queue: Queue::new(connects_max),
             buffer: Box::default(),
             ready: Vec::with_capacity(seats.len()),
+            unread: Unread::default(),
             now_ns: clock.now_ns(),
             running: seats.len(),
             saw_start: false,
@@ -165,11 +168,13 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 until_ns = first_ns.min(self.now_ns + longest);
             }
         }
-        self.poller.wait(self.now_ns, until_ns, &mut self.ready).map_err(|error| {
+        let waited = self.poller.wait(self.now_ns, until_ns, &mut self.ready);
+        let slept = waited.map_err(|error| {
             Error::new(Kind::System, format!("the system refuses to wait for sockets: {error}"))
         })?;
         self.now_ns = self.clock.now_ns();
         if let Some(recorder) = self.recorder {
+            self.unread.polled(self.now_ns, slept, self.poller.worked_ns(self.now_ns));
             recorder.polls.add(1);
         }
         if self.ready.is_empty() {
@@ -181,9 +186,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         // Taken out for the turn: what is received is read while sessions go on.
         let mut buffer = std::mem::take(&mut self.buffer);
         let ready = std::mem::take(&mut self.ready);
-        let polled_ns = self.now_ns;
         for event in &ready {
-            self.serve(*event, &mut buffer, polled_ns);
+            self.serve(*event, &mut buffer);
         }
         self.buffer = buffer;
         self.ready = ready;
@@ -193,6 +197,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// Lets the session run to its next wait.
     #[inline]
     pub fn go_on(&mut self, index: u32, outcome: Outcome) {
+        self.unread.turn_of(index);
         let seat = &mut self.seats[index as usize];
         match self.scripts.resume(&mut seat.session, outcome) {
             Step::Wait(Wait::Answer(place)) => {
@@ -270,6 +275,9 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     pub fn send(&mut self, index: u32, place: usize) {
         let Some(wired) = self.seats[index as usize].wired(place) else { return };
         let Some(link) = &mut wired.link else { return };
+        if self.recorder.is_some() {
+            wired.sent_ns = self.clock.now_ns();
+        }
         let sent = link.send(&wired.output);
         wired.output.clear();
         self.count_calls(sent.as_ref().copied().unwrap_or(1));
@@ -284,11 +292,11 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// What is read now was ready at `polled_ns`.
+    /// The answer to what the session sent at `sent_ns` is read now.
     #[inline]
-    pub fn count_lag(&self, polled_ns: u64) {
+    pub fn count_lag(&self, index: u32, sent_ns: u64) {
         if let Some(recorder) = self.recorder {
-            recorder.lag.record(self.clock.now_ns().saturating_sub(polled_ns));
+            recorder.lag.record(self.unread.at_most_ns(index, sent_ns, self.clock.now_ns()));
         }
     }
 

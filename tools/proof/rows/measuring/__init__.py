@@ -6,4 +6,5 @@ NAMES: tuple[str, ...] = (
     "causes",
     "meter",
     "given_up",
+    "generator_wait",
 )

@@ -3,19 +3,15 @@ writes down how long each request was there."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-from tools.proof import wire
+from tools.proof import cargo, wire
 from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.wire import Pair
 
 from dbdyno.store.histogram import Histogram, bounds, merge
 
-ROOT = Path(__file__).resolve().parents[4]
 CRATE = "dyno-load"
 # Each drives the real worker under simulated time against scripted answers.
 EXACT = (
@@ -92,17 +88,10 @@ def measure(effort: Effort) -> Outcome:
 
 def _exact(effort: Effort) -> tuple[dict[str, str], int]:
     """Result by test, and how many did not pass; nothing where they cannot be built."""
-    if effort.quick or shutil.which("cargo") is None:
+    if effort.quick:
         return {}, 0
-    command = ["cargo", "test", "--release", "-q", "-p", CRATE, "--lib", "--"]
-    names = [f"simulation::{name}" for name in EXACT]
-    found = {}
-    for name, full in zip(EXACT, names, strict=True):
-        done = subprocess.run(
-            [*command, "--exact", full], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        passed = done.returncode == 0 and "1 passed" in done.stdout
-        found[name] = "exact" if passed else "failed"
+    passed = cargo.exact(CRATE, [f"simulation::{name}" for name in EXACT])
+    found = dict(zip(EXACT, ("exact" if ok else "failed" for ok in passed.values()), strict=False))
     return found, sum(result != "exact" for result in found.values())
 
 

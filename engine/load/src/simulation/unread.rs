@@ -1,0 +1,198 @@
+//! How long answers lie unread: the real worker reads real sockets while time is simulated, and each
+//! turn of a session takes a known time.
+
+use super::{MS, ORIGIN, One, SECOND};
+use crate::control::{Control, Lane, Server};
+use crate::endpoint::Endpoint;
+use crate::notice::Notices;
+use crate::poller::{Poller, Ready};
+use crate::recorder::Recorder;
+use crate::session::Shape;
+use crate::worker::Worker;
+use dyno_core::clock::Clock;
+use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Wire};
+use dyno_core::error::Result;
+use dyno_core::histogram::{Histogram, bucket_of, range_of};
+use dyno_core::workload::{Op, Transaction, Workload};
+use std::io::{self, Read, Write};
+use std::os::fd::RawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const SESSIONS: u32 = 5;
+/// What the turn of a session takes, before it sends its next request.
+const TURN_NS: u64 = MS / 8;
+/// How long the thread sleeps for the first answers of a round.
+const ASLEEP_NS: u64 = 16 * MS;
+
+/// Time that the wires move: they are `Send`.
+#[derive(Clone, Default)]
+struct Time(Arc<AtomicU64>);
+
+impl Time {
+    fn pass(&self, ns: u64) {
+        self.0.fetch_add(ns, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Time {
+    fn now_ns(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A byte is a message: a greeting, a request, an answer.
+struct Bytes(Time);
+
+impl Driver for Bytes {
+    fn session(&self, _session: u32) -> Result<Session> {
+        Ok(Session::Wire(Box::new(Self(self.0.clone()))))
+    }
+}
+
+impl Wire for Bytes {
+    fn connected(&mut self, _secure: bool, _out: &mut Vec<u8>) {}
+    fn tls_established(&mut self, _out: &mut Vec<u8>) {}
+    fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
+        out.push(b'?');
+    }
+    fn query(&mut self, _sql: &str, _out: &mut Vec<u8>) {}
+    fn receive(&mut self, input: &[u8], _out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        if input[0] == b'+' {
+            return Ok((1, Progress::Ready));
+        }
+        self.0.pass(TURN_NS);
+        Ok((1, Progress::Reply(Reply::default())))
+    }
+    fn bulk(&mut self, _table: &str, _columns: &[&str], _out: &mut Vec<u8>) {}
+    fn bulk_data(&mut self, _rows: &[u8], _out: &mut Vec<u8>) {}
+    fn bulk_end(&mut self, _out: &mut Vec<u8>) {}
+    fn cancel(&self) -> Cancel {
+        Cancel::Close
+    }
+    fn quit(&mut self, _out: &mut Vec<u8>) {}
+    fn first_row(&self) -> &[Option<String>] {
+        &[]
+    }
+}
+
+/// The server, asked by the worker's poll: it greets, and then answers each request in no time.
+struct AtOnce<'a> {
+    time: Time,
+    listener: UnixListener,
+    /// By the worker's token.
+    peers: Vec<(u64, UnixStream)>,
+    control: &'a Control,
+    greeted: usize,
+    /// Whether the next round's answers come only once the thread sleeps.
+    is_slow: bool,
+    rounds: u32,
+}
+
+impl Poller for AtOnce<'_> {
+    fn wait(&mut self, _now: u64, _until: u64, ready: &mut Vec<Ready>) -> io::Result<bool> {
+        ready.clear();
+        let has_begun = self.control.origin().is_some();
+        for (token, peer) in &mut self.peers[if has_begun { 0 } else { self.greeted }..] {
+            if has_begun {
+                peer.read_exact(&mut [0])?;
+            }
+            peer.write_all(if has_begun { b"!" } else { b"+" })?;
+            ready.push(Ready { token: *token, readable: true, writable: false, is_closing: false });
+        }
+        if !has_begun {
+            self.greeted = self.peers.len();
+            if ready.is_empty() {
+                self.control.go(ORIGIN, ORIGIN, u64::MAX);
+            }
+            return Ok(false);
+        }
+        self.rounds = self.rounds.checked_sub(1).expect("the load has ended");
+        if self.rounds == 0 {
+            ready.clear();
+            self.control.stop();
+        }
+        let slept = self.is_slow;
+        if slept {
+            self.time.pass(ASLEEP_NS);
+        }
+        self.is_slow = false;
+        Ok(slept)
+    }
+
+    fn watch(&mut self, _fd: RawFd, token: u64, _writable: bool, known: bool) -> io::Result<()> {
+        if !known {
+            self.peers.push((token, self.listener.accept()?.0));
+        }
+        Ok(())
+    }
+}
+
+/// The lags of so many rounds of answers; before the first one the thread sleeps.
+fn lags(rounds: u32) -> Histogram {
+    let time = Time(Arc::new(AtomicU64::new(ORIGIN - SECOND)));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let target = serde_json::json!({"driver": "mysql", "address": {"unix": path}});
+    let endpoint = Endpoint::resolve(&serde_json::from_value(target).unwrap()).unwrap();
+    let driver = Bytes(time.clone());
+    let statements = One.statements();
+    let lanes = [Lane {
+        shape: Shape {
+            group: 0,
+            intake: None,
+            playback: None,
+            think: None,
+            deadline_ns: 60 * SECOND,
+            retries: 0,
+            seed: 42,
+            workload: &One,
+            statements: &statements,
+            checks_answers: false,
+            keeps_rows: false,
+            pauses: false,
+            class_of: vec![0],
+            first_kind: None,
+        },
+        servers: vec![Server { driver: &driver, endpoint: Some(&endpoint) }],
+    }];
+    let (control, _cancels) = Control::new(1);
+    let (notices, _told) = Notices::new();
+    let recorder = Recorder::new([1], false);
+    let seats: Vec<(usize, u32)> = (0..SESSIONS).map(|number| (0, number)).collect();
+    let poller = AtOnce {
+        time: time.clone(),
+        listener,
+        peers: Vec::new(),
+        control: &control,
+        greeted: 0,
+        is_slow: true,
+        rounds: rounds + 1,
+    };
+    Worker::new(&time, poller, &control, &lanes, &recorder, &notices, &seats, 64).run().unwrap();
+    assert_eq!(recorder.groups[0].committed(), u64::from(SESSIONS * rounds));
+    let mut lags = Histogram::default();
+    recorder.lag.add_to(&mut lags);
+    lags
+}
+
+#[test]
+fn answers_that_came_while_the_thread_slept_have_not_waited() {
+    let lags = lags(1);
+    assert_eq!((lags.count(), lags.max_ns()), (u64::from(SESSIONS), 0));
+}
+
+#[test]
+fn answers_that_came_while_their_batch_was_handled_have_waited_for_the_rest_of_it() {
+    // From the second round on each answer is ready as soon as it is asked for, and is read when all
+    // sessions have had their turn: the first to send waits longest, the last not at all.
+    const ROUNDS: u32 = 21;
+    let lags = lags(ROUNDS);
+    let batch_ns = u64::from(SESSIONS - 1) * TURN_NS;
+    assert_eq!(lags.count(), u64::from(ROUNDS * SESSIONS));
+    assert_eq!(lags.max_ns(), range_of(bucket_of(batch_ns)).1);
+    let mean_ns = batch_ns as f64 / 2.0 * f64::from(ROUNDS - 1) / f64::from(ROUNDS);
+    assert!((lags.mean_ns() / mean_ns - 1.0).abs() < 0.01, "{} of {mean_ns}", lags.mean_ns());
+}
