@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from digest import digest_binlog, digest_core, digest_cores, digest_gzip, digest_memory
+from layouts import layout_oltp, layout_tpcc
 from mixes import MIXES
 from open_loop import frozen_server, open_null, open_postgres
 from pairs import alternate
@@ -267,6 +268,8 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "script-empty": script_empty,
     "script-sessions": script_sessions,
     "script-tpcc": script_tpcc,
+    "layout-oltp": layout_oltp,
+    "layout-tpcc": layout_tpcc,
     "digest-core": digest_core,
     "digest-two": digest_cores,
     "digest-gzip": digest_gzip,
