@@ -43,13 +43,19 @@ class World:
         self.tmp_path = tmp_path
         self.asked: list[tuple[int, int, str]] = []  # block, cell, protocol
         self.starts = 0
+        self.to_probe: set[int] = set()  # cells whose number of load threads is open
         world = self
 
         class Trial:
             def __init__(self, run: Run, servers: fleet.Fleet, *_: object) -> None:
                 self.run, self.servers = run, servers
 
-            def measure(self, cell: Cell, trial: TrialPlan, cpus: object) -> TrialRecord:
+            def probe(self, cell: Cell, trial: TrialPlan) -> bool:
+                new = cell.index in world.to_probe
+                world.to_probe -= {cell.index}
+                return new
+
+            def measure(self, cell: Cell, trial: TrialPlan) -> TrialRecord:
                 target = self.servers.members["db"].engine_targets()["db"]
                 world.asked.append((trial.block, cell.index, target["protocol"]))
                 return TrialRecord(trial.id, trial.block, cell.index, COMPLETE, 1.0, {})
@@ -97,6 +103,18 @@ def test_cells_that_share_a_server_keep_their_own_connections(world: World) -> N
     assert world.execute(plan) == "complete"
     assert [protocol for _, _, protocol in world.asked] == ["prepared", "text"] * 3
     assert world.starts == 3  # once a block: an easy factor starts no servers
+
+
+@pytest.mark.parametrize(("data", "starts"), [("reuse", 3), ("restore", 7)])
+def test_a_trial_after_a_probe_starts_from_what_its_state_asks_for(
+    world: World, data: str, starts: int
+) -> None:
+    plan = of_null(plans.plan({"protocol": ("prepared", "text")}), {0: "prepared", 1: "text"})
+    state = replace(plan.cells[0].state, data=data)
+    plan = replace(plan, cells=tuple(replace(cell, state=state) for cell in plan.cells))
+    world.to_probe = {0}
+    assert world.execute(plan) == "complete"
+    assert world.starts == starts  # restored: once a trial, and once after the probe
 
 
 class Clock:

@@ -134,14 +134,24 @@ def test_in_process_cpu_is_the_systems() -> None:
     _, warnings, _ = reduce_trial([bound], [], [group()], MARIADB)
     assert len(warnings) == 1
     assert warnings[0].startswith("generator-bound (CPU): a load thread was busy for 100%")
-    late = end(generator_bound=True)
+    lag = latency() | {"p50_ns": 1_000, "p99_ns": 600_000}
+    late = end(generator_bound=True, lag=lag)
     _, warnings, _ = reduce_trial([late], [], [group()], MARIADB)
-    assert warnings[0].startswith(
-        "generator-bound (lag): 1 % of the answers lay unread for 20 µs or more"
+    assert warnings == (
+        "generator-bound (lag): 1 % of the answers may have lain unread for 600 µs or more, beside"
+        " a latency whose 99th percentile is 5,000 µs; latencies may be that much too high",
     )
-    generator = {**late["generator"], "lag": latency(90) | {"p99_ns": None, "max_ns": 30_000}}
-    _, warnings, _ = reduce_trial([{**late, "generator": generator}], [], [group()], MARIADB)
-    assert warnings[0].startswith("generator-bound (lag): answers lay unread for up to 30 µs, ")
+    early = end(generator_bound=True, lag=lag | {"p50_ns": 200_000})
+    _, warnings, _ = reduce_trial([early], [], [group()], MARIADB)
+    assert warnings[0].startswith(
+        "generator-bound (lag): half of the answers may have lain unread for 200 µs or more, beside"
+        " a latency whose median is 1,000 µs;"
+    )
+    few = end(generator_bound=True, lag=lag | {"p50_ns": None, "p99_ns": None, "max_ns": 30_000})
+    _, warnings, _ = reduce_trial([few], [], [group()], MARIADB)
+    assert warnings[0].startswith(
+        "generator-bound (lag): answers may have lain unread for up to 30 µs; "
+    )
 
 
 def test_cpu_is_not_given_where_an_in_process_system_shares_the_load_threads() -> None:

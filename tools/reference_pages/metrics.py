@@ -26,7 +26,14 @@ OF_GENERATOR = (
     ),
     (
         "generator.lag_ms_p99",
-        "how long answers lay unread before they were stamped: the error bar of the latencies",
+        "how long answers may have lain unread, at most: the error bar of the latencies. Counted"
+        " from when the poll before returned, the request was sent or the sleeping thread was"
+        " woken, whichever was last; how long the thread waits for a CPU is not in it",
+    ),
+    (
+        "generator.load_threads",
+        "threads that drove the sessions: as `load_threads` says, else as a probe before the first"
+        " trial found best, else by sessions and CPUs",
     ),
 )
 

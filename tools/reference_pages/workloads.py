@@ -35,7 +35,7 @@ the time is over.
 `rate` and `find` are as for other workloads: an event begins when it is due, its response counts from then, and the backlog is drained. A script with a `thread_run` of its own takes an event by
 `sb_more_events` and begins it by `sb_event_start`; one that it does not begin or not end has failed. `think`, `deadline` and `retries` are refused: within an event a script decides itself what it waits for
 and tries again, and it cannot be stopped in the midst of one. Five seconds after the end, or after the drain, events still under way are cancelled; with a rate they are left, as lower bounds.
-The sessions of a load thread take turns, so an answer waits for the turns before it: that wait is the lag, and part of the latency."""
+The sessions of a load thread take turns, so an answer waits for the turns before it: that wait is in the lag, and part of the latency."""
 
 REPLAY = """```yaml
 workload: {kind: replay, log: all.trace, speed: 2x}

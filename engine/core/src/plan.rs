@@ -43,7 +43,7 @@ pub struct Plan {
     /// Length of a reported interval.
     #[serde(default = "one")]
     pub interval_s: f64,
-    /// OS threads for network sessions; 0 chooses one a CPU given, at most one a session.
+    /// OS threads for network sessions; 0 chooses, by sessions and CPUs; at most one a session.
     #[serde(default)]
     pub workers: u32,
     /// CPUs the load threads may use; empty: leave the affinity alone.

@@ -240,14 +240,14 @@ pub(crate) fn seats(plan: &Plan, built: &[Built]) -> (Seats, Seats) {
 
 /// How many threads drive the network sessions.
 pub(crate) fn worker_count(plan: &Plan, sessions: usize) -> usize {
-    let wanted = match plan.workers as usize {
+    match plan.workers as usize {
+        _ if sessions == 0 => 0,
         0 => {
             let beside_servers = plan.targets.values().any(|target| target.address.is_loopback());
-            machine::load_threads(&plan.cpus, beside_servers)
+            machine::load_threads(&plan.cpus, beside_servers, sessions)
         }
-        workers => workers,
-    };
-    wanted.min(sessions)
+        workers => workers.min(sessions),
+    }
 }
 
 /// One for each load thread: network workers first.

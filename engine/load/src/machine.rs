@@ -69,14 +69,20 @@ pub fn let_servers_go_first() {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const normal) };
 }
 
-/// How many load threads: the CPUs that are their own; without such all that this process may use,
-/// half of them where servers on this machine need the rest.
-pub fn load_threads(own_cpus: &[u32], beside_servers: bool) -> usize {
-    match (own_cpus.len(), beside_servers) {
-        (0, true) => cpus_usable().div_ceil(2),
-        (0, false) => cpus_usable(),
-        (cpus, _) => cpus,
-    }
+/// Sessions a CPU above which servers on the same CPUs always have work: see [`load_threads`].
+const SESSIONS_FEW: usize = 8;
+
+/// How many load threads for so many sessions, where nobody has said: the CPUs that are their own;
+/// without such all that this process may use. Half of these where servers on this machine need the
+/// rest: among many sessions. Of few, each that waits for another's turn leaves a server idle.
+pub fn load_threads(own_cpus: &[u32], beside_servers: bool, sessions: usize) -> usize {
+    let usable = if own_cpus.is_empty() { cpus_usable() } else { own_cpus.len() };
+    let shares = own_cpus.is_empty() && beside_servers;
+    let threads = match shares && sessions > SESSIONS_FEW * usable {
+        true => usable.div_ceil(2),
+        false => usable,
+    };
+    threads.min(sessions).max(1)
 }
 
 /// How many CPUs this process may use.
@@ -131,6 +137,17 @@ mod tests {
         assert!(cpu_time_ns(own_cpu_clock()).is_some());
         assert!(cpus_usable() >= 1);
         assert!(unix_s() > 1.6e9);
+    }
+
+    #[test]
+    fn many_sessions_leave_half_of_the_cpus_to_servers_beside_them() {
+        let all = cpus_usable();
+        assert_eq!(load_threads(&[], true, SESSIONS_FEW * all), all);
+        assert_eq!(load_threads(&[], true, SESSIONS_FEW * all + 1), all.div_ceil(2));
+        assert_eq!(load_threads(&[], false, 1000 * all), all);
+        assert_eq!(load_threads(&[1, 3, 5], true, 1000), 3);
+        assert_eq!(load_threads(&[1, 3, 5], true, 2), 2);
+        assert_eq!(load_threads(&[], true, 1), 1);
     }
 
     #[test]

@@ -173,6 +173,9 @@ class LocalExecution:
             return self._keep(_void(planned, str(failed)), last=last)
         self._ready(planned, cell, fleet)
         self._control.check()
+        if trial.probe(cell, planned):
+            self._standing.fresh = False
+            self._ready(planned, cell, fleet)  # the trial starts from what the state asks for
         with self._control.trial():
             self._run.begin(planned.id)
             record = self._surrounded(planned, cell, trial)
@@ -184,7 +187,7 @@ class LocalExecution:
         became of it: they may clean up after the first."""
         try:
             self._around.before_trial(planned, cell)
-            record = trial.measure(cell, planned, self._run.plan.generator_cpus)
+            record = trial.measure(cell, planned)
         except HookFailed as failed:
             record = _void(planned, str(failed))
         except BaseException:

@@ -26,9 +26,11 @@ def run_request(
     directory: Path,
     cpus: Sequence[int],
     drain_s: float,
+    workers: int = 0,
 ) -> dict[str, Any]:
     """The engine plan of one trial. `reached_by` names the targets that a group's sessions are
-    dealt over. Parameters whose values are looked up stand there as written: see `with_values`."""
+    dealt over; `workers` load threads drive them, 0: the engine chooses. Parameters whose values
+    are looked up stand there as written: see `with_values`."""
     return {
         "schema_version": SCHEMA_VERSION,
         "job": "run",
@@ -40,7 +42,7 @@ def run_request(
         "duration_s": cell.duration_s,
         "drain_s": drain_s,
         "interval_s": cell.interval_s,
-        "workers": 0,
+        "workers": workers,
         "cpus": list(cpus),
         "groups": [_group(group, reached_by(group)) for group in cell.groups],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from dbdyno.execute.background import Background
 from dbdyno.execute.control import Control
 from dbdyno.execute.engine import Event, Job, Outcome, error_of
 from dbdyno.execute.fleet import Fleet
+from dbdyno.execute.layout import Layout
 from dbdyno.execute.listener import Listener
 from dbdyno.execute.member import Member
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.request import run_request, with_values
 from dbdyno.execute.steadiness import Judge, Steadiness
+from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
@@ -53,18 +55,19 @@ class Trial:
         self._listener = listener
         self._explained = explained
         self._judge = judge
+        self._layout = Layout(run, engine, control, listener, self._whole_request)
 
-    def measure(self, cell: Cell, trial: TrialPlan, cpus: Sequence[int]) -> TrialRecord:
+    def probe(self, cell: Cell, trial: TrialPlan) -> bool:
+        """Finds the number of load threads, if it is open; whether the servers were under load."""
+        return self._layout.probe(cell, trial)
+
+    def measure(self, cell: Cell, trial: TrialPlan) -> TrialRecord:
         """Returns the record, complete or void, not yet stored. Raises DynoError where no trial
         could succeed, Interrupted when the user wants to stop now. The trial has been begun."""
-
-        def once(cell: Cell, trial: TrialPlan) -> TrialRecord:
-            return self._once(cell, trial, cpus)
-
         if any(group.find for group in cell.groups):
-            record = Probing(self._run, self._listener, cell, trial, once).measure()
+            record = Probing(self._run, self._listener, cell, trial, self._once).measure()
         else:
-            record = once(cell, trial)
+            record = self._once(cell, trial)
         if cell.index not in self._explained and record.status == "complete":
             plans = self._explain(cell, record.statements)
             record = record.replace(explain=plans)
@@ -73,18 +76,12 @@ class Trial:
                 self._explained.add(cell.index)
         return record
 
-    def _once(self, cell: Cell, trial: TrialPlan, cpus: Sequence[int]) -> TrialRecord:
+    def _once(self, cell: Cell, trial: TrialPlan) -> TrialRecord:
         """Runs the engine once and reduces what it and the samplers left."""
         directory = self._run.trial_dir(trial.id)
         started_unix_s = time.time()
         values = self._fleet.looked_up(cell)
-        targets = {
-            name: target
-            for member in self._fleet.members.values()
-            for name, target in member.engine_targets().items()
-        }
-        reached_by, drain_s = self._fleet.reached_by, self._run.plan.drain_s
-        request = run_request(cell, trial, targets, reached_by, directory, cpus, drain_s)
+        request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
         sampling = self._sampling(cell, directory)
         steadiness = self._steadiness(cell)
@@ -96,6 +93,23 @@ class Trial:
         if record.status == "complete":
             record = integrity.checked(record, cell, self._fleet.members)
         return record.replace(statements=statements)
+
+    def _request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
+        """The engine's plan, values that are looked up still as written."""
+        plan = self._run.plan
+        targets = {
+            name: target
+            for member in self._fleet.members.values()
+            for name, target in member.engine_targets().items()
+        }
+        return run_request(
+            *(cell, trial, targets, self._fleet.reached_by, directory),
+            *(plan.generator_cpus, plan.drain_s, load_threads.asked(plan, cell)),
+        )
+
+    def _whole_request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
+        """The same with the values."""
+        return with_values(self._request(cell, trial, directory), self._fleet.looked_up(cell))
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:
         if not cell.until_steady:

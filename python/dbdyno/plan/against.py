@@ -31,6 +31,7 @@ _OF_RUN = {
     "cpus": "cpus",
     "needs": "needs",
     "drain_s": "drain",
+    "load_threads": "load_threads",
 }
 _OF_CELL = {
     "warmup_s": "warmup",

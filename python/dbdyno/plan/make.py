@@ -141,6 +141,7 @@ class _Maker:
             spec_text=spec.text,
             budget_s=None if self.quick else spec.budget_s,
             drain_s=spec.drain_s,
+            load_threads=spec.load_threads,
             hooks=spec.hooks,
             prices=spec.prices,
             about=spec.about,

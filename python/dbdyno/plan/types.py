@@ -114,6 +114,15 @@ class Against:
 
 
 @dataclass(frozen=True)
+class LoadThreads:
+    """How many load threads drive so many sessions of a closed loop, as a probe found."""
+
+    sessions: int
+    threads: int
+    per_s: Mapping[str, float]  # load threads -> transactions a second
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that a run will do, in order."""
 
@@ -143,6 +152,8 @@ class Plan:
     imported: Imported | None = None  # None: measured by dbdyno itself
     against: Against | None = None  # with `dyno run --against` only
     looks: Looks | None = None  # None: `blocks` are settled beforehand
+    load_threads: int = 0  # as asked for; 0: probed where that pays, else the engine chooses
+    probed: tuple[LoadThreads, ...] = ()  # found by the run itself, before its first trials
 
     @property
     def paired(self) -> bool:

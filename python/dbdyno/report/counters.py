@@ -134,6 +134,7 @@ HOST = (  # of a server that is there
 MACHINE = (
     _plain("CPU busy %", "cpu.busy", 100),
     _plain("CPU stolen %", "cpu.steal_percent"),
+    _plain("load threads", "generator.load_threads"),
     _plain("busiest load thread %", "generator.busy_max", 100),
     _plain("lag p99 µs", "generator.lag_ms_p99", 1e3),
     _plain("disk writes/s", "disk.writes_per_s"),

@@ -88,6 +88,7 @@ def load(
         claim_needs=_claim_needs(head),
         scope=scope,
         drain_s=head.drain,
+        load_threads=head.load_threads or 0,
         text=overrides.rewrite(text, changes, written),
         path=str(origin),
         prices=prices.read(head.prices, root, typed_factors, scope),

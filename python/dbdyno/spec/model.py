@@ -258,6 +258,9 @@ class HeadModel(Strict):
     budget: Duration | None = Field(None, description="cuts whole blocks, such as 1h")
     prices: PricesModel | None = Field(None, description="what each level costs")
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
+    load_threads: Whole | None = Field(
+        None, ge=1, le=1024, description="threads of the generator; default: probed, then fixed"
+    )
     drain: Pause = Field(
         10.0, description="open loop: how long the backlog is worked off after the end, at most"
     )

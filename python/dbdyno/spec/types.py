@@ -269,6 +269,7 @@ class Spec:
     path: str  # the file, or what stands for it in messages
     places: Mapping[str, Where]  # of the top-level keys
     drain_s: float = 10.0  # how long an open loop's backlog is worked off after the end
+    load_threads: int = 0  # 0: not given
     hooks: Hooks = field(default_factory=Hooks)
     prices: Prices | None = None
     about: About = field(default_factory=About)

@@ -90,6 +90,7 @@ def reduce_trial(
     metrics.update(_over_time([*intervals, end] if part else events, groups))
     sampled = sampled_metrics(samples, whole_s, from_s)
     metrics.update(sampled.metrics)
+    metrics.update(_load_threads(events))
     cpu = _cpu(end, sampled.server_cpu_s, in_process)
     metrics.update({k: v for k, v in cpu.items() if not (mixed and k.endswith("_cpu_us_per_op"))})
 
@@ -179,6 +180,11 @@ def _cpu(end: Event, server_cpu_s: float | None, in_process: bool) -> dict[str, 
     return metrics
 
 
+def _load_threads(events: Sequence[Event]) -> dict[str, float]:
+    begun = next((event for event in events if event.get("event") == "start"), None)
+    return {"generator.load_threads": float(begun["workers"])} if begun else {}
+
+
 def _meter(end: Event, in_process: bool, mixed: bool) -> Iterable[str]:
     generator = end["generator"]
     busy = generator["busy_max"] > BUSY_MAX  # in a mixed trial that may be the in-process system
@@ -190,21 +196,24 @@ def _meter(end: Event, in_process: bool, mixed: bool) -> Iterable[str]:
 
 def _bound(end: Event) -> str:
     """Which limit of the generator was reached: its CPU, which hides throughput, or the time that
-    answers lay unread (lag), which is the error bar of every latency."""
+    answers may have lain unread (lag), which is the error bar of every latency."""
     generator = end["generator"]
     if generator["busy_max"] > BUSY_MAX:
         seen = f"a load thread was busy for {generator['busy_max']:.0%} of a second"
         return f"generator-bound (CPU): {seen}; the system may be faster than measured"
     lag = generator.get("lag") or {}
-    p99_ns, max_ns = lag.get("p99_ns"), lag.get("max_ns", 0)
+    latencies = [total.get("latency") or {} for total in end["groups"].values()]
+    found = []  # by how much each percentile may be too high
+    for q, share, what in (("p50_ns", "half", "median"), ("p99_ns", "1 %", "99th percentile")):
+        fastest_ns = min((ns for latency in latencies if (ns := latency.get(q))), default=0)
+        if (lay_ns := lag.get(q)) and fastest_ns:
+            lay = f"{share} of the answers may have lain unread for {_us(lay_ns / 1e3)} µs or more"
+            beside = f"beside a latency whose {what} is {_us(fastest_ns / 1e3)} µs"
+            found.append((lay_ns / fastest_ns, f"{lay}, {beside}"))
     # Too few answers for a percentile: the longest wait is what is known.
-    lay = f"1 % of the answers lay unread for {_us((p99_ns or 0) / 1e3)} µs or more"
-    if p99_ns is None:
-        lay = f"answers lay unread for up to {_us(max_ns / 1e3)} µs"
-    medians = [(total.get("latency") or {}).get("p50_ns") for total in end["groups"].values()]
-    fastest_us = min((ns for ns in medians if ns), default=0) / 1e3
-    against = f", beside a median latency of {_us(fastest_us)} µs" if fastest_us else ""
-    return f"generator-bound (lag): {lay}{against}; latencies may be that much too high"
+    longest = f"answers may have lain unread for up to {_us(lag.get('max_ns', 0) / 1e3)} µs"
+    said = max(found)[1] if found else longest
+    return f"generator-bound (lag): {said}; latencies may be that much too high"
 
 
 def _us(value: float) -> str:

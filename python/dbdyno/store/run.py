@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from dbdyno.errors import DynoError
 from dbdyno.plan import json as plan_json
-from dbdyno.plan.types import Plan
+from dbdyno.plan.types import LoadThreads, Plan
 from dbdyno.store import files, record
 from dbdyno.store import manifest as manifests
 from dbdyno.store.histogram import Tagged, read_log
@@ -150,16 +150,29 @@ class Run:
         self.manifest["updated_unix_s"] = time.time()
         self._write_manifest()
 
-    def amend(self, note: str, *, blocks: int | None = None, decided: bool = False) -> None:
+    def amend(
+        self,
+        note: str,
+        *,
+        blocks: int | None = None,
+        decided: bool = False,
+        probed: LoadThreads | None = None,
+    ) -> None:
         """Adds a note to the plan, for whoever reads the results; with `blocks`, cuts the plan
-        after so many blocks, `decided`: since all is. Nothing else of a plan ever changes."""
+        after so many blocks, `decided`: since all is; with `probed`, fixes a number of load
+        threads. Nothing else of a plan ever changes."""
         self._must_write()
         plan = self.plan
         kept = plan.blocks if blocks is None else blocks
         trials = tuple(trial for trial in plan.trials if trial.block <= kept)
         looks = replace(plan.looks, decided_at=kept) if plan.looks and decided else plan.looks
         self.plan = replace(
-            plan, notes=(*plan.notes, note), blocks=kept, trials=trials, looks=looks
+            plan,
+            notes=(*plan.notes, note),
+            blocks=kept,
+            trials=trials,
+            looks=looks,
+            probed=(*plan.probed, *([probed] if probed else [])),
         )
         self.manifest["plan"] = plan_json.to_json(self.plan)
         self.manifest["updated_unix_s"] = time.time()

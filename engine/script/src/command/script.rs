@@ -126,7 +126,9 @@ impl Test<'_> {
             options.text("db-driver") != "sqlite" && !options.bool("mysql-dry-run");
         let settings = &self.call.settings;
         let servers = &self.reach.servers;
-        let threads = Drive::threads_for(&program, settings.threads, shares_threads, &[], servers);
+        let asked = (settings.load_threads, [].as_slice());
+        let threads =
+            Drive::threads_for(&program, settings.threads, shares_threads, asked, servers);
         Work {
             call: self.call,
             name: self.name,

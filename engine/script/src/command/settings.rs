@@ -11,6 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Most threads: session numbers have 32 bits, and nobody has so many.
 const THREADS_MAX: i64 = 1_000_000;
+/// Most load threads that can be asked for, as in an engine plan.
+const LOAD_THREADS_MAX: u32 = 1024;
 /// Longest time in seconds; longer ones are meant as none.
 const TIME_MAX_S: i64 = 1_000_000_000;
 
@@ -51,6 +53,8 @@ pub struct Settings {
     pub random: rand::Settings,
     /// `--json`.
     pub json: Option<PathBuf>,
+    /// `--load-threads`; 0 chooses.
+    pub load_threads: u32,
 }
 
 /// Old names of options, and their present ones.
@@ -129,8 +133,16 @@ impl Settings {
             histogram: options.bool("histogram"),
             random: rand::Settings::of(options, now()).map_err(Refusal::fatal)?,
             json: Some(options.text("json")).filter(|path| !path.is_empty()).map(PathBuf::from),
+            load_threads: load_threads(options)?,
         })
     }
+}
+
+fn load_threads(options: &Options) -> Result<u32, Refusal> {
+    let asked = options.int("load-threads");
+    u32::try_from(asked).ok().filter(|&asked| asked <= LOAD_THREADS_MAX).ok_or_else(|| {
+        Refusal::fatal(format!("--load-threads: {asked} is not between 0 and {LOAD_THREADS_MAX}"))
+    })
 }
 
 /// Seconds since 1970, mixed with what differs between two calls in one second.

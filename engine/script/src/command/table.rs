@@ -317,6 +317,7 @@ const OURS: &[Row] = &[
         "sysbench version whose options, defaults and final report are used {1.0, 1.1}",
     ),
     ("json", Kind::File, None, "write the whole result as JSON to this file"),
+    ("load-threads", Kind::Int, Some("0"), "threads that drive the sessions; 0 chooses"),
     (
         "dyno-out",
         Kind::File,

@@ -78,22 +78,26 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// How many load threads drive so many sessions on `cpus`. In a run servers on this machine get
-    /// their share of the CPUs; a command may have more to do than they.
+    /// How many load threads drive so many sessions: as many as are `asked` for, 0 chooses, on
+    /// `cpus`. In a run servers on this machine get their share of the CPUs; a command may have more
+    /// to do than they.
     pub fn threads_for(
         program: &Program,
         sessions: u32,
         shares_threads: bool,
-        cpus: &[u32],
+        (asked, cpus): (u32, &[u32]),
         servers: &[Server],
     ) -> usize {
         if !shares_threads {
             return sessions as usize;
         }
+        if asked > 0 {
+            return asked.min(sessions) as usize;
+        }
         let endpoints = servers.iter().filter_map(|server| server.endpoint.as_ref());
         let beside_servers = endpoints.into_iter().any(Endpoint::is_loopback);
-        let threads = machine::load_threads(cpus, beside_servers && *program == Program::Run);
-        threads.min(sessions as usize).max(1)
+        let beside_servers = beside_servers && *program == Program::Run;
+        machine::load_threads(cpus, beside_servers, sessions as usize)
     }
 }
 

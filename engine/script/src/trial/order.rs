@@ -42,7 +42,9 @@ pub struct Order {
 impl Order {
     /// On how many threads so many sessions of its script are driven.
     pub fn threads(&self, program: &Program, sessions: u32, plan: &Plan) -> usize {
-        Drive::threads_for(program, sessions, self.shares_threads, &plan.cpus, &self.servers)
+        let asked = if *program == Program::Run { plan.workers } else { 0 };
+        let asked = (asked, plan.cpus.as_slice());
+        Drive::threads_for(program, sessions, self.shares_threads, asked, &self.servers)
     }
 
     /// Loads the group's script for `command`, in `sessions` sessions.

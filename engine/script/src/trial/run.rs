@@ -44,7 +44,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub fn run(plan: &Plan, kinds: Kinds, ends: Ends<'_>, emit: &dyn Fn(Event)) -> Result<bool> {
     check::run(plan)?;
     let group = only_group(plan)?;
-    check_group(plan, group)?;
+    check_group(group)?;
     machine::pin(&plan.cpus)?;
     let mut order = Order::of(plan, group, kinds, "run", group.sessions)?;
     if let Some(obstacle) = order.script.obstacle() {
@@ -69,17 +69,13 @@ pub fn run(plan: &Plan, kinds: Kinds, ends: Ends<'_>, emit: &dyn Fn(Event)) -> R
 }
 
 /// What other workloads know and scripts do not.
-fn check_group(plan: &Plan, group: &Group) -> Result<()> {
+fn check_group(group: &Group) -> Result<()> {
     let refuse = |what: &str, hint: &str| {
         let what = format!("groups.{}.{what}", group.name);
         Err(Error::new(Kind::Plan, what).hint(hint))
     };
     if group.think.is_some() {
         return refuse("think: a script pauses by itself", "leave it out");
-    }
-    if plan.workers > 0 {
-        let what = "workers: scripts have as many load threads as CPUs";
-        return Err(Error::new(Kind::Plan, what).hint("leave workers at 0, and give cpus"));
     }
     Ok(())
 }

@@ -228,7 +228,7 @@ impl Trial {
     pub fn run(self) -> Done {
         let cpus = [];
         let threads =
-            Drive::threads_for(&self.program, self.sessions, self.shares_threads, &cpus, &[]);
+            Drive::threads_for(&self.program, self.sessions, self.shares_threads, (0, &cpus), &[]);
         let tallies = Arc::new(Tallies::new(self.sessions as usize, threads));
         let (log, habits) = (Log::default(), self.habits);
         let shared_log = Arc::clone(&log);

@@ -30,7 +30,7 @@ fn drive(text: &str, sessions: u32, warmup_ms: u64) -> (Ended, Heard, Arc<Tallie
         let worker = Worker::new(&source, &setup, task, false, MEMORY)?;
         Ok(Box::new(worker) as Box<dyn Scripts>)
     });
-    let threads = Drive::threads_for(&Program::Run, sessions, true, &[], &[]);
+    let threads = Drive::threads_for(&Program::Run, sessions, true, (0, &[]), &[]);
     let tallies = Arc::new(Tallies::new(sessions as usize, threads));
     let warmup = Duration::from_millis(warmup_ms);
     let drive = Drive {
