@@ -47,7 +47,7 @@ from dbdyno.analysis import estimate
 from dbdyno.analysis.contrast import GeometricMean, Interval
 
 _P_MIN = 1e-12  # p is looked for down to this
-_STEPS = 50  # halvings of its logarithm
+_STEPS = 36  # halvings of its logarithm: to nine digits
 _LOG_MAX = 700.0  # beyond, exp overflows
 
 
@@ -79,7 +79,7 @@ class SkewedMean:
         """The upper limit of the share of blocks that are not zero."""
         return _share(self.seen, self.n, 1 - confidence)[1]
 
-    @property
+    @functools.cached_property
     def p(self) -> float:
         if self.threshold < 0 or (self.ceiling is not None and self.threshold > self.ceiling):
             return 0.0  # which the mean cannot be
@@ -133,7 +133,7 @@ class SkewedMean:
 class EitherMean(GeometricMean):
     """The geometric mean of what is skewed, with an interval that holds the arithmetic one, too."""
 
-    @property
+    @functools.cached_property
     def p(self) -> float:
         if self.threshold < self.centre:
             return super().p
