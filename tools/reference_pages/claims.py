@@ -32,8 +32,9 @@ peaks, which levels cannot be told from the best one, and of a load (sessions, r
 such as `p95 <= 20 at sessions=16` sets a limit of which the report says up to which level it holds. [Why so](../decisions/knee-and-peak.md)."""
 
 REQUIRE = """An entry of `require:` is `metric operator number`, without selectors, since it holds for every trial alike:
-`status.Created_tmp_disk_tables <= 10`. A trial that does not meet it is void: it is kept and shown, never used, and run again
-at most twice."""
+`status.Created_tmp_disk_tables <= 10`. A trial that does not meet it is void: it is kept and shown, and run again at most
+twice. A verdict must hold with the values of void attempts and without them. Outcomes of the
+workload are refused."""
 
 
 def page() -> str:

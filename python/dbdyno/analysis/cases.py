@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis import describe, ratios, single_values, void_rates
+from dbdyno.analysis import describe, ratios, single_values
 from dbdyno.analysis.contrast import (
     Best,
     Bounded,
@@ -33,7 +33,8 @@ from dbdyno.analysis.types import (
     ClaimPart,
     Ratio,
 )
-from dbdyno.analysis.void_rates import VoidRates
+from dbdyno.analysis.void_attempts import rates
+from dbdyno.analysis.void_attempts.rates import FailureRates
 from dbdyno.spec import claims as grammar
 from dbdyno.spec.bounds import NEITHER, named, together
 from dbdyno.spec.claims import CELL, ResolvedPart, Side
@@ -66,18 +67,18 @@ def case_of(measured: Measured, part: ResolvedPart) -> Case:
         return _without(case, QUICK)
     if case.contrast is not None and case.contrast.n < BLOCKS_MIN:
         return _figures(measured, case, _few(measured, case.contrast))
-    voids = voids_of(measured, case)
-    if case.contrast is not None and voids and voids.differ:
-        return _without(case, f"not judged: {voids.sentence()}; the rest is a selection")
+    failures = failures_of(measured, case)
+    if case.contrast is not None and failures and failures.differ:
+        return _without(case, f"not judged: {failures.sentence()}; the rest is a selection")
     if not measured.plan.paired and case.part.kind in (PEAK, PEAKS):
         return _figures(measured, case, NO_PEAKS)
     return case
 
 
-def voids_of(measured: Measured, case: Case) -> VoidRates | None:
-    """Void attempts of the two cells of a ratio; None of other comparisons, or if none was."""
+def failures_of(measured: Measured, case: Case) -> FailureRates | None:
+    """Failed attempts at the two cells of a ratio; None of other comparisons, or if none was."""
     left, right = case.part.left_cell, case.part.right_cell
-    return None if left is None or right is None else void_rates.of(measured, left, right)
+    return None if left is None or right is None else rates.of(measured, left, right)
 
 
 def _few(measured: Measured, contrast: Contrast) -> str:

@@ -163,7 +163,7 @@ def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
     void = [record for record in records if record.status == VOID]
     if void:
         warnings.append(
-            f"{describe.counted(len(void), 'trial')} void, not used"
+            f"{describe.counted(len(void), 'trial')} void in every attempt"
             f" (first: {void[0].id}: {void[0].void_reason})"
         )
     outages = [

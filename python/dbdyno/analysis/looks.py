@@ -31,6 +31,8 @@ from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.spending import Boundary
 from dbdyno.analysis.types import UNDECIDED, ClaimPart, Looking
+from dbdyno.analysis.void_attempts import readings
+from dbdyno.analysis.void_attempts.readings import Both
 from dbdyno.spec.claims import ResolvedPart
 from dbdyno.spec.types import Looks as PlannedLooks
 
@@ -173,7 +175,14 @@ def _looked(found: dict[int, tuple[Contrast, float]], part: float) -> Looked:
 
 
 def case_maker(measured: Measured) -> Callable[[ResolvedPart], Case]:
-    """What makes cases of a run: over its looks, if its plan has some or if it is not finished."""
+    """What makes cases of a run: in both readings, if attempts were void though measured."""
+    if measured.attempted is None:
+        return _maker(measured)
+    return readings.maker(measured, _maker(measured), _maker(measured.attempted))
+
+
+def _maker(measured: Measured) -> Callable[[ResolvedPart], Case]:
+    """Of one reading: over its looks, if its plan has some or if it is not finished."""
     if measured.plan.looks is None and not unfinished(measured):
         return functools.partial(case_of, measured)
     return Looks(measured).case_of
@@ -188,7 +197,9 @@ def unfinished(measured: Measured) -> bool:
 
 def shown(contrast: Contrast, confidence: float) -> tuple[Contrast, float]:
     """What an interval at `confidence` is of, and the nominal level of its test: of a contrast at
-    several looks, the one at a look."""
+    several looks, the one at a look; of two readings, the one of what was kept."""
+    if isinstance(contrast, Both):
+        return shown(contrast.inner, confidence)
     if isinstance(contrast, Looked):
         at, level = contrast.shown(confidence)
         return at, max(level, LEVEL_MIN)

@@ -9,15 +9,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.analysis import cost
 from dbdyno.analysis.types import Measurement
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import together
-from dbdyno.store.record import COMPLETE, VOID, TrialRecord
+from dbdyno.store.record import COMPLETE, ELSEWHERE, VOID, TrialRecord
 
 _TINY, _HUGE = 1e-150, 1e150
+
+
+@dataclass(frozen=True)
+class VoidAttempt:
+    """An attempt at a trial that does not count."""
+
+    cell: int
+    block: int
+    measured: bool  # it has values
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """How many attempts at a cell there were."""
+
+    all: int
+    void: int
+    void_measured: int
 
 
 class Measured:
@@ -29,14 +48,17 @@ class Measured:
         measurements: Iterable[Measurement],
         whole: frozenset[int],
         failed: frozenset[tuple[int, int]] = frozenset(),
-        void: Sequence[tuple[int, int]] = (),
+        void: Sequence[VoidAttempt] = (),
+        attempted: Measured | None = None,
     ):
         """`whole`: numbers of the whole blocks; `failed`: (cell, block) where every attempt broke
-        down; `void`: those of every void attempt. A cell has at most one measurement a block."""
+        down; `void`: every void attempt; `attempted`: the same run as if none had been void, if
+        one that was measured is. A cell has at most one measurement a block."""
         self.plan = plan
         self.whole = whole
         self._failed = failed
         self._void = tuple(void)
+        self.attempted = attempted
         first: dict[int, int] = {}
         for trial in plan.trials:
             first[trial.block] = min(trial.position, first.get(trial.block, trial.position))
@@ -58,16 +80,26 @@ class Measured:
         over = {record.id for record in records}
         missing = {trial.block for trial in plan.trials if trial.id not in over}
         whole = frozenset(trial.block for trial in plan.trials) - missing
+        failed = frozenset(
+            (record.cell, record.block)
+            for record in records
+            if record.status == VOID and not record.metrics
+        )
+        first = _first_attempts((*void, *records))
+        attempted = None
+        if any(one.status == VOID for one in first):
+            attempted = cls(plan, (_measurement(plan, one) for one in first), whole, failed)
         return cls(
             plan,
             (_measurement(plan, record) for record in records if record.status == COMPLETE),
             whole,
-            frozenset(
-                (record.cell, record.block)
-                for record in records
-                if record.status == VOID and not record.metrics
-            ),
-            [(one.cell, one.block) for one in (*records, *void) if one.status == VOID],
+            failed,
+            [
+                VoidAttempt(one.cell, one.block, bool(one.metrics))
+                for one in (*void, *records)
+                if one.status == VOID and not _elsewhere(one)
+            ],
+            attempted,
         )
 
     def until(self, block: int) -> Measured:
@@ -82,7 +114,8 @@ class Measured:
             ),
             frozenset(one for one in self.whole if one <= block),
             frozenset((cell, one) for cell, one in self._failed if one <= block),
-            [(cell, one) for cell, one in self._void if one <= block],
+            [one for one in self._void if one.block <= block],
+            self.attempted and self.attempted.until(block),
         )
 
     def series(self, cell: int, metric: str) -> dict[int, float]:
@@ -127,10 +160,11 @@ class Measured:
         """Those of `blocks` in which the cell had an outage."""
         return [block for block in blocks if self.cells[cell][block].outage]
 
-    def attempts(self, cell: int) -> tuple[int, int]:
-        """Attempts at the cell that were void, and all."""
-        void = sum(one == cell for one, _ in self._void)
-        return void, void + len(self.cells[cell])
+    def attempts(self, cell: int) -> Attempts:
+        """Attempts at the cell; not those that a resumed run repeated."""
+        void = [one for one in self._void if one.cell == cell]
+        measured = sum(one.measured for one in void)
+        return Attempts(len(void) + len(self.cells[cell]), len(void), measured)
 
     def failures(self, cell: int) -> list[int]:
         """Blocks in which the cell could not be measured at all, however often it was tried; not
@@ -150,6 +184,24 @@ class Measured:
             text if len(trials) == 1 else f"{text} [{count[kind]} of {len(trials)} trials]"
             for kind, text in first.items()
         )
+
+
+def _first_attempts(attempts: Iterable[TrialRecord]) -> list[TrialRecord]:
+    """The first attempt at each trial that was measured, of those in the environment of the last;
+    `attempts` at one trial in their order."""
+    first: dict[str, TrialRecord] = {}
+    for one in attempts:
+        if _elsewhere(one):
+            first.pop(one.id, None)
+        elif one.metrics:
+            first.setdefault(one.id, one)
+    return list(first.values())
+
+
+def _elsewhere(record: TrialRecord) -> bool:
+    """Whether the trial is void since its block was begun in another environment: no matter of what
+    was measured."""
+    return record.status == VOID and record.void_reason.startswith(ELSEWHERE)
 
 
 def _measurement(plan: Plan, record: TrialRecord) -> Measurement:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import crosscheck, power
-from dbdyno.analysis.cases import Case, bound_of, voids_of
+from dbdyno.analysis.cases import Case, bound_of, failures_of
 from dbdyno.analysis.contrast import Contrast, Interval
 from dbdyno.analysis.holm import Adjusted, holm
 from dbdyno.analysis.looks import case_maker, shown
@@ -29,10 +29,13 @@ from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,
     UNDECIDED,
+    Check,
     ClaimPart,
     ClaimResult,
     Ratio,
 )
+from dbdyno.analysis.void_attempts import readings
+from dbdyno.analysis.void_attempts.readings import Both
 from dbdyno.analysis.why import summary, why
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import Plan
@@ -125,7 +128,7 @@ class _Judged:
     """What came of a case that has a contrast."""
 
     part: ClaimPart  # with estimate and verdict
-    contrast: Contrast  # that the estimate is of
+    contrast: Contrast  # that the estimate is of; of two readings, the one further from a decision
     nominal: float  # level of its test
     alpha: float  # level of the family that its test got
 
@@ -148,7 +151,7 @@ def _answer(part: ClaimPart, interval: Interval) -> str:
 
 def _part(case: Case, interval: Interval, adjusted: Adjusted) -> _Judged:
     assert case.contrast is not None
-    contrast, nominal = shown(case.contrast, adjusted.level)
+    contrast, _ = shown(case.contrast, adjusted.level)
     estimate = Ratio(
         ratio=contrast.centre,
         ci_low=interval[0],
@@ -160,23 +163,34 @@ def _part(case: Case, interval: Interval, adjusted: Adjusted) -> _Judged:
     )
     answer = _answer(case.part, interval)
     part = replace(case.part, estimate=estimate, verdict=answer)
-    return _Judged(part, contrast, nominal, adjusted.alpha)
+    tested = case.contrast.least_sure if isinstance(case.contrast, Both) else case.contrast
+    return _Judged(part, *shown(tested, adjusted.level), adjusted.alpha)
 
 
 def _told(case: Case, judged: _Judged, plan: Plan) -> ClaimPart:
     """A part with all that is said of its verdict."""
     part, contrast, level = judged.part, judged.contrast, judged.nominal
+    assert part.estimate is not None
     open_ = part.verdict == UNDECIDED
+    # Readings that contradict each other: neither more blocks nor another method would help.
+    torn = open_ and isinstance(case.contrast, Both) and case.contrast.torn(judged.alpha)
+    checks = () if torn else _checks(judged, plan.seed)
     told = replace(
         part,
-        small=part.verdict == SUPPORTED and _small(part, contrast.centre, plan.matters),
-        blocks_needed=power.blocks_needed(contrast, judged.alpha) if open_ else None,
+        small=part.verdict == SUPPORTED and _small(part, part.estimate.ratio, plan.matters),
+        blocks_needed=power.blocks_needed(contrast, judged.alpha) if open_ and not torn else None,
         detectable=power.reach(contrast, level),
-        checks=crosscheck.checks(
-            contrast, 1 - level, part.verdict, lambda found: _answer(part, found), plan.seed
-        ),
+        checks=checks,
     )
     return replace(told, why=why(told, case, contrast))
+
+
+def _checks(judged: _Judged, seed: int) -> tuple[Check, ...]:
+    part = judged.part
+    level, verdict = 1 - judged.nominal, part.verdict
+    return crosscheck.checks(
+        judged.contrast, level, verdict, lambda found: _answer(part, found), seed
+    )
 
 
 def _small(part: ClaimPart, centre: float, matters: float) -> bool:
@@ -206,8 +220,7 @@ def _claim(
         verdict = SUPPORTED
     else:
         verdict = UNDECIDED
-    rates = [found for case in cases if (found := voids_of(measured, case))]
-    warnings = (*dict.fromkeys(one.sentence() for one in rates), *measured.warnings(cells))
+    warnings = (*_void(measured, cases), *measured.warnings(cells))
     if not measured.plan.paired and verdict in (SUPPORTED, REFUTED):
         warnings = (UNBLOCKED, *warnings)
     return ClaimResult(
@@ -218,6 +231,13 @@ def _claim(
         warnings,
         _figures_of(parts, verdict),
     )
+
+
+def _void(measured: Measured, cases: Sequence[Case]) -> tuple[str, ...]:
+    """What is said of void attempts at the cells of a claim, by comparison."""
+    failures = [found.sentence() for case in cases if (found := failures_of(measured, case))]
+    both = [said for case in cases if (said := readings.sentence(measured, case.cells))]
+    return tuple(dict.fromkeys((*failures, *both)))
 
 
 def _figures_of(parts: Sequence[ClaimPart], verdict: str) -> str:

@@ -35,6 +35,7 @@ from dbdyno.share import listen
 from dbdyno.store.hooklog import HookLog
 from dbdyno.store.manifest import INTERRUPTED, RUNNING
 from dbdyno.store.naming import unnamed
+from dbdyno.store.record import ELSEWHERE
 from dbdyno.store.run import Run
 from dbdyno.systems import reach, versions
 from dbdyno.systems.base import TargetPlan
@@ -372,7 +373,7 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
     reopened = Run.resume(path, now)
     if changed:
         what = "; ".join(changed)
-        reopened.void_partial_blocks(f"measured in another environment: {what}")
+        reopened.void_partial_blocks(f"{ELSEWHERE}{what}")
         if reopened.records():
             block = max(record.block for record in reopened.records()) + 1
             reopened.amend(f"Another environment from block {block} on: {what}.")

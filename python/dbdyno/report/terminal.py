@@ -69,7 +69,7 @@ def terminal(run: Run, findings: Findings, to: Path | None = None) -> Renderable
         parts.append(Text(f"{count(more, 'more warning')} in the report", style="yellow"))
     if void := tested.void_attempts(run.voided(), run.records(), plan, roles):
         trials = count(len({one.trial for one in void}), "trial")
-        said = f"void: {count(len(void), 'attempt')} at {trials} not used, the first since"
+        said = f"void: {count(len(void), 'attempt')} at {trials}, the first since"
         parts.append(Text(f"{said} {visible(void[0].reason)}", style="yellow"))
     for skipped in plan.skipped:
         parts.append(

@@ -138,7 +138,7 @@ def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> li
 
 @dataclass(frozen=True)
 class Void:
-    """An attempt at a trial that was measured and then not used."""
+    """An attempt at a trial that did not meet `require:`, or failed."""
 
     trial: str
     block: int

@@ -79,7 +79,7 @@ KEYS = (
     Column("block", INTEGER, "pass over all cells, from 1"),
     Column("position", INTEGER, "place in the order of the run, from 1"),
     Column("cell", INTEGER, "combination of levels, from 0"),
-    Column("status", TEXT, "`complete`, or `void`: measured and not used"),
+    Column("status", TEXT, "`complete`, or `void`: it did not meet `require:`, or failed"),
 )
 
 

@@ -14,8 +14,9 @@ from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 RECORD_VERSION = 1
 
 COMPLETE = "complete"
-VOID = "void"  # measured, but a `require:` did not hold: kept, shown, never used
+VOID = "void"  # failed, or a `require:` did not hold: in no mean, see analysis.void_attempts
 
+ELSEWHERE = "measured in another environment: "  # why a resumed run measures a block again
 NO_PLAN = "no plan: "  # before the reason, in place of a plan that the server did not give
 
 

@@ -1,9 +1,9 @@
-"""Whether one side of a comparison has more void attempts than the other.
+"""Whether one side of a comparison has more attempts without a measurement than the other.
 
-A void attempt is run again, or left out. Where that befalls one side more often, what is left of it
-is a selection: what made its trials void may belong to it. Fisher's exact test (Fisher 1935, "The
-logic of inductive inference"), two-sided: of all tables with these sums, the chance of those that
-are no more likely than the one seen.
+Such an attempt is run again, or left out. Where that befalls one side more often, what is left of
+it is a selection: what made its trials fail may belong to it. Fisher's exact test (Fisher 1935,
+"The logic of inductive inference"), two-sided: of all tables with these sums, the chance of those
+that are no more likely than the one seen.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class VoidRates:
-    """Void attempts of two cells, out of all."""
+class FailureRates:
+    """Attempts at two cells that gave no measurement, out of all."""
 
     left: tuple[int, int]
     right: tuple[int, int]
@@ -36,16 +36,17 @@ class VoidRates:
 
     def sentence(self) -> str:
         """The counts, for people."""
-        sides = [f"{void} of {count}" for void, count in (self.left, self.right)]
+        sides = [f"{failed} of {count}" for failed, count in (self.left, self.right)]
         return (
-            f"{sides[0]} attempts of one side were void, {sides[1]} of the other (exact test:"
-            f" p {describe.number(self.p)})"
+            f"{sides[0]} attempts of one side were void without a measurement, {sides[1]} of the"
+            f" other (exact test: p {describe.number(self.p)})"
         )
 
 
-def of(measured: Measured, left: int, right: int) -> VoidRates | None:
-    """Of two cells; None if they are one, or if none of their attempts was void."""
-    found = VoidRates(measured.attempts(left), measured.attempts(right))
+def of(measured: Measured, left: int, right: int) -> FailureRates | None:
+    """Of two cells; None if they are one, or if none of their attempts failed so."""
+    sides = [measured.attempts(cell) for cell in (left, right)]
+    found = FailureRates(*((one.void - one.void_measured, one.all) for one in sides))
     return None if left == right or found.left[0] + found.right[0] == 0 else found
 
 
