@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dbdyno.analysis import (
     answer,
+    between_blocks,
     causes,
     describe,
     fairness,
@@ -85,6 +86,8 @@ def analyse(
         together=ratios.together,
         warnings=(
             *_warnings(measured, records),
+            *(f"{claim.text}: {said}" for claim in claims for said in claim.uneven),
+            *between_blocks.of_lead(measured, lead, claims),
             *(() if plan.quick else steadiness.warnings(plan, trials.inside)),
         ),
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,

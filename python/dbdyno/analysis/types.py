@@ -140,6 +140,7 @@ class ClaimResult:
     why: str
     warnings: tuple[str, ...]
     figures: str = ""  # CONTRADICT if they do in one part, AGREE if they do in all
+    uneven: tuple[str, ...] = ()  # those of the warnings that are about its blocks
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ an outage in a cell that is compared.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis import crosscheck, power
+from dbdyno.analysis import between_blocks, crosscheck, power, ratios
+from dbdyno.analysis.between_blocks import Uneven
 from dbdyno.analysis.cases import Case, bound_of, failures_of
 from dbdyno.analysis.contrast import Contrast, Interval
 from dbdyno.analysis.holm import Adjusted, holm
@@ -71,15 +73,15 @@ def judge(
     """All claims of the plan, in its order, and `further` comparisons that share their error
     budget."""
     resolved, cases = _posed(measured, further)
-    judged = iter(
-        case.part if decided is None else _told(case, decided, measured.plan)
-        for case, decided in zip(cases, _decided(cases), strict=True)
-    )
+    decided = dict(zip(map(id, cases), _decided(cases), strict=True))
+    asked = [case for _, group, _ in resolved for case in group]
+    uneven = _uneven(measured, [case for case in asked if decided[id(case)]])
     claims = tuple(
-        _claim(measured, text, [next(judged) for _ in group], group, untested)
+        _claim(measured, text, [(case, decided[id(case)]) for case in group], untested, uneven)
         for text, group, untested in resolved
     )
-    return claims, tuple(judged)
+    rest = [(case, decided[id(case)]) for case in cases[len(asked) :]]
+    return claims, tuple(_told(case, one, measured.plan) for case, one in rest)
 
 
 def decide(measured: Measured, further: Sequence[ResolvedPart] = ()) -> tuple[ClaimPart, ...]:
@@ -167,8 +169,16 @@ def _part(case: Case, interval: Interval, adjusted: Adjusted) -> _Judged:
     return _Judged(part, *shown(tested, adjusted.level), adjusted.alpha)
 
 
-def _told(case: Case, judged: _Judged, plan: Plan) -> ClaimPart:
+def _uneven(measured: Measured, cases: Sequence[Case]) -> dict[Hashable, Uneven]:
+    """What stands out among the blocks of the ratios that were judged."""
+    sides = [case.sides for case in cases if case.part.kind == RATIO]
+    return between_blocks.look({one: ratios.pairs(measured, *one) for one in sides})
+
+
+def _told(case: Case, judged: _Judged | None, plan: Plan) -> ClaimPart:
     """A part with all that is said of its verdict."""
+    if judged is None:
+        return case.part
     part, contrast, level = judged.part, judged.contrast, judged.nominal
     assert part.estimate is not None
     open_ = part.verdict == UNDECIDED
@@ -206,21 +216,20 @@ def _small(part: ClaimPart, centre: float, matters: float) -> bool:
 def _claim(
     measured: Measured,
     text: str,
-    parts: Sequence[ClaimPart],
-    cases: Sequence[Case],
+    asked: Sequence[tuple[Case, _Judged | None]],
     untested: str,
+    uneven: Mapping[Hashable, Uneven],
 ) -> ClaimResult:
-    if not cases:
+    if not asked:
         return ClaimResult(text, NOT_TESTED, (), untested, ())
+    cases = [case for case, _ in asked]
+    parts = [_told(case, judged, measured.plan) for case, judged in asked]
     cells = [cell for case in cases for cell in case.cells]
-    verdicts = [part.verdict for part in parts]
-    if REFUTED in verdicts:
-        verdict = REFUTED
-    elif all(one == SUPPORTED for one in verdicts):
-        verdict = SUPPORTED
-    else:
-        verdict = UNDECIDED
-    warnings = (*_void(measured, cases), *measured.warnings(cells))
+    verdict = _combined([part.verdict for part in parts])
+    blocks = between_blocks.of_claim(
+        measured.plan, uneven, [_read_again(*one) for one in asked], verdict, _combined
+    )
+    warnings = (*blocks, *_void(measured, cases), *measured.warnings(cells))
     if not measured.plan.paired and verdict in (SUPPORTED, REFUTED):
         warnings = (UNBLOCKED, *warnings)
     return ClaimResult(
@@ -230,6 +239,7 @@ def _claim(
         summary(measured, parts, verdict),
         warnings,
         _figures_of(parts, verdict),
+        tuple(blocks),
     )
 
 
@@ -238,6 +248,23 @@ def _void(measured: Measured, cases: Sequence[Case]) -> tuple[str, ...]:
     failures = [found.sentence() for case in cases if (found := failures_of(measured, case))]
     both = [said for case in cases if (said := readings.sentence(measured, case.cells))]
     return tuple(dict.fromkeys((*failures, *both)))
+
+
+def _combined(verdicts: Sequence[str]) -> str:
+    """A claim's verdict from those of its parts."""
+    if REFUTED in verdicts:
+        return REFUTED
+    return SUPPORTED if all(one == SUPPORTED for one in verdicts) else UNDECIDED
+
+
+def _read_again(case: Case, judged: _Judged | None) -> between_blocks.Judged | ClaimPart:
+    """A part as its blocks are looked at. What is open with the values of void attempts or without
+    them stays so."""
+    if judged is None:
+        return case.part
+    stays = isinstance(case.contrast, Both) and judged.part.verdict == UNDECIDED
+    read_part = (lambda _: UNDECIDED) if stays else functools.partial(_answer, case.part)
+    return between_blocks.Judged(judged.part, case.sides, 1 - judged.nominal, read_part)
 
 
 def _figures_of(parts: Sequence[ClaimPart], verdict: str) -> str:

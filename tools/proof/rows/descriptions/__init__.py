@@ -1,3 +1,10 @@
 """What is said beside verdicts: headlines, reasons, knees, single numbers."""
 
-NAMES: tuple[str, ...] = ("headline", "knee", "more_blocks", "moved_with_it", "single_values")
+NAMES: tuple[str, ...] = (
+    "across_blocks",
+    "headline",
+    "knee",
+    "more_blocks",
+    "moved_with_it",
+    "single_values",
+)

@@ -1,0 +1,69 @@
+"""What the blocks of a claim's ratios say beside its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dbdyno.analysis import describe
+from dbdyno.analysis.between_blocks.look import Uneven
+from dbdyno.analysis.contrast import Interval
+from dbdyno.analysis.types import ClaimPart
+from dbdyno.plan.types import Plan
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A part of a claim: the ratio that it is about, by its sides, and how it is read."""
+
+    part: ClaimPart
+    sides: Hashable
+    confidence: float  # nominal, of the interval that its verdict is of
+    read: Callable[[Interval], str]
+
+    def verdict_without(self, found: Uneven) -> str:
+        """The part's verdict without the outlier. One that an earlier look gave stays."""
+        threshold = self.part.threshold
+        contrast = found.pairs.contrast(threshold)
+        if self.read(contrast.interval(self.confidence)) != self.part.verdict:
+            return self.part.verdict
+        return self.read(found.without(threshold, self.confidence))
+
+
+def of_claim(
+    plan: Plan,
+    uneven: Mapping[Hashable, Uneven],
+    parts: Sequence[Judged | ClaimPart],
+    verdict: str,
+    combined: Callable[[Sequence[str]], str],
+) -> list[str]:
+    """Warnings beside a claim's `verdict`: what stands out among the blocks of its ratios, and
+    which outlier the verdict hangs on. `parts`: not `Judged` where no ratio was; `combined`: the
+    verdict of a claim from those of its parts."""
+    judged = {one.sides: one for one in reversed(parts) if isinstance(one, Judged)}
+    said = []
+    for sides in reversed(judged):
+        if (found := uneven.get(sides)) is None:
+            continue
+        said += found.sentences(_where(plan, judged[sides].part, parts))
+        if found.outlier is None:
+            continue
+        without = combined([_verdict(one, sides, found) for one in parts])
+        if without != verdict:
+            said.append(f"the verdict hangs on {found.block}: without it the claim is {without}")
+    return said
+
+
+def _verdict(one: Judged | ClaimPart, sides: Hashable, found: Uneven) -> str:
+    if isinstance(one, Judged):
+        return one.verdict_without(found) if one.sides == sides else one.part.verdict
+    return one.verdict
+
+
+def _where(plan: Plan, part: ClaimPart, parts: Sequence[Judged | ClaimPart]) -> str:
+    """Which of several ratios: " of service_ms_p99 at 4 sessions"."""
+    if len(parts) == 1:
+        return ""
+    others = [one.part if isinstance(one, Judged) else one for one in parts]
+    metric = f" of {part.metric}" if len({one.metric for one in others}) > 1 else ""
+    return metric + (f" at {describe.levels(plan, part.at)}" if part.at else "")
