@@ -45,6 +45,10 @@ SETTLED = 2 * REFERENCE  # runs before a reference counts: as many after it as i
 # runs from the median of their neighbours).
 APART = 5.0
 NEIGHBOURS = 3  # on either side of a run
+# Below so many runs the median distance is itself mostly chance: there a run stands apart only if
+# Student's t of it against all the others says so as well, at 2 % over the runs.
+FEW = 12
+FEW_P = 0.02
 LINE_MIN = 4  # runs of a stretch through which a line is laid; fewer have a mean
 
 Floats = NDArray[np.float64]
@@ -163,7 +167,23 @@ def apart(logs: Sequence[float]) -> list[bool]:
         return []
     away = np.abs(series - _near(series))
     usual = MAD * float(np.median(away))
-    return [bool(usual > 0 and far > APART * usual) for far in away]
+    far = (usual > 0) & (away > APART * usual)
+    if len(series) < FEW:
+        far &= _alone(series)
+    return [bool(one) for one in far]
+
+
+def _alone(series: Floats) -> NDArray[np.bool_]:
+    """Which values are no draw from the distribution of the others, by the deleted t statistic of
+    each (Grubbs's test, an equivalent form), shape (n,)."""
+    n = len(series)
+    if n < LINE_MIN:
+        return np.zeros(n, dtype=np.bool_)
+    total, squares = series.sum(), float(((series - series.mean()) ** 2).sum())
+    others = (total - series) / (n - 1)
+    rest = np.maximum(squares - (series - others) ** 2 * (n - 1) / n, 0.0) / (n - 2)
+    error = np.sqrt(rest * n / (n - 1))
+    return np.abs(series - others) > special.stdtrit(n - 2, 1 - FEW_P / (2 * n)) * error
 
 
 def _near(series: Floats) -> Floats:
