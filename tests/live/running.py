@@ -58,9 +58,10 @@ class Place:
         )
 
     def experiment(self, text: str, name: str = "experiment.yaml") -> Path:
-        """Writes an experiment file."""
+        """Writes an experiment file; one without a seed gets a fixed one, as the same test asks for
+        the same requests each time."""
         file = self.path / name
-        file.write_text(text)
+        file.write_text(text if "seed:" in text else f"{text.rstrip()}\nseed: 1\n")
         return file
 
     def leftovers(self) -> list[str]:

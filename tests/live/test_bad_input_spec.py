@@ -163,11 +163,12 @@ def test_only_runs_can_be_gone_on_with(there: Place, name: str) -> None:
 
 def test_a_file_is_no_run_directory(there: Place) -> None:
     file = there.experiment(GOOD)
+    before = file.read_text()
     refused(there.dyno("run", "--resume", file), "does not exist", "next step")
     refused(there.dyno("report", file), "is not a bundle", "next step")
     said = refused(there.dyno("run", file, "--dir", file), "cannot make the run directory", "--dir")
     assert "--resume" not in said
-    assert file.read_text() == GOOD
+    assert file.read_text() == before
 
 
 def test_a_used_directory_is_left_alone(there: Place) -> None:

@@ -134,7 +134,7 @@ def test_a_search_finds_what_sessions_can_do(there: Place) -> None:
     run = there.path / "run"
     file = there.experiment(SEARCH)
     planned = there.dyno("run", file, "--dry-run")
-    assert "24 probes" in planned.stdout
+    assert "32 probes" in planned.stdout
     done = there.dyno("run", file, "--dir", run)
     assert done.returncode == 0, done.stderr
     assert "probe 1: " in done.stderr

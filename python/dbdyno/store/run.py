@@ -8,6 +8,7 @@ trial left behind is moved aside on resume (the newest one of each trial is kept
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import re
@@ -94,10 +95,13 @@ class Run:
                 with contextlib.suppress(OSError):
                     entry.rmdir() if entry.name == "trials" else entry.unlink()
             lock.release()
+            why, cure = "its disk is full or fails", "free some space"
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EFBIG:
+                why, cure = "a limit on the size of files (`ulimit -f`)", "raise the limit"
             raise DynoError(
                 error.what,
-                cause="its disk is full or fails; nothing was measured yet",
-                fix="free some space, or name another place with --dir",
+                cause=f"{why}; nothing was measured yet",
+                fix=f"{cure}, or name another place with --dir",
             ) from None
         except BaseException:
             lock.release()
