@@ -1,7 +1,8 @@
 """Runs one command of the user's, here or by ssh: bounded in time and output, killed as a whole.
 
 Here it is `/bin/sh -c` in a session of its own, so that everything it starts can be killed with it
-and Ctrl-C does not reach it. On a host it is the same, started by a script on ssh's standard input:
+and Ctrl-C does not reach it. It begins once `began` has returned: a command that no file names
+could outlive a killed dyno. On a host it is the same, started by a script on ssh's standard input:
 nothing depends on the login shell there, and when the connection ends so does the command.
 """
 
@@ -27,6 +28,9 @@ HEAD_BYTES, TAIL_BYTES = 960 << 10, 64 << 10  # of output that is kept: 1 MiB to
 TERM_S = 2.0  # between a polite signal and the other one
 POLL_S = 0.05
 NO_SSH = 127  # what a shell says of a program that is not there
+
+# Waits for a line on standard input; at its end instead (dyno was killed) the command never begins.
+_HELD = 'read -r go && exec /bin/sh -c "$0" </dev/null'
 
 # Arguments: variables, the command. All of it is one compound command, so that the shell has read
 # everything before `cat` waits on what is left of standard input: its end, the connection's.
@@ -100,13 +104,13 @@ def run(
     begun = time.monotonic()
     inherited = {name: value for name, value in os.environ.items() if name not in hidden}
     if hook.on is None:
-        words, script = ["/bin/sh", "-c", hook.run], None
+        words, script = ["/bin/sh", "-c", _HELD, hook.run], None
     else:
         words, script = ssh.address(hook.on).command(), remote_script(hook.run, variables)
     try:
         process = subprocess.Popen(
             words,
-            stdin=subprocess.PIPE if script else subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={**inherited, **variables},
@@ -122,6 +126,8 @@ def run(
         began(process.pid)
         if script:
             threading.Thread(target=_feed, args=(process, script), daemon=True).start()
+        else:
+            _feed(process, "\n")
         killed = _follow(process, output, begun + limit_s, stop)
     finally:
         _end(process, everything=bool(killed) or process.poll() is None)

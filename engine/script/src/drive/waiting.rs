@@ -15,6 +15,9 @@ const SLEEP_MAX_NS: u64 = 100_000_000;
 /// How long load threads may take to close their connections once they are told to.
 const CLOSE_NS: u64 = 1_000_000_000;
 
+/// How long the other sessions may go on to begin once one of them has failed to.
+const OTHERS_NS: u64 = 1_000_000_000;
+
 /// One run, waited for.
 pub(crate) struct Waiting<'a> {
     drive: &'a Drive,
@@ -53,15 +56,23 @@ impl<'a> Waiting<'a> {
         self.observe(frame)
     }
 
-    /// Waits for the common start; false: there is none.
+    /// Waits for the common start; false: there is none. Once a session has failed the others have
+    /// a moment to say what ails them, whichever thread they are on.
     fn wait_for_sessions(&mut self) -> bool {
-        let until_ns = MonotonicClock.now_ns() + nanos(self.drive.times.start_max);
+        let mut until_ns = MonotonicClock.now_ns() + nanos(self.drive.times.start_max);
+        let mut had_failed = false;
         loop {
-            if self.shared.has_failed() || self.drive.pace.is_stopped() {
-                return false;
+            let arrived = self.shared.arrived();
+            let has_failed = self.shared.has_failed(); // asked second: who fails arrives after it
+            if has_failed && !had_failed {
+                until_ns = until_ns.min(MonotonicClock.now_ns() + OTHERS_NS);
+                had_failed = true;
             }
-            if self.shared.arrived() >= self.drive.sessions {
-                return true;
+            if arrived >= self.drive.sessions {
+                return !has_failed && !self.drive.pace.is_stopped();
+            }
+            if self.drive.pace.is_stopped() {
+                return false;
             }
             if self.sleep_until(until_ns) >= until_ns {
                 return false;
