@@ -190,6 +190,26 @@ def test_a_server_describes_itself(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
+def test_a_server_knows_what_it_does_again_and_again(kind: str) -> None:
+    """Periods from the server's own settings: a steady trial must be longer than they are."""
+    writes = {"Innodb_os_log_written": 1 << 20, "pg_stat_wal.wal_bytes": 1 << 20}
+    with running(kind, **WORDS) as (_, server):
+        counted = {name: 1.0 for name in server.counters()}
+        (period_s,) = server.cycles({**counted, **writes}).values()
+        if kind == "postgres":
+            [[setting]] = server.rows("SHOW checkpoint_timeout")
+            assert setting == f"{period_s / 60:g}min"
+            assert server.cycles({"pg_stat_wal.wal_bytes": 0.0}) == {}
+        else:
+            [[_, size]] = server.rows(
+                "SHOW VARIABLES WHERE Variable_name = IF(@@version LIKE '%Maria%',"
+                " 'innodb_log_file_size', 'innodb_redo_log_capacity')"
+            )
+            assert period_s == int(size) / (1 << 20)
+            assert server.cycles({"Innodb_os_log_written": 0.0}) == {}
+
+
+@pytest.mark.parametrize("kind", SERVERS)
 def test_sessions_are_counted_by_state(kind: str) -> None:
     with running(kind) as (made, server):
         server.create_schema("dyno_test")
