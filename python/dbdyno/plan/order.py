@@ -16,6 +16,10 @@ A, A B, B A) each cell has the same predecessor as the other within every block 
 a trial leaves behind for the next one cancels, too. docs/decisions/order-of-trials.md has the
 figures.
 
+From `MANY` cells on the rows of the square, mirror images among them, are shuffled each for itself:
+of so many cells two are neighbours in few blocks, so that little is left to cancel, and two blocks
+that mirror each other meet a slow disturbance of the machine alike, as one block would.
+
 Cells of different hard combinations stand at the same place within them, so that what befalls the
 first trial after a restart befalls both sides of their comparison.
 """
@@ -29,6 +33,7 @@ from collections.abc import Sequence
 
 from dbdyno.plan.types import Cell, TrialPlan
 
+MANY = 8  # cells: of fewer, each follows a given other one in more than one block in eight
 SEED_BITS = 53  # exact also where JSON numbers are doubles
 
 
@@ -76,7 +81,8 @@ def rows(count: int, blocks: int, seed: str) -> list[tuple[int, ...]]:
 
 
 def _square(count: int, before: int | None, draw: random.Random) -> list[tuple[int, ...]]:
-    """The rows of a Williams square, each followed by its mirror image; begins with `before`."""
+    """The rows of a Williams square, each followed by its mirror image; begins with `before`. Of
+    `MANY` things or more, the same rows in any order."""
     base = [(place + 1) // 2 * (1 if place % 2 else -1) % count for place in range(count)]
     pairs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for start in range(count):
@@ -87,6 +93,10 @@ def _square(count: int, before: int | None, draw: random.Random) -> list[tuple[i
     pairs = [pair[::-1] if draw.random() < 0.5 else pair for pair in pairs]
     names = list(range(count))
     draw.shuffle(names)
+    if count >= MANY:
+        many = [row for pair in pairs for row in pair]
+        draw.shuffle(many)
+        return [tuple(names[one] for one in row) for row in many]
     if before is not None:
         first, there = pairs[0][0][0], names.index(before)
         names[first], names[there] = names[there], names[first]

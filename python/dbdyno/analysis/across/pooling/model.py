@@ -9,8 +9,8 @@ Jonkman (2002): Student's t with k - 1 degrees of freedom about the weighted mea
 
     q = sum w_i (y_i - mu)^2 / ((k - 1) sum w_i),     w_i = 1 / (v_i + tau^2),
 
-and it is not narrower than the normal interval of the weights, whose variance is 1 / sum w_i: few
-runs that agree by chance would else undercut what each of them knows. The prediction interval, where a further run's own effect is expected, is that of
+and not less than 1 / sum w_i (Knapp and Hartung 2003), which few runs that agree by chance would
+else undercut. The prediction interval, where a further run's own effect is expected, is that of
 Higgins, Thompson and Spiegelhalter (2009): mu +- t(k - 2) sqrt(tau^2 + q); it needs three runs.
 
 Heterogeneity: Cochran's Q with weights 1 / v_i, its p by chi squared, and I^2 = (Q - (k - 1)) / Q.
@@ -58,12 +58,10 @@ def combine(effects: Sequence[float], variances: Sequence[float], level: float =
     w = 1 / (v + tau2)
     mean = _mean(y, w)
     scatter = float(w @ (y - mean) ** 2) / (k - 1)
-    error = math.sqrt(scatter / float(w.sum()))
-    own = float(special.ndtri(0.5 + level / 2)) / math.sqrt(float(w.sum()))
-    half = max(float(special.stdtrit(k - 1, 0.5 + level / 2)) * error, own)
+    error = math.sqrt(max(1.0, scatter) / float(w.sum()))
+    half = float(special.stdtrit(k - 1, 0.5 + level / 2)) * error
     predicted = None
     if k >= PREDICTED_MIN:
-        error = math.sqrt(max(1.0, scatter) / float(w.sum()))
         reach = float(special.stdtrit(k - 2, 0.5 + level / 2)) * math.hypot(error, math.sqrt(tau2))
         predicted = (mean - reach, mean + reach)
     q = _q(y, v, 0.0)
