@@ -194,7 +194,7 @@ def test_a_server_knows_what_it_does_again_and_again(kind: str) -> None:
     """Periods from the server's own settings: a steady trial must be longer than they are."""
     writes = {"Innodb_os_log_written": 1 << 20, "pg_stat_wal.wal_bytes": 1 << 20}
     with running(kind, **WORDS) as (_, server):
-        counted = {name: 1.0 for name in server.counters()}
+        counted = dict.fromkeys(server.counters(), 1.0)
         (period_s,) = server.cycles({**counted, **writes}).values()
         if kind == "postgres":
             [[setting]] = server.rows("SHOW checkpoint_timeout")
