@@ -70,7 +70,10 @@ def _sentence(
     more = [f"{len(front) - _NAMED} more"] if len(front) > _NAMED else []
     which = describe.listed([*named, *more])
     on = f"{metrics.short(first)} and {metrics.short(second)}"
-    cells = f"{len(front)} of {describe.counted(len(points), 'cell')}"
+    of = describe.counted(len(points), "cell")
+    if len(points) < len(measured.cells):
+        of = f"the {of} with both metrics"
+    cells = f"{len(front)} of {of}"
     if not judged:
         said = f"By the means alone (not judged: no intervals), none beats {cells} on both {on}"
         return f"{said}: {which}."
