@@ -11,7 +11,11 @@ from dbdyno.store.record import COMPLETE, TrialRecord
 
 
 def found(
-    points: dict[str, tuple[float, float]], *, blocks: int = 6, noise: float = 0.01, seed: int = 1
+    points: dict[str, tuple[float, float | None]],
+    *,
+    blocks: int = 6,
+    noise: float = 0.01,
+    seed: int = 1,
 ) -> TradeOff | None:
     """Of cells with these throughputs and p99."""
     rng = np.random.default_rng(seed)
@@ -20,7 +24,9 @@ def found(
     for trial in plan.trials:
         tps, p99 = points[plan.cells[trial.cell].levels["engine"]]
         a, b = np.exp(noise * rng.standard_normal(2))
-        metrics = {"transactions_per_s": tps * a, "service_ms_p99": p99 * b}
+        metrics = {"transactions_per_s": tps * a}
+        if p99 is not None:
+            metrics["service_ms_p99"] = p99 * b
         records.append(TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, 0.0, metrics))
     return analyse(plan, records).tradeoff
 
@@ -34,6 +40,15 @@ def test_what_is_worse_on_both_is_beaten_and_what_trades_is_not() -> None:
         "2 of 3 cells are not shown to be beaten by another one on both tps and p99 ms:"
         " fast and quick."
     )
+
+
+def test_cells_without_one_of_the_metrics_are_not_counted() -> None:
+    seen = found(
+        {"fast": (2e3, 20.0), "quick": (1e3, 5.0), "poor": (800.0, 8.0), "few": (3e3, None)}
+    )
+    assert seen is not None
+    assert [point.cell for point in seen.points] == [0, 1, 2]
+    assert seen.sentence.startswith("2 of the 3 cells with both metrics are not shown")
 
 
 def test_equal_cells_are_rarely_called_beaten() -> None:

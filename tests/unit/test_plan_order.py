@@ -31,7 +31,7 @@ def test_each_cell_stands_at_each_position_and_after_each_other(count: int, seed
 
 @pytest.mark.parametrize("count", [8, 9])
 def test_blocks_of_many_cells_are_not_mirrored_in_pairs(count: int) -> None:
-    size = count if count % 2 == 0 else 2 * count
+    size = square(count)
     found = rows(count, size, "x")
     assert len(set(found)) == size and {row[::-1] for row in found} == set(found)
     assert any(second != first[::-1] for first, second in zip(found[::2], found[1::2], strict=True))

@@ -104,7 +104,7 @@ def run(
     begun = time.monotonic()
     inherited = {name: value for name, value in os.environ.items() if name not in hidden}
     if hook.on is None:
-        words, script = ["/bin/sh", "-c", _HELD, hook.run], None
+        words, script = ["/bin/sh", "-c", _HELD, hook.run], "\n"
     else:
         words, script = ssh.address(hook.on).command(), remote_script(hook.run, variables)
     try:
@@ -124,10 +124,7 @@ def run(
     killed = ""
     try:
         began(process.pid)
-        if script:
-            threading.Thread(target=_feed, args=(process, script), daemon=True).start()
-        else:
-            _feed(process, "\n")
+        threading.Thread(target=_feed, args=(process, script), daemon=True).start()
         killed = _follow(process, output, begun + limit_s, stop)
     finally:
         _end(process, everything=bool(killed) or process.poll() is None)

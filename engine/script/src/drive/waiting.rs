@@ -68,11 +68,11 @@ impl<'a> Waiting<'a> {
                 until_ns = until_ns.min(MonotonicClock.now_ns() + OTHERS_NS);
                 had_failed = true;
             }
-            if arrived >= self.drive.sessions {
-                return !has_failed && !self.drive.pace.is_stopped();
-            }
             if self.drive.pace.is_stopped() {
                 return false;
+            }
+            if arrived >= self.drive.sessions {
+                return !has_failed;
             }
             if self.sleep_until(until_ns) >= until_ns {
                 return false;
