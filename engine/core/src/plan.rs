@@ -100,6 +100,10 @@ pub struct Target {
     /// Statements that each new connection runs before anything else, in order.
     #[serde(default)]
     pub session_sql: Vec<String>,
+    /// No session may write: after `session_sql` the driver tells the server so, asks it whether
+    /// that holds, and refuses the connection if it does not. The null driver has nothing to guard.
+    #[serde(default)]
+    pub read_only: bool,
     /// Options of the driver (null: `delay_us`; sqlite: `busy_timeout_ms`).
     #[serde(default)]
     pub options: Options,

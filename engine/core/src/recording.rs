@@ -24,8 +24,8 @@ pub trait Recording: Send + Sync {
     /// Databases by number; an empty name: the target's own.
     fn databases(&self) -> &[String];
 
-    /// Statements that every connection begins with.
-    fn opening(&self) -> Vec<String>;
+    /// Whether nothing that is played may write.
+    fn only_reads(&self) -> bool;
 
     /// The words that make `database` a connection's default; none where a connection keeps its own.
     fn switch(&self, database: &str) -> Option<String>;

@@ -29,6 +29,7 @@ fn session(protocol: Protocol) -> Box<dyn Wire> {
         tls: Default::default(),
         tls_extras: Default::default(),
         session_sql: Vec::new(),
+        read_only: false,
         options: Default::default(),
     };
     let statement = Statement::new(

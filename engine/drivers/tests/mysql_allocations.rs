@@ -55,6 +55,7 @@ fn target(protocol: Protocol) -> Target {
         tls: Default::default(),
         tls_extras: Default::default(),
         session_sql: vec![],
+        read_only: false,
         options: Default::default(),
     }
 }

@@ -53,6 +53,7 @@ fn connected() -> Box<dyn Client> {
         tls: Default::default(),
         tls_extras: Default::default(),
         session_sql: Vec::new(),
+        read_only: false,
         options: Default::default(),
     };
     let clients = (dyno_drivers::postgres::client::CLIENT.build)(&target).unwrap();

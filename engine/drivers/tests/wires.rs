@@ -19,6 +19,7 @@ fn target(kind: &DriverKind) -> Target {
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: vec!["SET x = 1".into()],
+        read_only: false,
         options: Default::default(),
     }
 }

@@ -166,7 +166,7 @@ fn targets(plan: &Plan, group: &Group, workload: &dyn Workload) -> Result<Vec<Ta
             if !database.is_empty() {
                 target.database.clone_from(database);
             }
-            target.session_sql.extend(recording.opening());
+            target.read_only |= recording.only_reads();
             target
         };
         return Ok(recording.databases().iter().map(of).collect());

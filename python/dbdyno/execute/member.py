@@ -61,9 +61,13 @@ class Member:
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after
-        ours, so that they have the last word."""
+        ours, so that they have the last word, but for whether sessions may write."""
         found = server.engine_target(self.target, self.resolved, self.database)
-        return {**found, "session_sql": [*found["session_sql"], *self.target.session]}
+        return {
+            **found,
+            "session_sql": [*found["session_sql"], *self.target.session],
+            "read_only": self.resolved.read_only,
+        }
 
 
 def instance_names(target: str, count: int) -> tuple[str, ...]:

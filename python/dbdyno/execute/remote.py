@@ -20,10 +20,11 @@ from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.ledger import FILE, Ledger
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell
+from dbdyno.spec.read_only import session
 from dbdyno.store.lock import holder
 from dbdyno.store.run import Run
 from dbdyno.systems import reach
-from dbdyno.systems.base import Resolved, TargetPlan
+from dbdyno.systems.base import Resolved, TargetPlan, Word
 from dbdyno.systems.remote import PREFIX, Mark, RemoteServer
 
 RESTART_TOLERANCE_S = 5.0  # servers tell their age in whole seconds, by their own clock
@@ -31,6 +32,11 @@ SETTING_TIMEOUT_S = 30.0  # a buffer pool is resized in the background
 REPLICATION_TIMEOUT_S = 600.0
 ATTEMPTS_TO_UNDO = 20  # impatient Ctrl-Cs that putting back survives
 LEFTOVERS_SHOWN = 5
+READ_ONLY = Word(
+    "data.existing",
+    {},
+    "sessions of the load may not write: said to the server last, and looked at",
+)
 
 Say = Callable[[str], None]
 # target, server, its words, schema, cell: puts the cell's data into an empty schema
@@ -90,6 +96,7 @@ class Remotes:
     def adopt(self, target: TargetPlan, cell: Cell) -> Resolved:
         """Makes all but the data ready for a cell; the target's words, as its servers are now."""
         assert target.url is not None
+        _check_session(target)
         server = self._server(target)
         resolved = reach.system_of(target).resolve(target)
         self._apply(target.url, server, resolved, again=self._restarted(target, server))
@@ -98,8 +105,7 @@ class Remotes:
         self._check_existing(target, server, cell)
         if _writers(target, cell):
             return resolved
-        # A second fence: the sessions of the load refuse to write.
-        return replace(resolved, session_sql=(*resolved.session_sql, server.read_only_sql))
+        return replace(resolved, read_only=True, words=(*resolved.words, READ_ONLY))
 
     def told(self) -> list[str]:
         """What a reader should know; told once."""
@@ -370,6 +376,19 @@ def _in_force(server: RemoteServer, name: str, value: str) -> bool:
     except DynoError:
         return False
     return True
+
+
+def _check_session(target: TargetPlan) -> None:
+    """DynoError for session statements that no experiment may hold: a stored plan is as its file
+    is."""
+    for statement in target.session:
+        why = session.refusal(statement, target.kind)
+        if why:
+            raise DynoError(
+                f"`session` of target `{target.name}`: `{statement[:80]}` is not sent",
+                cause=why,
+                fix="start a new run from the experiment's file",
+            )
 
 
 def _writers(target: TargetPlan, cell: Cell) -> list[str]:

@@ -49,6 +49,7 @@ def _check_writing(
         if group.target == target.name and workloads.changes_data(group.kind, group.options)
     )
     if not writers:
+        _check_reading(spec, cell, target)
         return
     schema, where = target.existing, spec.places.get("targets")
     what = f"group `{writers[0]}` would change `{schema}`, which is there already"
@@ -75,6 +76,23 @@ def _check_writing(
             cause="dbdyno can load again only what it has loaded",
             fix="write `state: {data: reuse}`, or restore it by `hooks: {before_trial: ...}`",
         )
+
+
+def _check_reading(spec: Spec, cell: spec_types.Cell, target: TargetPlan) -> None:
+    """DynoError for what sessions that must not write could not be kept from writing."""
+    for group in cell.groups:
+        if group.target != target.name:
+            continue
+        why = workloads.of(group.kind).escapes_guard(group.options, target.kind)
+        if why:
+            raise DynoError(
+                f"group `{group.name}` is not sure to leave `{target.existing}` as it is: {why}",
+                where=spec.places.get("targets"),
+                cause="data that is there is read-only, and a session of the server can be kept "
+                "from writing only while nothing lifts that",
+                fix="change the statement; or write `may: {write: yes}`, and run with "
+                f"`--write-to {target.existing}`",
+            )
 
 
 def notes(cells: Sequence[Cell]) -> list[str]:

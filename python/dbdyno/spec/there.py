@@ -16,6 +16,7 @@ from dbdyno.errors import DynoError, Where
 from dbdyno.spec import server_url
 from dbdyno.spec.document import Node
 from dbdyno.spec.names import listed
+from dbdyno.spec.read_only import session
 from dbdyno.spec.scalars import Strict
 from dbdyno.spec.server_url import ServerUrl
 from dbdyno.spec.types import Credentials, May
@@ -92,6 +93,7 @@ def fields(name: str, model: TargetModel, node: Node, kind: str) -> dict[str, An
     _check_kind(name, kind, urls, node)
     _refuse_ours(name, node)
     _refuse_files(name, kind, node)
+    _check_session(name, kind, node)
     may = model.may or MayModel.model_validate({})
     if model.config and not may.set_global:
         raise DynoError(
@@ -187,6 +189,20 @@ def _refuse_files(name: str, kind: str, node: Node) -> None:
                 if key == "template"
                 else "its statements may name other schemas of the database (those of pg_dump do)",
                 fix="declare `tables:`, or load the data yourself and use `data: {existing: ...}`",
+            )
+
+
+def _check_session(name: str, kind: str, node: Node) -> None:
+    statements = node.mapping["session"].items if "session" in node.mapping else ()
+    for each in statements:
+        why = session.refusal(each.text, kind)
+        if why:
+            raise DynoError(
+                f"`session` of target `{name}`: an external server is not sent `{each.text[:80]}`",
+                where=each.where,
+                cause=why,
+                fix="leave it out; what belongs to the whole server stands under `config:`, or is "
+                "done by `hooks:`",
             )
 
 

@@ -44,6 +44,7 @@ class Resolved:
     settings: Mapping[str, str]  # server settings by name, the user's `config` last
     session_sql: tuple[str, ...]  # what each load connection runs first (isolation, pragmas)
     words: tuple[Word, ...]
+    read_only: bool = False  # the engine's sessions may not write, and it sees that they cannot
     load_settings: Mapping[str, str] = field(default_factory=dict)  # overrides while loading only
     data_settings: Mapping[str, str] = field(
         default_factory=dict

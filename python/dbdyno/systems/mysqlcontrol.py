@@ -17,6 +17,7 @@ from typing import Any
 import pymysql
 
 from dbdyno.errors import DynoError
+from dbdyno.spec import sqltext
 from dbdyno.systems import mysqlimport, verify, words
 from dbdyno.systems.importing import Importer
 from dbdyno.systems.lost import answered, refused
@@ -208,6 +209,8 @@ class MysqlControl(ABC):
                 closing(self._connect(database, CONTROL_TIMEOUT_S)) as connection,
                 connection.cursor() as cursor,
             ):
+                if sqltext.reads(sql):  # to explain may be to call a function
+                    cursor.execute("START TRANSACTION READ ONLY")
                 cursor.execute(f"EXPLAIN {sql}")
                 heads = [str(column[0]) for column in cursor.description or ()]
                 return table(heads, [[text(v) for v in row] for row in cursor.fetchall()])

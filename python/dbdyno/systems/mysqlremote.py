@@ -48,7 +48,6 @@ class MysqlRemote(MysqlControl):
     driver = "mysql"
     pid: int | None = None
     directory: Path | None = None
-    read_only_sql = "SET SESSION TRANSACTION READ ONLY"
 
     def __init__(self, kind: str, url: ServerUrl, login: Login, tls: str) -> None:
         super().__init__(kind)

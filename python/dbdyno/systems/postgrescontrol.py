@@ -16,6 +16,7 @@ import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
+from dbdyno.spec import sqltext
 from dbdyno.systems import verify
 from dbdyno.systems.lost import answered, refused
 from dbdyno.systems.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
@@ -189,7 +190,9 @@ class PostgresControl(ABC):
 
     def explain(self, database: str, sql: str) -> str:
         try:
-            return "\n".join(str(row[0]) for row in self.run_in(database, [f"EXPLAIN {sql}"]))
+            guard = ["BEGIN READ ONLY"] if sqltext.reads(sql) else []
+            rows = self.run_in(database, [*guard, f"EXPLAIN {sql}"])
+            return "\n".join(str(row[0]) for row in rows)
         except ERRORS as error:
             raise DynoError(
                 f"postgres cannot explain the statement: {message(error)}", cause=sql[:200]

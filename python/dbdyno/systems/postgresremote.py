@@ -46,7 +46,6 @@ class PostgresRemote(PostgresControl):
     driver = "postgres"
     pid: int | None = None
     directory: Path | None = None
-    read_only_sql = "SET default_transaction_read_only = on"
 
     def __init__(self, url: ServerUrl, login: Login, tls: str) -> None:
         super().__init__(url.schema or login.user)

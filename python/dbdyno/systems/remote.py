@@ -31,7 +31,6 @@ class RemoteServer(Server, Protocol):
     place: str  # host and port, or socket
     remark: str  # what a reader should know of the login; empty: nothing
     mark: Mark | None  # put into schemas that `create_schema` makes
-    read_only_sql: str  # keeps a session from writing
 
     def log_in(self) -> None:
         """Opens the control connection and learns version and kind. Refused, or DynoError."""

@@ -73,6 +73,7 @@ fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
         tls: Tls::Prefer,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: vec!["SET NAMES utf8mb4".into()],
+        read_only: false,
         options: Default::default(),
     };
     let statement = |kind, sql: &str| Statement::new("c", kind, sql, vec![ParamType::Int]);

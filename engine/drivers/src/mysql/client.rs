@@ -193,6 +193,12 @@ impl MysqlClient {
                 Error::new(Kind::Server, what).hint("this server's version may not know it")
             );
         }
+        let mut row = vec![];
+        if self.config.asks(index) && self.reader.answers().first().is_some_and(|a| a.rows > 0) {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            self.fetch(0, 0, &mut |value| row.push(value.map(text)))?;
+        }
+        self.config.guarded(index, self.reader.status, &row)?;
         Ok(self.session(index + 1, out))
     }
 

@@ -35,6 +35,7 @@ mod reply;
 mod statement;
 mod wire;
 
+use crate::guard;
 use bulk::Mode;
 use dyno_core::driver::{Cancel, Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
@@ -79,7 +80,9 @@ struct Config {
     database: String,
     tls: Tls,
     protocol: Protocol,
+    /// What a session runs first; of a session that must not write, the last two are the guard's.
     session_sql: Vec<String>,
+    read_only: bool,
     /// Capability flags that are wanted beside those of every connection.
     capabilities: u32,
     cache_metadata: bool,
@@ -111,6 +114,20 @@ fn configure(target: &Target, statements: &[Statement]) -> Result<Config> {
 }
 
 impl Config {
+    /// Whether session statement `index` asks if the guard holds.
+    fn asks(&self, index: usize) -> bool {
+        self.read_only && index + 1 == self.session_sql.len()
+    }
+
+    /// Looks at the answer to session statement `index`.
+    fn guarded(&self, index: usize, status: u16, row: &[Option<String>]) -> Result<()> {
+        let is_set = self.read_only && index + 2 == self.session_sql.len();
+        if is_set && status & flags::status::IN_TRANSACTION != 0 {
+            return Err(guard::left_open(&self.place));
+        }
+        if self.asks(index) { guard::MYSQL.check(&self.place, row) } else { Ok(()) }
+    }
+
     /// Asks for capabilities, or not.
     fn switch(&mut self, capabilities: u32, on: bool) {
         self.capabilities &= !capabilities;
@@ -146,7 +163,8 @@ impl Config {
             database: target.database.clone(),
             tls: target.tls.clone(),
             protocol: target.protocol,
-            session_sql: target.session_sql.clone(),
+            session_sql: guard::MYSQL.statements(target),
+            read_only: target.read_only,
             capabilities: 0,
             cache_metadata: true,
             bulk: Mode::Auto,

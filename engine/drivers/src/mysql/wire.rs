@@ -116,7 +116,8 @@ impl MysqlWire {
     fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Progress {
         if let Some(sql) = self.config.session_sql.get(index) {
             put_command(out, command::QUERY, sql.as_bytes());
-            self.reader.begin(Expect::Result);
+            let asks = self.config.asks(index);
+            self.reader.begin(if asks { Expect::FirstRow } else { Expect::Result });
             self.phase = Phase::Session(index);
             return Progress::More;
         }
@@ -155,6 +156,7 @@ impl MysqlWire {
             let what = format!("session statement {:?}", self.config.session_sql[index]);
             return Err(self.fatal(*refusal, &what));
         }
+        self.config.guarded(index, self.reader.status, &self.reader.first_row)?;
         Ok(self.session(index + 1, out))
     }
 

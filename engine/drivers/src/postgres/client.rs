@@ -65,6 +65,8 @@ struct PostgresClient {
     opening: Opening,
     /// The server runs with `standard_conforming_strings = off`.
     backslashes: bool,
+    /// What the server has answered to the guard's question.
+    guard: Vec<Option<String>>,
     /// Bytes of a skipped message that are still to come.
     skip: usize,
     results: Results,
@@ -111,6 +113,7 @@ impl PostgresClient {
             phase: Phase::Login,
             opening: Opening::new(),
             backslashes: false,
+            guard: Vec::new(),
             skip: 0,
             results: Results::default(),
             statements: Slots::default(),
@@ -172,6 +175,7 @@ impl PostgresClient {
         match (tag, self.phase) {
             // DataRow.
             (b'D', Phase::Busy(Query | Execute)) => return Ok(Handling::Keep),
+            (b'D', Phase::Setup { done }) if self.login.asks(done) => {}
             (b'D' | b'T', Phase::Setup { .. }) => return Ok(Handling::Skip),
             // CopyOutResponse, CopyData, CopyDone of a COPY TO STDOUT.
             (b'H' | b'd' | b'c', Phase::Setup { .. } | Phase::Busy(Query | Execute)) => {
@@ -206,7 +210,9 @@ impl PostgresClient {
             // EmptyQueryResponse.
             b'I' => self.end(0),
             b'E' => self.error(body)?,
-            b'S' => self.backslashes = frames::backslashes(body)?.unwrap_or(self.backslashes),
+            b'S' => self.reported(body)?,
+            // Of the question whether the guard holds: others are kept or skipped unparsed.
+            b'D' => frames::row(body, &mut self.guard)?,
             b'R' => self.opening.authentication(body, &self.login, out)?,
             b'K' => self.opening.key(body)?,
             b'G' => self.copy_in(out),
@@ -214,6 +220,16 @@ impl PostgresClient {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// ParameterStatus.
+    fn reported(&mut self, body: &[u8]) -> Result<()> {
+        let (name, value) = frames::reported(body)?;
+        self.backslashes = frames::backslashes(name, value).unwrap_or(self.backslashes);
+        match self.phase {
+            Phase::Login | Phase::Setup { .. } => Ok(()),
+            _ => self.login.still_guarded(name, value),
+        }
     }
 
     fn command_complete(&mut self, body: &[u8]) -> Result<()> {
@@ -244,12 +260,15 @@ impl PostgresClient {
     }
 
     fn ready_for_query(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Said>> {
-        if !matches!(body, [b'I' | b'T' | b'E']) {
+        let &[status @ (b'I' | b'T' | b'E')] = body else {
             return Err(rubbish("ReadyForQuery without a transaction status"));
-        }
+        };
         match self.phase {
             Phase::Busy(busy) => return self.answered(busy).map(Some),
-            Phase::Setup { done } => self.phase = Phase::Setup { done: done + 1 },
+            Phase::Setup { done } => {
+                self.login.guarded(done, status, &self.guard)?;
+                self.phase = Phase::Setup { done: done + 1 };
+            }
             _ => {
                 self.opening.end()?;
                 self.phase = Phase::Setup { done: 0 };

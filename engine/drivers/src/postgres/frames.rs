@@ -98,13 +98,17 @@ pub(super) fn affected(tag: &[u8], bulk: bool) -> u64 {
     })
 }
 
-/// Whether backslashes escape in plain literals, where a ParameterStatus is about that
-/// (`standard_conforming_strings`).
-pub(super) fn backslashes(body: &[u8]) -> Result<Option<bool>> {
+/// Name and value of a ParameterStatus.
+pub(super) fn reported(body: &[u8]) -> Result<(&[u8], &[u8])> {
     let mut body = Body(body);
     let (name, value) = (body.string()?, body.string()?);
     body.end()?;
-    Ok((name == b"standard_conforming_strings").then_some(value != b"on"))
+    Ok((name, value))
+}
+
+/// Whether backslashes escape in plain literals, where what was reported is about that.
+pub(super) fn backslashes(name: &[u8], value: &[u8]) -> Option<bool> {
+    (name == b"standard_conforming_strings").then_some(value != b"on")
 }
 
 /// The values of a DataRow in text format, one after the other; `None` is NULL.

@@ -1,6 +1,7 @@
 //! What a target says about logging in, checked before anything is opened.
 
 use super::messages;
+use crate::guard;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Secret, Target, Tls};
 
@@ -16,8 +17,10 @@ pub(super) struct Login {
     pub tls: Tls,
     /// The whole StartupMessage.
     pub startup: Vec<u8>,
-    /// Statements each session runs first.
+    /// Statements each session runs first; where it must not write, the last two are the guard's.
     pub session_sql: Vec<String>,
+    /// Whether sessions must not write.
+    pub read_only: bool,
 }
 
 impl Login {
@@ -57,8 +60,32 @@ impl Login {
                 ("application_name", "dbdyno"),
                 ("client_encoding", "UTF8"),
             ]),
-            session_sql: target.session_sql.clone(),
+            session_sql: guard::POSTGRES.statements(target),
+            read_only: target.read_only,
         })
+    }
+
+    /// Whether session statement `index` asks if the guard holds.
+    pub fn asks(&self, index: usize) -> bool {
+        self.read_only && index + 1 == self.session_sql.len()
+    }
+
+    /// Looks at the answer to session statement `index`, behind which the transaction is `status`.
+    pub fn guarded(&self, index: usize, status: u8, row: &[Option<String>]) -> Result<()> {
+        match self.asks(index) {
+            true if status != b'I' => Err(guard::left_open(&self.place)),
+            true => guard::POSTGRES.check(&self.place, row),
+            false => Ok(()),
+        }
+    }
+
+    /// Looks at a ParameterStatus of a session at work: PostgreSQL 14 and newer say at once when the
+    /// guard is lifted, which a function of the user's can do.
+    pub fn still_guarded(&self, name: &[u8], value: &[u8]) -> Result<()> {
+        if self.read_only && name == b"default_transaction_read_only" && value != b"on" {
+            return Err(guard::lifted(&self.place, "a statement has lifted it, by a function"));
+        }
+        Ok(())
     }
 }
 

@@ -20,6 +20,7 @@ fn target() -> Target {
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: Vec::new(),
+        read_only: false,
         options: Default::default(),
     }
 }
@@ -212,6 +213,50 @@ fn setup_errors_name_the_statement() {
     let error = whole(&mut *start(), &[(b'C', b"SET\0"), IDLE, missing]).unwrap_err();
     assert!(error.what.contains("`point_select` (SELECT c FROM t WHERE id=$1)"), "{error}");
     assert!(error.hint.contains("load the data"), "{error}");
+}
+
+/// What is said to a guarded session once its own statement is done, up to the guard's answer.
+fn guarded(answer: &[u8], status: &'static [u8]) -> (Box<dyn Wire>, Result<Progress>) {
+    let mut target = target();
+    target.session_sql = vec!["SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE".into()];
+    target.read_only = true;
+    let mut wire = wire(&target);
+    wire.connected(false, &mut Vec::new());
+    let (_, out) = whole(&mut *wire, &[AUTH_OK, KEY, IDLE]).unwrap();
+    let asked = messages_in(&out);
+    assert_eq!(asked[1].1, b"SET default_transaction_read_only = on\0");
+    assert_eq!(asked[2].1, b"SHOW transaction_read_only\0");
+    let row = [&[0, 1, 0, 0, 0, answer.len() as u8], answer].concat();
+    let (set, idle) = ((b'C', &b"SET\0"[..]), IDLE);
+    let before = [set, idle, set, idle, (b'T', b"\0\0"), (b'D', &row), (b'C', b"SHOW\0")];
+    let rest = [&before[..], &[(b'Z', status), (b'1', b""), idle]].concat();
+    let progress = whole(&mut *wire, &rest).map(|(progress, _)| progress);
+    (wire, progress)
+}
+
+#[test]
+fn the_guard_comes_last_and_is_looked_at() {
+    assert_eq!(guarded(b"on", b"I").1, Ok(Progress::Ready));
+    for (answer, status) in [(&b"off"[..], b"I"), (b"on", b"T"), (b"", b"I")] {
+        let error = guarded(answer, status).1.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Plan);
+        assert!(error.hint.contains("session"), "{error}");
+    }
+}
+
+#[test]
+fn a_guard_that_is_lifted_later_ends_the_connection() {
+    let reported = |value: &str| format!("default_transaction_read_only\0{value}\0");
+    for (value, ends) in [("on", false), ("off", true)] {
+        let (mut wire, _) = guarded(b"on", b"I");
+        point_select(&mut *wire);
+        let report = reported(value);
+        let said = [(b'S', report.as_bytes()), (b'C', &b"SELECT 1\0"[..]), IDLE];
+        assert_eq!(whole(&mut *wire, &said).is_err(), ends, "{value}");
+        let mut free = ready(&target());
+        point_select(&mut *free);
+        assert!(whole(&mut *free, &said).is_ok());
+    }
 }
 
 #[test]

@@ -102,6 +102,7 @@ impl PostgresWire {
                 }
                 Ok(skipped)
             }
+            (b'D', Phase::Setup { done }) if self.shared.login.asks(done) => self.parses(tag, size),
             (b'D', Phase::Setup { .. }) => Ok(true),
             // RowDescription, CopyOutResponse, CopyData, CopyDone of a COPY TO STDOUT.
             (b'T' | b'H' | b'd' | b'c', Phase::Setup { .. } | Phase::Busy(_)) => Ok(true),
@@ -136,6 +137,9 @@ impl PostgresWire {
                 self.reply.rows += 1;
                 frames::kept_row(body, &mut self.reply.kept)
             }
+            b'D' if matches!(self.phase, Phase::Setup { .. }) => {
+                frames::row(body, &mut self.first_row)
+            }
             b'D' => {
                 self.reply.rows += 1;
                 self.phase = Phase::Busy(Busy::Query { row: true });
@@ -151,10 +155,7 @@ impl PostgresWire {
                 Ok(())
             }
             b'E' => self.error(body),
-            b'S' => {
-                self.backslashes = frames::backslashes(body)?.unwrap_or(self.backslashes);
-                Ok(())
-            }
+            b'S' => self.reported(body),
             b'R' => {
                 let Self { opening, shared, .. } = self;
                 opening.authentication(body, &shared.login, out)
@@ -165,6 +166,16 @@ impl PostgresWire {
             _ => Ok(()),
         }
         .map(|()| None)
+    }
+
+    /// ParameterStatus.
+    fn reported(&mut self, body: &[u8]) -> Result<()> {
+        let (name, value) = frames::reported(body)?;
+        self.backslashes = frames::backslashes(name, value).unwrap_or(self.backslashes);
+        match self.phase {
+            Phase::Login | Phase::Setup { .. } => Ok(()),
+            _ => self.shared.login.still_guarded(name, value),
+        }
     }
 
     fn command_complete(&mut self, body: &[u8]) -> Result<()> {
@@ -212,6 +223,7 @@ impl PostgresWire {
                 // After session_sql each ReadyForQuery ends one of them; the last one ends the
                 // `Parse` series, whose members counted themselves.
                 if done < self.shared.login.session_sql.len() {
+                    self.shared.login.guarded(done, status, &self.first_row)?;
                     self.step();
                 }
                 Ok(self.set_up())

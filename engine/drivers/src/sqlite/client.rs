@@ -18,6 +18,7 @@ use super::errors::{self, fatal};
 use super::session::RowStatement;
 use super::wait::{Wait, Waiters};
 use super::{file_of, read_options};
+use crate::guard;
 use crate::results::Results;
 use crate::slots::Slots;
 use dyno_core::client::{Answer, Answers, Bind, ClientKind, Clients, Library, Nature, Refused};
@@ -46,7 +47,8 @@ fn build(target: &Target) -> Result<Box<dyn Clients>> {
         create,
         busy_timeout,
         waiters: Arc::default(),
-        session_sql: target.session_sql.clone(),
+        session_sql: guard::SQLITE.statements(target),
+        read_only: target.read_only,
     }))
 }
 
@@ -56,13 +58,18 @@ struct Sqlite {
     busy_timeout: Duration,
     waiters: Arc<Waiters>,
     session_sql: Vec<String>,
+    read_only: bool,
 }
 
 impl Clients for Sqlite {
     fn client(&self) -> Result<Nature> {
         let mut client = SqliteClient::open(self)?;
+        let mut last = None;
         for sql in &self.session_sql {
-            client.setting(sql)?;
+            last = client.setting(sql)?;
+        }
+        if self.read_only {
+            guard::SQLITE.check(&self.path.display().to_string(), &[last])?;
         }
         Ok(Nature::Blocking(Box::new(client)))
     }
@@ -132,8 +139,8 @@ impl SqliteClient {
         })
     }
 
-    /// Runs one statement of `session_sql`.
-    fn setting(&mut self, sql: &str) -> Result<()> {
+    /// Runs one statement of `session_sql`; the first value that it answers.
+    fn setting(&mut self, sql: &str) -> Result<Option<String>> {
         self.query(sql.as_bytes(), FOREVER)?;
         if let Some(error) = self.results.answers().iter().find_map(|answer| answer.error.as_ref())
         {
@@ -145,7 +152,8 @@ impl SqliteClient {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             self.fetch(0, 0, &mut |value| first = first.take().or(value.map(text)))?;
         }
-        check_setting(sql, first.as_deref())
+        check_setting(sql, first.as_deref())?;
+        Ok(first)
     }
 
     /// Runs `work` until `remaining` is over, and makes a refusal of what went wrong in it.

@@ -17,6 +17,7 @@ mod tests;
 mod text;
 mod wait;
 
+use crate::guard;
 use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Options, Protocol, Target, Tls};
@@ -61,7 +62,9 @@ struct Sqlite {
     /// The load has ended: every call returns soon.
     is_stopped: Arc<AtomicBool>,
     protocol: Protocol,
+    /// What a session runs first; where it must not write, the last two are the guard's.
     session_sql: Vec<String>,
+    read_only: bool,
     statements: Arc<[Statement]>,
 }
 
@@ -91,7 +94,8 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
         waiters: Arc::default(),
         is_stopped: Arc::default(),
         protocol: target.protocol,
-        session_sql: target.session_sql.clone(),
+        session_sql: guard::SQLITE.statements(target),
+        read_only: target.read_only,
         statements,
     }))
 }

@@ -5,6 +5,7 @@ use super::connection::{Deadline, Handle, check_setting};
 use super::errors::{deadline, fatal, server_error, worth_waiting};
 use super::text;
 use super::wait::{Wait, Waiters};
+use crate::guard;
 use dyno_core::driver::{Blocking, Reply};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
@@ -73,8 +74,12 @@ impl SqliteSession {
             in_transaction: false,
             rendered: Vec::new(),
         };
+        let mut last = None;
         for sql in &driver.session_sql {
-            session.setting(sql)?;
+            last = session.setting(sql)?;
+        }
+        if driver.read_only {
+            guard::SQLITE.check(&shown.to_string(), &[last])?;
         }
         session.prepare(driver)?;
         Ok(session)
@@ -82,9 +87,10 @@ impl SqliteSession {
 
     /// Runs one statement of `session_sql`. A journal mode that SQLite did not accept is an error,
     /// since it says so in the answer only.
-    fn setting(&mut self, sql: &str) -> Result<()> {
-        let answer = self.query(sql)?;
-        check_setting(sql, answer.first().and_then(Option::as_deref))
+    fn setting(&mut self, sql: &str) -> Result<Option<String>> {
+        let first = self.query(sql)?.into_iter().next().flatten();
+        check_setting(sql, first.as_deref())?;
+        Ok(first)
     }
 
     fn prepare(&mut self, driver: &Sqlite) -> Result<()> {

@@ -23,6 +23,7 @@ fn target(file: &Path, options: serde_json::Value, protocol: Protocol) -> Target
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: vec!["PRAGMA journal_mode = WAL".into(), "PRAGMA synchronous=NORMAL".into()],
+        read_only: false,
         options: serde_json::from_value(options).expect("an object"),
     }
 }
@@ -308,6 +309,19 @@ fn wrong_targets_are_named() {
     creating.session_sql.clear();
     let error = open(&creating, statements()).err().expect("no table").to_string();
     assert!(error.contains("no such table: t") && error.contains("loaded"), "{error}");
+}
+
+#[test]
+fn a_guarded_session_reads_and_does_not_write() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = loaded(directory.path());
+    let mut target = target(&file, json!({}), Protocol::Prepared);
+    target.session_sql.push("PRAGMA query_only = 0".into());
+    target.read_only = true;
+    let s = &mut *open(&target, statements()).expect("a session");
+    assert_eq!(run(s, SELECT, &[I(7)], MINUTE).rows, 1);
+    let refused = run(s, UPDATE, &[I(40), T("x")], MINUTE).error.expect("a refusal");
+    assert!(refused.code.contains("READONLY"), "{refused:?}");
 }
 
 #[test]

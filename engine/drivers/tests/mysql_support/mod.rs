@@ -278,6 +278,7 @@ pub fn target(address: Address, user: &str, password: &str, database: &str) -> T
         tls: Default::default(),
         tls_extras: Default::default(),
         session_sql: vec![],
+        read_only: false,
         options: Default::default(),
     }
 }

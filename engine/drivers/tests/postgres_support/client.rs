@@ -31,6 +31,7 @@ impl Cluster {
             tls: Tls::Off,
             tls_extras: dyno_core::plan::TlsExtras::default(),
             session_sql: Vec::new(),
+            read_only: false,
             options: Default::default(),
         }
     }

@@ -154,6 +154,7 @@ fn target(driver: &str, address: Address) -> Target {
         tls: Tls::Off,
         tls_extras: TlsExtras::default(),
         session_sql: Vec::new(),
+        read_only: false,
         options: BTreeMap::new(),
     }
 }

@@ -268,6 +268,7 @@ fn target(address: Address) -> Target {
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: Vec::new(),
+        read_only: false,
         options: Default::default(),
     }
 }

@@ -166,14 +166,8 @@ impl Recording for Replay {
         &self.databases
     }
 
-    fn opening(&self) -> Vec<String> {
-        let words = match self.dialect {
-            _ if self.writes => return vec![],
-            Dialect::Mysql => "SET SESSION TRANSACTION READ ONLY",
-            Dialect::Postgres => "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
-            Dialect::Null | Dialect::Sqlite => return vec![],
-        };
-        vec![words.to_owned()]
+    fn only_reads(&self) -> bool {
+        !self.writes
     }
 
     fn switch(&self, database: &str) -> Option<String> {

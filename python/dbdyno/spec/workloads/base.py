@@ -83,6 +83,10 @@ class Workload(Protocol):
     def changes_data(self, options: Options) -> bool:
         """Whether a run changes what a later run would read."""
 
+    def escapes_guard(self, options: Options, kind: str) -> str:
+        """Of a workload that changes nothing: why sessions of such a server that must not write are
+        not enough to be sure; empty: they are."""
+
     def data_bytes(self, data: Options) -> int:
         """About how large what `data_options` gave is on disk, bytes."""
 
@@ -109,6 +113,9 @@ class NoFiles:
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
         return dict(options)
+
+    def escapes_guard(self, options: Options, kind: str) -> str:
+        return ""
 
 
 @dataclass(frozen=True)

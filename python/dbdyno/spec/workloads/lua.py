@@ -106,6 +106,11 @@ class Lua:
             return not options["reads"]
         return "text" in options or options["script"] not in READING
 
+    def escapes_guard(self, options: Options, kind: str) -> str:
+        if "text" not in options:
+            return ""
+        return f"the script {options['script']} decides itself what it sends"
+
     def data_bytes(self, data: Options) -> int:
         """By the options of sysbench's own tests, where the script has them."""
         own = self.meaning(data)["options"]

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from dbdyno.spec import sqltext
 from dbdyno.spec.generators import generator
 from dbdyno.spec.names import did_you_mean
+from dbdyno.spec.read_only.statements import refusal
 from dbdyno.spec.scalars import Strict, Whole
 from dbdyno.spec.unions import Short
 from dbdyno.spec.workloads.base import Check, Contradiction, Keys, NoFiles, Option, Options
@@ -176,6 +177,13 @@ class Mix(NoFiles):
             not (sqltext.reads(each["sql"]) if each.get("reads") is None else each["reads"])
             for _, each in _sqls(self.meaning(options))
         )
+
+    def escapes_guard(self, options: Options, kind: str) -> str:
+        for keys, each in _sqls(self.meaning(options)):
+            why = refusal(each["sql"], kind)
+            if why:
+                return f"{'.'.join(keys)}: {why}"
+        return ""
 
     def data_bytes(self, data: Options) -> int:
         return 0

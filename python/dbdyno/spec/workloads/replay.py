@@ -120,6 +120,10 @@ class Replay:
     def changes_data(self, options: Options) -> bool:
         return bool(options.get("writes", False))
 
+    def escapes_guard(self, options: Options, kind: str) -> str:
+        """The engine plays reads only, and guards its sessions whatever the target says."""
+        return ""
+
     def data_bytes(self, data: Options) -> int:
         return 0
 

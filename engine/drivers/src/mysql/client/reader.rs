@@ -62,6 +62,8 @@ pub struct Reader {
     seq: Option<u8>,
     /// The last row's packet was full: the row goes on in the next one.
     continued: bool,
+    /// The last status flags seen, on this connection.
+    pub status: u16,
     /// The last reply.
     results: Results,
     /// Columns of all its results whose rows are binary, one behind the other.
@@ -85,6 +87,7 @@ impl Reader {
             step: Step::First,
             seq: None,
             continued: false,
+            status: 0,
             results: Results::default(),
             columns: vec![],
             defined: vec![],
@@ -270,6 +273,7 @@ impl Reader {
     /// One result is over. True: and no other follows.
     #[inline]
     fn result_end(&mut self, status: u16) -> bool {
+        self.status = status;
         self.step = Step::First;
         status & status::MORE_RESULTS == 0
     }

@@ -304,6 +304,32 @@ fn session_statements_run_before_anything_else() {
     assert!(error.what.contains("SET x=1") && error.what.contains("1193"), "{error}");
 }
 
+#[test]
+fn scripts_are_guarded_too() {
+    let mut target = target();
+    target.read_only = true;
+    let asked = || {
+        let mut line = Line::open(&target);
+        line.hear(&greeting(PLAIN, "mysql_native_password"), &[]).unwrap();
+        line.hear(&ok(2, 0, 2), &[]).unwrap();
+        line.sent.clear();
+        assert_eq!(line.hear(&ok(1, 0, 2), &[]).unwrap().1, Said::More);
+        assert!(line.sent[4..].starts_with(b"\x03SHOW SESSION VARIABLES"));
+        line
+    };
+    let answer = |value: &[u8]| {
+        let row = [&[value.len() as u8][..], value].concat();
+        let end = b"\xfe\0\0\x02\0";
+        let packets = [&b"\x01"[..], b"abc", end, &row, end];
+        let framed = (1..).zip(packets).flat_map(|(seq, payload)| framed(seq, payload));
+        framed.collect::<Vec<u8>>()
+    };
+    assert_eq!(asked().hear(&answer(b"ON"), &[]).unwrap().1, Said::Ready);
+    for not_held in [answer(b"OFF"), ok(1, 0, 2)] {
+        assert_eq!(asked().hear(&not_held, &[]).unwrap_err().kind, Kind::Plan);
+    }
+}
+
 /// In a compressed packet of its own, not compressed.
 fn stored(packet: &[u8]) -> Vec<u8> {
     let mut out = vec![packet.len() as u8, 0, 0, 1, 0, 0, 0];

@@ -186,6 +186,45 @@ fn session_statements_run_one_by_one_then_all_is_prepared_at_once() {
     assert!(error.what.contains("SELECT c FROM t") && error.hint.contains("load"), "{error}");
 }
 
+/// What a server answers to the guard's question, where EOF packets are deprecated.
+fn variable(value: &str) -> Vec<u8> {
+    let mut row = vec![12];
+    row.extend_from_slice(b"tx_read_only");
+    row.push(value.len() as u8);
+    row.extend_from_slice(value.as_bytes());
+    let packets = [&b"\x02"[..], b"abc", b"def", &row, b"\xfe\0\0\x02\0\0\0"];
+    (1..).zip(packets).flat_map(|(seq, payload)| framed(seq, payload)).collect()
+}
+
+#[test]
+fn the_guard_comes_last_and_is_looked_at() {
+    let mut target = target();
+    target.session_sql = vec!["SET SESSION TRANSACTION READ WRITE".into()];
+    target.read_only = true;
+    let last = || {
+        let mut line = Line::open(&target, &[], false);
+        line.hear(&greeting(PLAIN | DEPRECATE_EOF, "mysql_native_password")).unwrap();
+        line.hear(&ok(2, 0, 2)).unwrap();
+        line.hear(&ok(1, 0, 2)).unwrap();
+        assert_eq!(line.packets(), [(0, b"\x03SET SESSION TRANSACTION READ ONLY".to_vec())]);
+        line
+    };
+    let asked = || {
+        let mut line = last();
+        line.hear(&ok(1, 0, 2)).unwrap();
+        assert!(line.packets()[0].1.starts_with(b"\x03SHOW SESSION VARIABLES"));
+        line
+    };
+    assert_eq!(asked().hear(&variable("ON")), Ok(Progress::Ready));
+    for answer in [variable("OFF"), ok(1, 0, 2)] {
+        let error = asked().hear(&answer).unwrap_err();
+        assert_eq!(error.kind, Kind::Plan);
+        assert!(error.what.contains("db:3306") && error.hint.contains("session"), "{error}");
+    }
+    let within_a_transaction = last().hear(&ok(1, 0, 3)).unwrap_err();
+    assert!(within_a_transaction.what.contains("transaction open"), "{within_a_transaction}");
+}
+
 #[test]
 fn a_plain_login_refused_where_tls_was_offered_says_so() {
     for (flags, wanted) in [(PLAIN | SSL, true), (PLAIN, false)] {

@@ -39,6 +39,7 @@ pub fn target() -> Target {
         tls: Default::default(),
         tls_extras: Default::default(),
         session_sql: vec![],
+        read_only: false,
         options: Default::default(),
     }
 }

@@ -22,6 +22,7 @@ fn target() -> Target {
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: Vec::new(),
+        read_only: false,
         options: Default::default(),
     }
 }
@@ -133,6 +134,29 @@ fn session_sql_runs_before_anything_else() {
     assert!(client.answers().is_empty());
     let Cancel::Packet(packet) = client.cancel() else { panic!("no key") };
     assert_eq!(packet[8..], [0, 0, 0, 9, 1, 2, 3, 4]);
+}
+
+#[test]
+fn scripts_are_guarded_too() {
+    let mut target = target();
+    target.read_only = true;
+    let hears = |answer: &[u8], status: &'static [u8]| {
+        let mut client = client(&target);
+        client.connected(false, &mut Vec::new());
+        let (_, out) = whole(&mut *client, &[AUTH_OK, STATUS, KEY, IDLE]).unwrap();
+        assert!(out.ends_with(b"SHOW transaction_read_only\0"));
+        let row = [&[0, 1, 0, 0, 0, answer.len() as u8], answer].concat();
+        let said = [(b'C', &b"SET\0"[..]), IDLE, ONE_COLUMN, (b'D', &row), (b'C', b"SHOW\0")];
+        let said = [&said[..], &[(b'Z', status)]].concat();
+        whole(&mut *client, &said).map(|(said, _)| (said, client))
+    };
+    let (said, mut client) = hears(b"on", b"I").unwrap();
+    assert_eq!(said, Said::Ready);
+    client.query(b"SELECT lift()", &mut Vec::new());
+    let lifted = (b'S', &b"default_transaction_read_only\0off\0"[..]);
+    assert!(whole(&mut *client, &[ONE_COLUMN, lifted]).is_err());
+    assert_eq!(hears(b"off", b"I").err().unwrap().kind, ErrorKind::Plan);
+    assert!(hears(b"on", b"T").err().unwrap().what.contains("transaction open"));
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn target(path: &Path) -> Target {
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         session_sql: Vec::new(),
+        read_only: false,
         options: Default::default(),
     }
 }
@@ -226,6 +227,10 @@ fn targets_say_how_a_file_is_opened() {
     let mut library = open(&good).unwrap();
     query(&mut *library, "PRAGMA journal_mode; PRAGMA cache_size");
     assert_eq!((&rows(&*library, 0)[0][0], &rows(&*library, 1)[0][0]), (&text("wal"), &text("77")));
+    good.read_only = true;
+    let mut guarded = open(&good).unwrap();
+    let refused = query(&mut *guarded, "CREATE TABLE new (id)")[0].error.clone().unwrap();
+    assert_eq!(refused.number, 8, "{refused:?}");
     let wrong = |sql: &str| fails(&|target| target.session_sql = vec![sql.into()]);
     assert!(wrong("nonsense").what.contains("`nonsense`"));
     assert!(wrong("PRAGMA journal_mode=SIDEWAYS").what.contains("answered wal"));
