@@ -5,6 +5,7 @@
 
 use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
 use dyno_core::error::{Error, Kind};
+use dyno_core::shown::shown;
 use dyno_digest::collector::{OrderBy, Taking};
 use dyno_digest::digest::{Request, Watcher, digest};
 use dyno_digest::document::{Document, Input};
@@ -122,7 +123,7 @@ fn formats() -> String {
 
 fn failed(error: &Error) -> i32 {
     line(&serde_json::to_value(output::failed(error)).unwrap_or_default());
-    eprintln!("dyno-engine digest: {error}");
+    eprintln!("dyno-engine digest: {}", shown(&error.to_string()));
     REFUSED
 }
 

@@ -2,6 +2,7 @@
 //! its counts.
 
 use crate::{REFUSED, output};
+use dyno_core::shown::shown;
 use dyno_digest::distill::distill;
 use dyno_digest::event::Language;
 use dyno_digest::fingerprint::Fingerprinter;
@@ -19,6 +20,7 @@ pub fn main(language: &str) -> i32 {
         "mysql" => Language::Mysql,
         "postgres" => Language::Postgres,
         other => {
+            let other = shown(other);
             eprintln!("error: there are no fingerprints of {other}: give mysql or postgres");
             return REFUSED;
         }

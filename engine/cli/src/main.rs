@@ -10,6 +10,7 @@ mod output;
 mod run;
 mod signals;
 
+use dyno_core::shown::shown;
 use dyno_drivers::CLIENTS;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -90,6 +91,6 @@ fn print(text: &str) -> i32 {
 }
 
 fn refuse(what: &str) -> i32 {
-    eprintln!("dyno-engine: {what}\n\n{HELP}");
+    eprintln!("dyno-engine: {}\n\n{HELP}", shown(what));
     REFUSED
 }

@@ -23,6 +23,7 @@ use answers::Answers;
 use connection::{Connection, Desk, Next};
 use delay::Delays;
 use dyno_core::clock::{Clock, MonotonicClock};
+use dyno_core::shown::shown;
 use held::Held;
 use options::Options;
 use record::{Batch, Record};
@@ -46,7 +47,7 @@ pub fn main(args: &[String]) -> i32 {
     match done {
         Ok(()) => 0,
         Err(why) => {
-            eprintln!("dyno-engine null-server: {why}");
+            eprintln!("dyno-engine null-server: {}", shown(&why));
             2
         }
     }

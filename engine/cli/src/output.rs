@@ -4,16 +4,18 @@
 use crate::signals;
 use dyno_core::error::{Error, Kind};
 use dyno_core::event::Event;
+use dyno_core::shown::shown;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-/// Prints and gives the exit code.
+/// Prints and gives the exit code. Logs and names may hold what commands a terminal: it is shown, and
+/// JSON stays what it says.
 pub fn text(text: &str) -> i32 {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => crate::DONE,
         Err(_) => crate::INTERRUPTED,
     }
@@ -52,7 +54,8 @@ pub fn event(event: &Event, stop: &AtomicBool) {
         Some(mut kept) => kept.write_all(&line),
         None => {
             let mut out = io::stdout().lock();
-            out.write_all(&line).and_then(|()| out.flush())
+            let line = String::from_utf8_lossy(&line);
+            out.write_all(shown(&line).as_bytes()).and_then(|()| out.flush())
         }
     };
     if written.is_err() {

@@ -12,6 +12,7 @@ pub mod plan;
 pub mod recording;
 pub mod rng;
 pub mod rows;
+pub mod shown;
 pub mod trace;
 pub mod workload;
 

@@ -3,6 +3,7 @@
 //! Everything goes through C's `stdout`, line by line: scripts print there (`print`, `io.write`),
 //! and only one buffer keeps their lines and ours in the order in which they were printed.
 
+use dyno_core::shown::shown;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -77,9 +78,10 @@ pub fn say(level: Level, text: &str) {
     *last = (line, 0);
 }
 
-/// Prints text, whatever the verbosity. What cannot be printed cannot be told either.
+/// Prints text, whatever the verbosity. What cannot be printed cannot be told either. It may hold
+/// what a server said, which is shown to a terminal, never sent.
 pub fn print(text: &str) {
-    let _ = io::Write::write_all(&mut Stdout, text.as_bytes());
+    let _ = io::Write::write_all(&mut Stdout, shown(text).as_bytes());
 }
 
 unsafe extern "C" {

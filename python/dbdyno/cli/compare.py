@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from dbdyno.cli import gate as gates
 from dbdyno.cli import past
+from dbdyno.cli.console import Shown
 
 
 @click.command()
@@ -63,5 +63,5 @@ def compare(
     if as_json:
         click.echo(json.dumps(compared_json(compared), indent=1, allow_nan=False))
     else:
-        Console(highlight=False).print(compared_text(compared, second.plan))
+        Shown().print(compared_text(compared, second.plan))
     return gates.verdict(compared) if gate else 0

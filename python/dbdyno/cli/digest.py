@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbdyno.cli import output
+from dbdyno.cli.streams import drawing
 from dbdyno.errors import DynoError
 
 if TYPE_CHECKING:
@@ -399,13 +400,17 @@ class _Progress:
             self._say(f"sampling: {done:.0f} of {total:.0f} s; Ctrl-C ends it with what there is")
 
     def _say(self, line: str) -> None:
-        click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+        self.end()
+        click.echo(line, nl=False, err=True)
+        sys.stderr.flush()
         self._drawn = True
 
     def end(self) -> None:
         """Takes the line away."""
         if self._drawn:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            drawing(sys.stderr).write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False
 
 
 def _sampled(url: str, options: Options) -> tuple[Any, int]:

@@ -121,6 +121,11 @@ def _as_text(raw: BinaryIO) -> Iterator[io.TextIOWrapper]:
 def _sink(place: str) -> Iterator[BinaryIO]:
     """Standard output, or a file that is there whole or not at all."""
     if place == STDOUT:
+        if sys.stdout.isatty():  # a pipe gets the bytes, a terminal what can be shown
+            shown = io.BytesIO()
+            yield shown
+            click.echo(shown.getvalue().decode("utf-8", "backslashreplace"), nl=False)
+            return
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return

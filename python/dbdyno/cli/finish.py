@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
+from dbdyno.cli.console import Shown
 from dbdyno.plan.types import Plan
 from dbdyno.store.run import Run
 
@@ -36,7 +36,7 @@ def conclude(
     if as_json:
         click.echo(((to or run.path) / "result.json").read_text(), nl=False)
     else:
-        Console(highlight=False).print(report.terminal(run, findings, to))
+        Shown().print(report.terminal(run, findings, to))
     if strict and any(claim.verdict == REFUTED for claim in findings.claims):
         return 1
     return gate(findings) if gate else 0

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from dbdyno.cli import output, past
+from dbdyno.cli.console import Shown
 
 
 @click.command()
@@ -45,5 +45,5 @@ def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_
     if as_json:
         click.echo(json.dumps(history_json(found), indent=1, allow_nan=False))
     else:
-        Console(highlight=False).print(history_text(found))
+        Shown().print(history_text(found))
     return 0

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from dbdyno.cli.console import Shown
+from dbdyno.cli.streams import shown
 from dbdyno.execute.engine import Event
 from dbdyno.plan import estimate
 from dbdyno.plan.types import Cell, Plan, TrialPlan
@@ -64,7 +65,7 @@ class Live:
     def __init__(self, plan: Plan, done: set[str], log: Path, *, verbose: bool) -> None:
         self._plan = plan
         self._log = log.open("a", encoding="utf-8")
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Shown(stderr=True)
         self._intervals = verbose or self._console.is_terminal
         self._eta = Eta(plan, done)
         self._progress = Progress(
@@ -131,7 +132,7 @@ class Live:
     def say(self, message: str) -> None:
         stamp = time.strftime("%H:%M:%S")
         with contextlib.suppress(OSError):  # a full disk: what matters of it ends the run elsewhere
-            self._log.write(f"{stamp} {message}\n")
+            self._log.write(shown(f"{stamp} {message}\n"))
             self._log.flush()
         self._print(message)
 

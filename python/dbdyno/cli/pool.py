@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from dbdyno.cli import output, past
+from dbdyno.cli.console import Shown
 
 
 @click.command()
@@ -60,5 +60,5 @@ def pool(
     if as_json:
         click.echo(json.dumps(combined_json(found), indent=1, allow_nan=False))
     else:
-        Console(highlight=False).print(combined_text(found))
+        Shown().print(combined_text(found))
     return 0

@@ -1,7 +1,11 @@
-"""Standard streams that outlive whoever reads them.
+"""Standard streams that outlive whoever reads them, and command no terminal.
 
 A run must go on when its terminal is closed or the `head` behind it has seen enough: writing then
 fails with EIO or EPIPE (write(2)). From then on what is said goes nowhere; it is in `run.log` too.
+
+Text of servers, logs, bundles and names may hold what commands a terminal (ECMA-48's C0 and C1,
+Unicode's overrides of the writing direction): all that is printed goes through `shown`. Who draws
+uses `drawing`.
 """
 
 from __future__ import annotations
@@ -9,9 +13,11 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
-from typing import TextIO
+from typing import Any, TextIO, cast
 
+_COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 GONE = (errno.EPIPE, errno.EIO, errno.ENXIO, errno.ECONNRESET)
 
 
@@ -32,6 +38,40 @@ class Lasting(io.FileIO):
             return memoryview(data).nbytes
 
 
+def shown(text: str) -> str:
+    """The text with what would command a terminal as `\\u001b`: JSON stays JSON of the same
+    meaning."""
+    return _COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class Showing(io.TextIOWrapper):
+    """A text stream that shows what would command a terminal."""
+
+    def write(self, text: str, /) -> int:
+        """As TextIOWrapper's."""
+        super().write(shown(text))
+        return len(text)
+
+
+class Drawing:
+    """The stream below, unfiltered: for who has shown what others said, and adds colours."""
+
+    def __init__(self, stream: Showing) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """As it is."""
+        return io.TextIOWrapper.write(self._stream, text)
+
+
+def drawing(stream: TextIO) -> TextIO:
+    """What to draw on."""
+    return cast("TextIO", Drawing(stream)) if isinstance(stream, Showing) else stream
+
+
 def install() -> None:
     """Makes sys.stdout and sys.stderr last. Streams that are closed from the start are opened on
     /dev/null, so that no file of ours gets their numbers."""
@@ -48,7 +88,7 @@ def _lasting(stream: TextIO | None, descriptor: int) -> TextIO:
     if stream is not None:
         stream.flush()
     interactive = os.isatty(descriptor)
-    return io.TextIOWrapper(
+    return Showing(
         io.BufferedWriter(Lasting(descriptor)),
         encoding=stream.encoding if stream is not None else "utf-8",
         errors="backslashreplace",  # a name that the terminal cannot show must not end a run

@@ -21,6 +21,7 @@ from typing import NoReturn
 import click
 
 from dbdyno import installed
+from dbdyno.cli.streams import shown
 from dbdyno.errors import DynoError
 
 # What Python ignores from its start on, and a program that it becomes would go on ignoring.
@@ -56,7 +57,7 @@ def main(args: list[str]) -> NoReturn:
     try:
         call(args)
     except DynoError as error:
-        print(f"dyno: {error}", file=sys.stderr)
+        print(shown(f"dyno: {error}"), file=sys.stderr)
         sys.exit(error.exit_code)
 
 
@@ -103,12 +104,13 @@ def _recorded(engine: Path, out: Path, args: Sequence[str]) -> int:
             record.unlink(missing_ok=True)
             for folder in made:
                 folder.rmdir()
-        print(f"dyno: nothing was measured, so {out} holds no run", file=sys.stderr)
+        print(shown(f"dyno: nothing was measured, so {out} holds no run"), file=sys.stderr)
         return code
     try:
         _import(out, record, args)
     except DynoError as error:
-        print(f"dyno: {error}\n  what was measured is kept in {record}", file=sys.stderr)
+        text = f"dyno: {error}\n  what was measured is kept in {record}"
+        print(shown(text), file=sys.stderr)
         return code or error.exit_code
     return code
 

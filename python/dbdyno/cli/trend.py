@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from dbdyno.cli import gate as gates
 from dbdyno.cli import past
+from dbdyno.cli.console import Shown
 from dbdyno.plan.types import Plan
 from dbdyno.store.manifest import INTERRUPTED
 from dbdyno.store.run import Run
@@ -61,7 +61,7 @@ def after(
     compared = across.judge(now, earlier, matters=limit, unread=unread, reference=named)
     if compared is None:
         return code or _without(f"no earlier run of this plan on this machine in {history}", gate)
-    console = Console(highlight=False, stderr=as_json)
+    console = Shown(stderr=as_json)
     console.print()
     console.print(compared_text(compared, run.plan))
     return code or (gates.verdict(compared) if gate else 0)

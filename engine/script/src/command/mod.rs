@@ -37,6 +37,7 @@ use crate::console::{self, Level, Stdout};
 use crate::options::{Declared, Options, Value};
 use crate::report::Compat;
 use dyno_core::client::ClientKind;
+use dyno_core::shown::shown;
 use line::Line;
 use resolve::Unknown;
 use settings::Settings;
@@ -86,7 +87,7 @@ impl Refusal {
 
     fn tell(&self) -> i32 {
         match self {
-            Self::Plain(text) => eprintln!("{text}"),
+            Self::Plain(text) => eprintln!("{}", shown(text)),
             Self::Fatal(text) => console::say(Level::Fatal, text),
         }
         FAILED
