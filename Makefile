@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint fmt bench proof servers engine setup reference clean fuzz
+.PHONY: help demo test lint audit fmt bench proof servers engine setup reference clean fuzz
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,13 +24,16 @@ test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
 	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal
 
-lint: setup ## Formatting, clippy, rustdoc, ruff, mypy
+lint: setup audit ## Formatting, clippy, rustdoc, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --quiet
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+audit: setup ## Licences and duplicates of what dbdyno is built of; vulnerabilities where cargo-audit and pip-audit are installed
+	$(PY) tools/audit.py
 
 fmt: setup ## Format everything
 	cargo fmt --all
