@@ -166,6 +166,31 @@ def test_other_encodings_are_read_as_they_are(tmp_path: Path) -> None:
     assert "format is not known" in refused(utf16)
 
 
+def test_a_log_may_begin_within_a_line_of_megabytes(log: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.log"
+    for length in (60 << 10, 70 << 10, 4 << 20, 15 << 20):
+        cut.write_bytes(b"x" * length + b"'), (1);\n" + log.read_bytes())
+        found = document(cut)
+        assert found["inputs"][0]["format"] == "mysql-slow"
+        assert found["overall"]["count"] == document(log)["overall"]["count"]
+    cut.write_bytes(b"x" * (17 << 20) + b"\n" + log.read_bytes())
+    assert "format is not known" in refused(cut)
+
+
+def test_text_of_logs_commands_no_terminal(log: Path, tmp_path: Path) -> None:
+    evil = tmp_path / "evil.log"
+    evil.write_text(event(1, "select '\x9b31m\x7f\u202e' from \x1b{n}"), encoding="utf-8")
+    process = subprocess.run([find(), "digest", evil], capture_output=True, check=True)
+    out = process.stdout.decode()
+    assert not any(char in out for char in "\x1b\x9b\x7f\u202e")
+    [line] = [json.loads(one) for one in out.splitlines() if '"digest"' in one]
+    assert "\x9b31m\x7f\u202e" in json.dumps(line, ensure_ascii=False)
+    missing = subprocess.run(
+        [find(), "digest", "--log-format", "a\x1b[2J", log], capture_output=True, check=False
+    )
+    assert b"\x1b" not in missing.stderr + missing.stdout and missing.returncode == REFUSED
+
+
 def test_a_log_that_is_cut_anywhere_loses_no_other_event(log: Path, tmp_path: Path) -> None:
     whole = log.read_bytes()
     one = len(event(10))

@@ -122,6 +122,17 @@ def test_a_file_cannot_leave_its_schema(server: Server, tmp_path: Path) -> None:
         assert not mark.exists(), line
 
 
+@pytest.mark.parametrize("server", ["mariadb", "mysql"], indirect=True)
+def test_the_client_sends_no_file_of_ours(server: Server, tmp_path: Path) -> None:
+    server.run("ours", ["SET GLOBAL local_infile = 1", "CREATE TABLE taken (line TEXT)"])
+    secret = tmp_path / "secret"
+    secret.write_text("mine\n")
+    path = tmp_path / "dump.sql"
+    path.write_text(f"LOAD DATA LOCAL INFILE '{secret}' INTO TABLE taken;\n")
+    refusal(server, path)
+    assert count(server, "taken") == 0
+
+
 @pytest.mark.parametrize("server", ["postgres"], indirect=True)  # nobody else has COPY
 def test_rows_of_copy_pass_unread(server: Server, tmp_path: Path) -> None:
     path = tmp_path / "dump.sql"

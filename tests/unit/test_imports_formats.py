@@ -340,6 +340,11 @@ def test_tables_that_are_wrong(text: str, says: str, tmp_path: Path) -> None:
 
 # -- what is no result ---------------------------------------------------------------------------
 
+FIO = (
+    b'{"fio version": "fio-3.33", "jobs": [{"jobname": "j", "read":'
+    b' {"total_ios": 9, "iops": %s, "bw": 1, "runtime": 1000}}]}'
+)
+
 
 @pytest.mark.parametrize(
     ("content", "says"),
@@ -356,6 +361,9 @@ def test_tables_that_are_wrong(text: str, says: str, tmp_path: Path) -> None:
         (b'{"fio version": "fio-3.33"}', "no list of `jobs`"),
         (b'{"fio version": "fio-3.33", "jobs": [7]}', "not as fio writes it"),
         (b'{"fio version": 1, "a": ' + b"[" * 100_000, "this is not JSON"),
+        (FIO % b"1e999", "transactions_per_s is inf"),
+        (FIO % b"NaN", "transactions_per_s is nan"),
+        (FIO % b"inf", "this is not JSON"),
         (b"pgbench (15.18)\nscaling factor: 1\n", "pgbench printed no result"),
         (b"progress: 2.0 s, 1 tps, lat 1 ms stddev 1\n" * 2, "x:2:1: time runs backwards"),
         (b"transaction type: x\ntps = fast\n", "x:2:1: expected `tps = RATE"),

@@ -396,6 +396,8 @@ def test_prometheus_is_asked_once_after_the_trial(answers: Answers, tmp_path: Pa
         (200, b'{"status": "success", "data": {"resultType": "matrix", "result": [7]}}', "API"),
         (400, b'{"status": "error", "error": "too many samples"}', "status 400: too many samples"),
         (401, b"who are you?", "status 401"),
+        (200, b"[" * 200_000, "not Prometheus' API"),
+        (400, b'{"error": ' + b"[" * 60_000, "status 400"),
         (200, b'{"status": "success", "data": {"resultType": "matrix", "result": []}}', "no two"),
     ],
 )

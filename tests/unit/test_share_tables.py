@@ -191,3 +191,16 @@ def test_a_place_that_cannot_be_written_is_said(run: Run, tmp_path: Path) -> Non
 )
 def test_units(name: str, unit: str) -> None:
     assert unit_of(name) == unit
+
+
+def test_a_spreadsheet_runs_nothing_that_others_wrote(tmp_path: Path) -> None:
+    evil = ("=HYPERLINK(1)", "+1+cmd", "@x", "-2+3", "-5", "plain")
+    made = Run.create(tmp_path / "evil", plans.plan({"cache": evil}, blocks=1), {})
+    for trial in made.plan.trials:
+        made.begin(trial.id)
+        metrics = {"transactions_per_s": 1.0}
+        made.complete(TrialRecord(trial.id, 1, trial.cell, "complete", 5.5, metrics))
+    made.set_status("complete")
+    made.close()
+    found = {row["level.cache"] for row in rows(Run.open(made.path), "trials")}
+    assert found == {"'=HYPERLINK(1)", "'+1+cmd", "'@x", "'-2+3", "-5", "plain"}

@@ -212,6 +212,17 @@ WRONG = {
     ),
     "missing name": ("¶" + ONE.removeprefix("experiment: demo\n"), "`experiment` is missing", ""),
     "bad name": (ONE.replace("demo", "¶Demo!"), "`experiment` cannot be `Demo!`", "query-cache"),
+    "long name": (
+        ONE.replace("demo", "¶" + "d" * 100_000),
+        "`experiment` cannot be",
+        "at most 100",
+    ),
+    "long key": (ONE + "¶" + "k" * 100_000 + ": 1\n", "100,000 characters", "short name"),
+    "long target": (
+        TWO.replace("readers:", "¶" + "r" * 65 + ":"),
+        "cannot be a name",
+        "at most 64",
+    ),
     "no targets": ("¶experiment: x\nworkload: {kind: oltp}\n", "`targets` is missing", ""),
     "no groups": ("¶experiment: x\ntargets: {a: {kind: sqlite}}\n", "`workload` or `groups`", ""),
     "both forms": (TWO + "¶workload: {kind: oltp}\n", "both", ""),

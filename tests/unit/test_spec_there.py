@@ -67,6 +67,9 @@ def test_any_text_is_a_url_or_a_refusal(text: str) -> None:
         f"postgres://:{SECRET}#1@db1/shop",
         f"postgresql://app@db1/shop?password={SECRET}",
         f"MySQL://app:{SECRET}@db1",
+        f"mysql://app%3A{SECRET}@db1/shop",
+        f"postgres://app%3a{SECRET}@db1/shop",
+        f"mysql://app%253A{SECRET}@db1/shop",
     ],
 )
 def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:

@@ -293,6 +293,7 @@ def test_scrub_hides_secrets_and_nothing_else() -> None:
         "empty": {"password": ""},
         "session_sql": ["SET PASSWORD = 'hunter2'", "CREATE USER x IDENTIFIED BY 'it''s'"],
         "url": "postgres://me:secret@127.0.0.1:5432/db",
+        "coded": "mysql://me%3Asecret@db1/x mysql://a%20b:secret@db1 http://h/x:1",
         "passwordless": True,
         "text": "the password of the day",
     }
@@ -302,6 +303,7 @@ def test_scrub_hides_secrets_and_nothing_else() -> None:
         "empty": {"password": ""},
         "session_sql": ["SET PASSWORD = '***'", "CREATE USER x IDENTIFIED BY '***'"],
         "url": "postgres://me:***@127.0.0.1:5432/db",
+        "coded": "mysql://me%3A***@db1/x mysql://a%20b:***@db1 http://h/x:1",
         "passwordless": True,
         "text": "the password of the day",
     }

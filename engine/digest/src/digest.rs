@@ -158,6 +158,7 @@ impl Run<'_> {
             self.close(number, &mut parts, &Tally::default(), true);
             return Ok(());
         }
+        let head = parts.telling(|head| format_of(self.request, path, head, None).is_ok())?;
         let kind = format_of(self.request, path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut input.format);

@@ -131,7 +131,9 @@ impl Log<'_> {
             "empty".clone_into(&mut self.input.format);
             return Ok(());
         }
-        let kind = format_of(self.request, &self.input.path, head, damage)?;
+        let (request, path) = (self.request, &self.input.path);
+        let head = self.parts.telling(|head| format_of(request, path, head, None).is_ok())?;
+        let kind = format_of(request, path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut self.input.format);
         takes.log(format.language())?;

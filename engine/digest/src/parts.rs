@@ -21,6 +21,9 @@ pub const EVENT: usize = 64 << 20;
 /// So much of the log is looked at to find out its format.
 pub const HEAD: usize = 64 << 10;
 
+/// A log's first line may be so long, and its format is still found behind it.
+const FIRST_LINE: usize = 16 << 20;
+
 /// Fewer bytes than this may be the begin of a header that has a line's end in it by chance.
 const LINE: usize = 32;
 
@@ -103,6 +106,30 @@ impl<'a> Parts<'a> {
         }
         self.left = left;
         Ok(&self.left)
+    }
+
+    /// The bytes that tell the log's format: its first ones, else those behind the line that these end
+    /// in, which may be the rest of a long statement: logs are cut anywhere.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn telling(&mut self, is_known: impl Fn(&[u8]) -> bool) -> Result<&[u8]> {
+        let head = self.head()?.len().min(HEAD);
+        if head < HEAD || is_known(&self.left[..head]) || self.source.is_growing() {
+            return Ok(&self.left[..head]);
+        }
+        let (mut left, mut behind) = (std::mem::take(&mut self.left), head);
+        for size in std::iter::successors(Some(PART), |size| Some(size * 2)) {
+            let filled = self.fill(&mut left, size.min(FIRST_LINE) + HEAD)?;
+            behind = memchr::memchr(b'\n', &left[head..]).map_or(left.len(), |at| head + at + 1);
+            let is_seen = left.len() >= behind + HEAD;
+            if is_seen || size >= FIRST_LINE || !matches!(filled, Filled::Full) {
+                break;
+            }
+        }
+        self.left = left;
+        let window = &self.left[behind..self.left.len().min(behind + HEAD)];
+        Ok(if is_known(window) { window } else { &self.left[..head] })
     }
 
     /// Waits until a log that grows begins as `is_known` says, or with a line: its first event may come

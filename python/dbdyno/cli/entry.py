@@ -21,10 +21,16 @@ def main() -> None:
         sysbench.main(sys.argv[2:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a lost terminal stops nothing
-    from dbdyno.cli import main as commands
-    from dbdyno.cli import streams
+    from dbdyno.cli import limits, streams
+    from dbdyno.errors import DynoError
 
     streams.install()
+    try:
+        limits.prepare()
+        from dbdyno.cli import main as commands
+    except (DynoError, ImportError, OSError, MemoryError) as error:
+        print(f"dyno: {limits.lacking(error) or error}", file=sys.stderr)
+        sys.exit(2)
     # Both raise KeyboardInterrupt, which removes what is half-written; runs have their own way.
     sys.unraisablehook = ask_again
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -123,7 +123,7 @@ def _name(files: Sequence[Path], name: str | None, head: Head | None) -> str:
     if name is not None and re.fullmatch(NAME_PATTERN, name) is None:
         raise DynoError(
             f"`{name[:60]}` cannot be a run's name",
-            fix="use small letters, digits and `-`, and begin with a letter or digit",
+            fix="use at most 100 small letters, digits and `-`, and begin with a letter or digit",
         )
     if name is not None:
         return name

@@ -16,6 +16,7 @@ from dbdyno.cli.export import export
 from dbdyno.cli.history import history
 from dbdyno.cli.import_ import import_
 from dbdyno.cli.init import init
+from dbdyno.cli.limits import lacking
 from dbdyno.cli.model import model
 from dbdyno.cli.planning.command import plan
 from dbdyno.cli.pool import pool
@@ -79,7 +80,7 @@ def main() -> None:
         click.echo("dyno: interrupted", err=True)
         code = 3
     except Exception as error:
-        click.echo(f"dyno: {_defect(error)}", err=True)
+        click.echo(f"dyno: {lacking(error) or _defect(error)}", err=True)
         code = 2
     for number in (signal.SIGINT, signal.SIGTERM):  # all is done: nothing is left to interrupt
         signal.signal(number, signal.SIG_IGN)

@@ -21,10 +21,13 @@ from ruamel.yaml.reader import ReaderError
 from dbdyno.errors import DynoError, Where
 
 DEPTH_MAX = 32
+KEY_MAX = 300  # characters of a key: a name, or a path
 NODES_MAX = 100_000  # aliases can multiply: a short file may describe a huge tree
 _TAG = "tag:yaml.org,2002:"
 
-_PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/]*@")  # in a URL, where it is refused, not repeated
+_PASSWORD = re.compile(
+    r"(://[^\s/@]*?(?::|%(?:25)*3a))[^\s/]*@", re.IGNORECASE
+)  # in a URL, where it is refused, not repeated
 
 Scalar = str | int | float | bool | None
 
@@ -174,6 +177,13 @@ class _Builder:
             if not isinstance(key_node, ScalarNode) or not key_node.value:
                 raise DynoError("a key must be a word", where=where)
             key = key_node.value
+            if len(key) > KEY_MAX:
+                raise DynoError(
+                    f"a key has {len(key):,} characters, {KEY_MAX} is the most: `{key[:40]}...`",
+                    where=where,
+                    cause="a text stands where a name does",
+                    fix="give it a short name",
+                )
             if key in entries:
                 raise DynoError(
                     f"`{key}` stands twice in one mapping",

@@ -22,8 +22,9 @@ from dbdyno.spec.there import DataModel, MayModel, NodesModel
 from dbdyno.spec.types import Scalar
 from dbdyno.spec.unions import one_of
 
-NAME_PATTERN = r"^[a-z0-9][a-z0-9-]*$"
-WORD_PATTERN = r"^[A-Za-z_][A-Za-z0-9_-]*$"
+# Lengths: names become parts of the names of files.
+NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,99}$"
+WORD_PATTERN = r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$"
 TLS_PATTERN = r"^(verify|require|prefer|off|ca:.+)$"
 BLOCKS_MAX = 1000
 LOOKED_MAX = 100  # blocks, where they end when all is decided
@@ -72,7 +73,9 @@ class TargetModel(Strict):
         description="servers alike, over which the sessions of its groups are dealt",
     )
     session: list[Annotated[str, Field(min_length=1)]] = Field(
-        [], description="statements that each connection of the load runs first, after dyno's own"
+        [],
+        description="statements that each connection of the load runs first, after dyno's own; of"
+        " an external server only SET of the session's own settings",
     )
     setup: DataSetup | None = Field(None, description="what is put into it before any load")
     url: str | None = Field(

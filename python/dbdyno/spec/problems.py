@@ -31,7 +31,7 @@ _LIMITS = {
     "less_than": ("lt", "below"),
 }
 _PATTERNS = {
-    "experiment": "small letters, digits and `-`, such as query-cache",
+    "experiment": "at most 100 small letters, digits and `-`, such as query-cache",
     "tls": "verify, require, prefer, off or ca:FILE",
 }
 
@@ -56,9 +56,9 @@ def translate(
         return DynoError(f"`{path}` is missing", where=node.place, fix=f"add `{loc[-1]}:` to it")
     if "[key]" in first["loc"]:
         return DynoError(
-            f"`{loc[-1]}` cannot be a name",
+            f"`{str(loc[-1])[:64]}` cannot be a name",
             where=node.place,
-            fix="a name is a letter or `_`, then letters, digits, `_` and `-`",
+            fix="a name is a letter or `_`, then letters, digits, `_` and `-`: at most 64",
         )
     what, fix = _wrong(kind, first.get("ctx", {}), node, str(loc[-1]) if loc else "")
     where = node.place if node.value is None and not node.text else node.where

@@ -31,7 +31,7 @@ FROM_ELSEWHERE = (
 
 # A password may itself hold `/`, `?` or `#`, whatever the standard says.
 _WITH_PASSWORD = re.compile(
-    r"(?:mysql|mariadb|postgres|postgresql)://(?:[^\s@]*:[^\s@]*@|\S*[?&](?:password|passwd|pwd)=)",
+    r"(?:mysql|mariadb|postgres|postgresql)://(?:[^\s@]*(?::|%(?:25)*3a)[^\s@]*@|\S*[?&](?:password|passwd|pwd)=)",
     re.IGNORECASE,
 )
 _SCHEMA = re.compile(r"[^\x00-\x1f/`\"'\\]{1,64}")
@@ -85,7 +85,7 @@ def parse(text: str) -> ServerUrl:
     kinds = SCHEMES.get(parts.scheme.lower())
     if kinds is None:
         raise ValueError(f"must begin with one of {', '.join(f'{name}://' for name in SCHEMES)}")
-    if parts.password is not None:
+    if parts.password is not None or re.search("%(?:25)*3a", user or "", re.IGNORECASE):
         raise ValueError("holds a password")
     if parts.fragment or "#" in text:
         raise ValueError("ends in a fragment (`#...`), which means nothing here")

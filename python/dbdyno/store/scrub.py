@@ -15,7 +15,7 @@ SECRET_KEYS = frozenset(
 HIDDEN = "***"
 
 _URL_PASSWORD = re.compile(
-    r"(?P<head>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?=@)", re.IGNORECASE
+    r"(?P<head>\b[a-z][a-z0-9+.-]*://[^\s/@]*?(?::|%(?:25)*3a))[^\s@/]+(?=@)", re.IGNORECASE
 )
 _SQL_PASSWORD = re.compile(
     r"(?P<head>\b(?:identified\s+by|password)\s*(?:=\s*)?)(?:'(?:[^'\\]|\\.|'')*'|\"[^\"]*\")",

@@ -82,6 +82,7 @@ def importer(
                 "--defaults-file={secret}",
                 "--batch",
                 "--binary-mode",  # no client commands but DELIMITER
+                "--local-infile=0",  # a server may ask for any file of ours
                 "--default-character-set=utf8mb4",
                 "--max-allowed-packet=1G",
                 f"--database={database}",

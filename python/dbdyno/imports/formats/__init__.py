@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from dbdyno.imports.formats import (
@@ -56,6 +57,7 @@ def read(text: Text, columns: Mapping[str, str]) -> list[Found]:
         if one.recognises(head):
             found = one.read(text, columns)
             assert found, one.name
+            _refuse_endless(text, found)
             return found
     known = ", ".join(one.name for one in FORMATS)
     raise text.error(
@@ -64,3 +66,26 @@ def read(text: Text, columns: Mapping[str, str]) -> list[Found]:
         cause="another tool's file, or one whose beginning is lost",
         fix=f"known: {known}; write other results as a table (CSV)",
     )
+
+
+def _refuse_endless(text: Text, found: list[Found]) -> None:
+    """`inf` and `nan` are numbers to JSON readers and to Python, and no measurements."""
+    for one in found:
+        for name, value in _numbers(one):
+            if not math.isfinite(value):
+                text.refuse(
+                    one.line,
+                    f"{name} is {value}, which nobody can have measured",
+                    cause="the tool divided by zero, or the file was changed",
+                    fix="leave this result out",
+                )
+
+
+def _numbers(found: Found) -> Iterator[tuple[str, float]]:
+    yield "its duration", found.duration_s
+    for part in found.parts.values():
+        yield from part.metrics.items()
+        for each in part.intervals:
+            rates = (each.transactions_per_s, each.operations_per_s, each.errors_per_s)
+            for value in (each.t_s, each.length_s, *rates, *each.latency_ns.values()):
+                yield "an interval's number", value

@@ -110,7 +110,7 @@ def _refused(error: urllib.error.HTTPError) -> str:
     """Prometheus says in JSON what it does not like."""
     try:
         return f"status {error.code}: {json.loads(error.read(1 << 16))['error']}"
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, RecursionError):
         return f"status {error.code}"
 
 
@@ -122,7 +122,7 @@ def _result(text: bytes) -> Sequence[Series]:
         result: Sequence[Series] = answer["data"]["result"]
         for series in result:
             _ = series["metric"]["__name__"], [(float(t), float(v)) for t, v in series["values"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("what it answers is not Prometheus' API") from None
     return result
 
