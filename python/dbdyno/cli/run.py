@@ -20,6 +20,7 @@ from dbdyno.cli.checked import checked
 from dbdyno.cli.dry_run import show as show_plan
 from dbdyno.cli.finish import conclude, decided, steady_from
 from dbdyno.cli.live import Live, counted
+from dbdyno.cli.password_commands import revealed
 from dbdyno.cli.placed import placed
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine, environment
@@ -355,10 +356,11 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
     """A run to go on with, and where its servers keep their files: where they did, unless told
     otherwise. Refuses another machine, moment or storage unless told otherwise."""
     before = Run.open(path)
+    plan = revealed(before)
     latest = before.latest_environment
     recorded = Path(latest["scratch"]) if "scratch" in latest else None
     scratch = scratch_root(scratch or recorded)
-    now = described(before.plan, scratch)
+    now = described(plan, scratch)
     changed = environment.differences(latest, now)
     if changed and not mix_environments:
         applied = ", ".join(f"{each.factor}={each.level}" for each in HookLog(path).applied())
@@ -371,6 +373,7 @@ def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[R
             f"{', once that is undone' if applied else ''}",
         )
     reopened = Run.resume(path, now)
+    reopened.plan = plan
     if changed:
         what = "; ".join(changed)
         reopened.void_partial_blocks(f"{ELSEWHERE}{what}")

@@ -16,6 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.plan.types import Against, Skipped
 from dbdyno.spec import scope as scopes
 from dbdyno.spec.claims import EQUAL, Claim, parse
+from dbdyno.spec.hidden import without_commands
 from dbdyno.spec.names import listed
 from dbdyno.spec.types import Cell, Factor, Group, Spec
 
@@ -97,7 +98,8 @@ def unite(new: Spec, against_base: Base) -> Union:
     taken = {level for each in new.factors for level in each.levels}
     names = free(("base", "new"), taken)
     matters = new.matters if against_base.matters is None else against_base.matters
-    against = Against(factor, names[0], names[1], against_base.source, base.text, matters)
+    text = without_commands(base.text)
+    against = Against(factor, names[0], names[1], against_base.source, text, matters)
     cells = _cells(common, [theirs[_key(cell)] for cell in common], against)
     claims = tuple(held_at(claim, against.factor, against.new) for claim in new.claims)
     spec = replace(

@@ -24,6 +24,7 @@ from dbdyno.plan.types import (
 )
 from dbdyno.spec import types as spec_types
 from dbdyno.spec.claims import resolve
+from dbdyno.spec.hidden import without_commands
 from dbdyno.spec.types import Hooks, Looks, Needs, Spec
 from dbdyno.systems.base import TargetPlan
 
@@ -138,7 +139,7 @@ class _Maker:
             quick=self.quick,
             skipped=skipped,
             notes=tuple(self.notes),
-            spec_text=spec.text,
+            spec_text=without_commands(spec.text),
             budget_s=None if self.quick else spec.budget_s,
             drain_s=spec.drain_s,
             load_threads=spec.load_threads,

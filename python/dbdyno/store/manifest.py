@@ -15,6 +15,7 @@ from dbdyno import __version__
 from dbdyno.errors import DynoError
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.types import Plan
+from dbdyno.spec.hidden import HIDDEN
 from dbdyno.store import files
 from dbdyno.store.scrub import scrub
 
@@ -41,8 +42,18 @@ def new(plan: Plan, environment: Mapping[str, Any]) -> dict[str, Any]:
         "versions": {"dbdyno": __version__},
         "sessions": [_session(environment, now)],
         "environment": scrub(dict(environment)),
-        "plan": plan_json.to_json(plan),
+        "plan": stored(plan),
     }
+
+
+def stored(plan: Plan) -> dict[str, Any]:
+    """A plan as a manifest holds it: without the text of commands that print passwords."""
+    value = plan_json.to_json(plan)
+    for cell in value["cells"]:
+        for target in cell["targets"]:
+            if target["credentials"]["command"]:
+                target["credentials"]["command"] = HIDDEN
+    return value
 
 
 def add_session(manifest: dict[str, Any], environment: Mapping[str, Any] | None) -> None:

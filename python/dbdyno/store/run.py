@@ -178,7 +178,7 @@ class Run:
             looks=looks,
             probed=(*plan.probed, *([probed] if probed else [])),
         )
-        self.manifest["plan"] = plan_json.to_json(self.plan)
+        self.manifest["plan"] = manifests.stored(self.plan)
         self.manifest["updated_unix_s"] = time.time()
         self._write_manifest()
 

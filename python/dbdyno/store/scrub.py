@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dbdyno.spec.hidden import HIDDEN
+
 SECRET_KEYS = frozenset(
     {"password", "passwd", "pwd", "secret", "token", "password_command", "access_key", "secret_key"}
 )
-HIDDEN = "***"
-
 _URL_PASSWORD = re.compile(
     r"(?P<head>\b[a-z][a-z0-9+.-]*://[^\s/@]*?(?::|%(?:25)*3a))[^\s@/]+(?=@)", re.IGNORECASE
 )
+# As `--set` gives one.
+_SET_COMMAND = re.compile(r"(?P<head>\bpassword_command\s*=).+", re.DOTALL)
 _SQL_PASSWORD = re.compile(
     r"(?P<head>\b(?:identified\s+by|password)\s*(?:=\s*)?)(?:'(?:[^'\\]|\\.|'')*'|\"[^\"]*\")",
     re.IGNORECASE,
@@ -36,6 +38,7 @@ def scrub(value: Any) -> Any:
         return [scrub(member) for member in value]
     if isinstance(value, str):
         text = _URL_PASSWORD.sub(rf"\g<head>{HIDDEN}", value)
+        text = _SET_COMMAND.sub(rf"\g<head>{HIDDEN}", text)
         return _SQL_PASSWORD.sub(rf"\g<head>'{HIDDEN}'", text)
     return value
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.spec.hidden import HIDDEN
 from dbdyno.spec.server_url import ServerUrl
 from dbdyno.spec.types import Credentials
 
@@ -147,6 +148,12 @@ def _from_file(path: Path) -> tuple[str, str, str]:
 def _from_command(command: str) -> tuple[str, str]:
     """The first line that it prints; run once a process. Its complaints go to the user's terminal,
     and no further."""
+    if command == HIDDEN:
+        raise DynoError(
+            "the text of `password_command` is not kept in run directories and bundles",
+            cause="`--set` gave it, or the experiment's file has moved",
+            fix="put the file back; or start a new run from an experiment that names the source",
+        )
     process = subprocess.Popen(
         ["/bin/sh", "-c", command],
         stdin=subprocess.DEVNULL,
