@@ -102,9 +102,7 @@ def test_reading_what_is_there_takes_select_and_touches_nothing(here: Place, ser
         assert any(name.startswith("status.") for name in record["metrics"])
         assert record["targets"]["db"]["kind"] == server.kind
     plan = json.loads((here.path / "r/trials/b01-t001/plan.json").read_text())
-    assert any(
-        "READ ONLY" in sql.upper().replace("_", " ") for sql in plan["targets"]["db"]["session_sql"]
-    )
+    assert plan["targets"]["db"]["read_only"] is True
     manifest = json.loads((here.path / "r/manifest.json").read_text())
     assert server.server.version in str(manifest["environment"]["servers"])
     assert "own sessions" in done.stderr

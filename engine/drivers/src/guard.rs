@@ -11,32 +11,37 @@ use dyno_core::plan::Target;
 /// How one system keeps a session from writing.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    set: &'static str,
+    /// What is said; the last one is the guard itself.
+    set: &'static [&'static str],
     ask: &'static str,
     /// The last column of the first row, where it holds.
     holds: &'static str,
 }
 
 pub(crate) static MYSQL: Guard = Guard {
-    set: "SET SESSION TRANSACTION READ ONLY",
+    set: &[
+        // From then on the server tells when it is lifted; names that it does not know are ignored.
+        "SET SESSION session_track_system_variables = 'tx_read_only,transaction_read_only'",
+        "SET SESSION TRANSACTION READ ONLY",
+    ],
     ask: "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only')",
     holds: "ON",
 };
 pub(crate) static POSTGRES: Guard = Guard {
-    set: "SET default_transaction_read_only = on",
+    set: &["SET default_transaction_read_only = on"],
     // Of the transaction that asks, which is a new one unless a statement before has left one open.
     ask: "SHOW transaction_read_only",
     holds: "on",
 };
 pub(crate) static SQLITE: Guard =
-    Guard { set: "PRAGMA query_only = 1", ask: "PRAGMA query_only", holds: "1" };
+    Guard { set: &["PRAGMA query_only = 1"], ask: "PRAGMA query_only", holds: "1" };
 
 impl Guard {
     /// All that a session runs first: the last two are the guard's, where there is to be one.
     pub fn statements(&self, target: &Target) -> Vec<String> {
         let mut all = target.session_sql.clone();
         if target.read_only {
-            all.extend([self.set.to_owned(), self.ask.to_owned()]);
+            all.extend(self.set.iter().chain([&self.ask]).map(|&sql| sql.to_owned()));
         }
         all
     }
@@ -56,8 +61,13 @@ pub(crate) fn left_open(place: &str) -> Error {
     lifted(place, "a session statement has left a transaction open")
 }
 
+/// A statement of a session at work has lifted the guard.
+pub(crate) fn by_a_statement(place: &str) -> Error {
+    lifted(place, "a statement has lifted it, by a function")
+}
+
 /// The session could write.
-pub(crate) fn lifted(place: &str, why: &str) -> Error {
+fn lifted(place: &str, why: &str) -> Error {
     Error::new(Kind::Plan, format!("{place} does not keep this session from writing: {why}"))
         .hint("leave statements about transactions out of the target's `session:`")
 }

@@ -59,7 +59,7 @@ impl Clients for MysqlClients {
 
 fn build(target: &Target) -> Result<Box<dyn Clients>> {
     let mut config = Config::of(target)?;
-    config.capabilities = capability::MULTI_STATEMENTS;
+    config.capabilities |= capability::MULTI_STATEMENTS;
     for (name, value) in &target.options {
         let known = match name.as_str() {
             "metadata" => cached_metadata(value).map(|on| config.cache_metadata = on),
@@ -179,6 +179,7 @@ impl MysqlClient {
             Phase::Preparing => self.prepare_done(),
             _ => self.remember_columns(),
         }
+        self.config.still_guarded(self.reader.lifts_guard)?;
         Ok(Said::Answered)
     }
 
@@ -199,6 +200,7 @@ impl MysqlClient {
             self.fetch(0, 0, &mut |value| row.push(value.map(text)))?;
         }
         self.config.guarded(index, self.reader.status, &row)?;
+        self.reader.lifts_guard = false;
         Ok(self.session(index + 1, out))
     }
 

@@ -4,6 +4,7 @@
 //! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
 
 use super::codes::Refusal;
+use super::flags::status;
 use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
 use dyno_core::error::{Error, Result};
 
@@ -17,6 +18,8 @@ pub struct Done {
     pub affected: u64,
     /// Status flags.
     pub status: u16,
+    /// The session may write from now on: said only where it is asked for (`SESSION_TRACK`).
+    pub lifts_guard: bool,
 }
 
 /// Parses an OK packet's payload, its first byte included, which may be 0xfe.
@@ -27,19 +30,40 @@ pub fn ok(payload: &[u8]) -> Result<Done> {
     else {
         return Err(broken("an OK packet cut short"));
     };
-    Ok(Done { affected, status })
+    let lifts_guard = status & status::SESSION_CHANGED != 0 && lifts_guard(fields).unwrap_or(false);
+    Ok(Done { affected, status, lifts_guard })
 }
 
-/// Parses what ends rows; returns the status flags.
-pub fn rows_end(payload: &[u8], deprecate_eof: bool) -> Result<u16> {
+/// Whether what an OK packet tells behind its status flags has a session no longer read-only. None: it
+/// ends too early.
+#[cold]
+fn lifts_guard(mut fields: Fields<'_>) -> Option<bool> {
+    const VARIABLE: u8 = 0;
+    let (_warnings, _info) = (fields.u16()?, fields.lenenc_bytes()?);
+    let mut changes = Fields(fields.lenenc_bytes()??);
+    while let Some(kind) = changes.u8() {
+        let mut change = Fields(changes.lenenc_bytes()??);
+        if kind == VARIABLE {
+            let (name, value) = (change.lenenc_bytes()??, change.lenenc_bytes()??);
+            let is_guard = name == b"tx_read_only" || name == b"transaction_read_only";
+            if is_guard && !matches!(value, b"ON" | b"1") {
+                return Some(true);
+            }
+        }
+    }
+    Some(false)
+}
+
+/// Parses what ends rows.
+pub fn rows_end(payload: &[u8], deprecate_eof: bool) -> Result<Done> {
     if deprecate_eof {
-        return Ok(ok(payload)?.status);
+        return ok(payload);
     }
     let mut fields = Fields(payload.get(1..).unwrap_or_default());
     let (Some(_warnings), Some(status)) = (fields.u16(), fields.u16()) else {
         return Err(broken("an EOF packet cut short"));
     };
-    Ok(status)
+    Ok(Done { affected: 0, status, lifts_guard: false })
 }
 
 /// Parses what begins rows: the number of columns, and whether their definitions follow.

@@ -35,6 +35,8 @@ pub mod capability {
     pub const CONNECT_ATTRS: u32 = 1 << 20;
     /// The login's answer to the challenge is length-encoded.
     pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
+    /// OK packets tell which session variables a statement has changed.
+    pub const SESSION_TRACK: u32 = 1 << 23;
     /// No EOF packet behind column definitions; rows end with an OK packet.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
 }
@@ -55,6 +57,8 @@ pub mod status {
     pub const AUTOCOMMIT: u16 = 0x0002;
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 0x0008;
+    /// An OK packet tells what has changed in the session.
+    pub const SESSION_CHANGED: u16 = 0x4000;
     /// A backslash in a string literal is a plain character.
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 }

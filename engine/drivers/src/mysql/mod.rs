@@ -104,12 +104,13 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
 
 fn configure(target: &Target, statements: &[Statement]) -> Result<Config> {
     let (bulk, cache_metadata) = read_options(&target.options)?;
+    let config = Config::of(target)?;
     Ok(Config {
-        capabilities: capability::LOCAL_FILES,
+        capabilities: config.capabilities | capability::LOCAL_FILES,
         cache_metadata,
         bulk,
         templates: statements.iter().map(Template::new).collect::<Result<_>>()?,
-        ..Config::of(target)?
+        ..config
     })
 }
 
@@ -126,6 +127,14 @@ impl Config {
             return Err(guard::left_open(&self.place));
         }
         if self.asks(index) { guard::MYSQL.check(&self.place, row) } else { Ok(()) }
+    }
+
+    /// Looks at what a session at work has told: its guard is lifted at once by functions that do so.
+    fn still_guarded(&self, lifts_guard: bool) -> Result<()> {
+        match self.read_only && lifts_guard {
+            true => Err(guard::by_a_statement(&self.place)),
+            false => Ok(()),
+        }
     }
 
     /// Asks for capabilities, or not.
@@ -165,7 +174,7 @@ impl Config {
             protocol: target.protocol,
             session_sql: guard::MYSQL.statements(target),
             read_only: target.read_only,
-            capabilities: 0,
+            capabilities: capability::SESSION_TRACK * u32::from(target.read_only),
             cache_metadata: true,
             bulk: Mode::Auto,
             templates: vec![],

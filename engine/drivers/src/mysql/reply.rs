@@ -115,6 +115,8 @@ pub struct Reader {
     pub params: u16,
     /// The last status flags seen, on this connection.
     pub status: u16,
+    /// A statement has had the session no longer read-only.
+    pub lifts_guard: bool,
     /// First row of the last `FirstRow`.
     pub first_row: Vec<Option<String>>,
     /// All rows of the last `Rows`.
@@ -144,6 +146,7 @@ impl Reader {
             statement_id: 0,
             params: 0,
             status: 0,
+            lifts_guard: false,
             first_row: vec![],
             kept: Rows::default(),
         }
@@ -434,8 +437,8 @@ impl Reader {
             }
             (Step::First, _) => self.column_count(payload),
             (Step::Rows, _) => {
-                let status = control::rows_end(payload, self.deprecate_eof)?;
-                Ok(self.result_end(status))
+                let done = control::rows_end(payload, self.deprecate_eof)?;
+                Ok(self.result_end(done))
             }
             (_, 0xfe) if payload.len() < 9 => match self.definitions_end() {
                 true => Ok(Found::Done),
@@ -448,15 +451,16 @@ impl Reader {
     fn ok(&mut self, payload: &[u8]) -> Result<Found> {
         let done = control::ok(payload)?;
         self.affected = self.affected.saturating_add(done.affected);
-        Ok(self.result_end(done.status))
+        Ok(self.result_end(done))
     }
 
     /// One result is over; perhaps another follows.
     #[inline]
-    fn result_end(&mut self, status: u16) -> Found {
-        self.status = status;
+    fn result_end(&mut self, done: control::Done) -> Found {
+        self.status = done.status;
+        self.lifts_guard |= done.lifts_guard;
         self.step = Step::First;
-        if status & status::MORE_RESULTS != 0 { Found::More } else { Found::Done }
+        if done.status & status::MORE_RESULTS != 0 { Found::More } else { Found::Done }
     }
 
     fn column_count(&mut self, payload: &[u8]) -> Result<Found> {

@@ -157,6 +157,7 @@ impl MysqlWire {
             return Err(self.fatal(*refusal, &what));
         }
         self.config.guarded(index, self.reader.status, &self.reader.first_row)?;
+        self.reader.lifts_guard = false;
         Ok(self.session(index + 1, out))
     }
 
@@ -196,6 +197,7 @@ impl MysqlWire {
     #[inline]
     fn reply(&mut self) -> Result<Progress> {
         self.phase = Phase::Idle;
+        self.config.still_guarded(self.reader.lifts_guard)?;
         let mut reply = Reply {
             rows: self.reader.rows,
             affected: self.reader.affected,

@@ -83,7 +83,7 @@ impl Login {
     /// guard is lifted, which a function of the user's can do.
     pub fn still_guarded(&self, name: &[u8], value: &[u8]) -> Result<()> {
         if self.read_only && name == b"default_transaction_read_only" && value != b"on" {
-            return Err(guard::lifted(&self.place, "a statement has lifted it, by a function"));
+            return Err(guard::by_a_statement(&self.place));
         }
         Ok(())
     }

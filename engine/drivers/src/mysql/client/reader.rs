@@ -6,7 +6,7 @@
 
 use crate::mysql::codes::Refusal;
 use crate::mysql::column::{Column, binary_row, text_row};
-use crate::mysql::control::{self, Prepared};
+use crate::mysql::control::{self, Done, Prepared};
 use crate::mysql::flags::{capability, status};
 use crate::mysql::handshake::Agreed;
 use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
@@ -64,6 +64,8 @@ pub struct Reader {
     continued: bool,
     /// The last status flags seen, on this connection.
     pub status: u16,
+    /// A statement has had the session no longer read-only.
+    pub lifts_guard: bool,
     /// The last reply.
     results: Results,
     /// Columns of all its results whose rows are binary, one behind the other.
@@ -88,6 +90,7 @@ impl Reader {
             seq: None,
             continued: false,
             status: 0,
+            lifts_guard: false,
             results: Results::default(),
             columns: vec![],
             defined: vec![],
@@ -166,9 +169,9 @@ impl Reader {
                 Ok(false)
             }
             Step::Rows => {
-                let status = control::rows_end(payload, self.deprecate_eof)?;
+                let done = control::rows_end(payload, self.deprecate_eof)?;
                 self.results.end(0);
-                Ok(self.result_end(status))
+                Ok(self.result_end(done))
             }
             Step::First => self.first(first, payload),
             Step::Definitions(0, of) if first == 0xfe && payload.len() < 9 => {
@@ -206,7 +209,7 @@ impl Reader {
                 let done = control::ok(payload)?;
                 self.defined.push((0, 0));
                 self.results.end(done.affected);
-                Ok(self.result_end(done.status))
+                Ok(self.result_end(done))
             }
             (0xfb, _) => Err(broken("it asks for a file that we did not offer")),
             (0xfe, _) => Err(broken("an end of rows without rows")),
@@ -272,10 +275,11 @@ impl Reader {
 
     /// One result is over. True: and no other follows.
     #[inline]
-    fn result_end(&mut self, status: u16) -> bool {
-        self.status = status;
+    fn result_end(&mut self, done: Done) -> bool {
+        self.status = done.status;
+        self.lifts_guard |= done.lifts_guard;
         self.step = Step::First;
-        status & status::MORE_RESULTS == 0
+        done.status & status::MORE_RESULTS == 0
     }
 
     /// All results of the last reply.

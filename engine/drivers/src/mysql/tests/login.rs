@@ -196,6 +196,15 @@ fn variable(value: &str) -> Vec<u8> {
     (1..).zip(packets).flat_map(|(seq, payload)| framed(seq, payload)).collect()
 }
 
+/// An OK that tells of a session variable.
+fn changed(name: &str, value: &str) -> Vec<u8> {
+    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    let change = [text(name), text(value)].concat();
+    let changes = [&[0, change.len() as u8], &change[..]].concat();
+    let head = [0, 0, 0, 2, 0x40, 0, 0, 0, changes.len() as u8];
+    framed(1, &[&head[..], &changes].concat())
+}
+
 #[test]
 fn the_guard_comes_last_and_is_looked_at() {
     let mut target = target();
@@ -205,6 +214,8 @@ fn the_guard_comes_last_and_is_looked_at() {
         let mut line = Line::open(&target, &[], false);
         line.hear(&greeting(PLAIN | DEPRECATE_EOF, "mysql_native_password")).unwrap();
         line.hear(&ok(2, 0, 2)).unwrap();
+        line.hear(&ok(1, 0, 2)).unwrap();
+        assert!(line.packets()[0].1.starts_with(b"\x03SET SESSION session_track_system_variables"));
         line.hear(&ok(1, 0, 2)).unwrap();
         assert_eq!(line.packets(), [(0, b"\x03SET SESSION TRANSACTION READ ONLY".to_vec())]);
         line
@@ -220,6 +231,12 @@ fn the_guard_comes_last_and_is_looked_at() {
         let error = asked().hear(&answer).unwrap_err();
         assert_eq!(error.kind, Kind::Plan);
         assert!(error.what.contains("db:3306") && error.hint.contains("session"), "{error}");
+    }
+    for (value, ends) in [("ON", false), ("OFF", true)] {
+        let mut line = asked();
+        line.hear(&variable("ON")).unwrap();
+        line.wire.query("SELECT lift()", &mut line.sent);
+        assert_eq!(line.hear(&changed("tx_read_only", value)).is_err(), ends);
     }
     let within_a_transaction = last().hear(&ok(1, 0, 3)).unwrap_err();
     assert!(within_a_transaction.what.contains("transaction open"), "{within_a_transaction}");
