@@ -155,7 +155,9 @@ def test_a_function_that_lifts_it_ends_the_connection(
     server: There, tmp_path: Path, protocol: str
 ) -> None:
     before = rows(server)
-    said = attack(server, tmp_path, (), {"lift": "SELECT lift()", **WRITES}, protocol=protocol)
+    # MySQL refuses to prepare a write in such a session.
+    writes = WRITES if protocol == "text" else {"poke": WRITES["poke"]}
+    said = attack(server, tmp_path, (), {"lift": "SELECT lift()", **writes}, protocol=protocol)
     assert rows(server) == before
     assert "keep this session from writing" in said.text
 

@@ -217,7 +217,7 @@ WRONG = {
         "`experiment` cannot be",
         "at most 100",
     ),
-    "long key": (ONE + "¶" + "k" * 100_000 + ": 1\n", "100,000 characters", "short name"),
+    "long key": (ONE + "¶" + "k" * 500 + ": 1\n", "has 500 characters", "short name"),
     "long target": (
         TWO.replace("readers:", "¶" + "r" * 65 + ":"),
         "cannot be a name",

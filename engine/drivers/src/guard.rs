@@ -20,8 +20,9 @@ pub(crate) struct Guard {
 
 pub(crate) static MYSQL: Guard = Guard {
     set: &[
-        // From then on the server tells when it is lifted; names that it does not know are ignored.
-        "SET SESSION session_track_system_variables = 'tx_read_only,transaction_read_only'",
+        // From then on the server tells when it is lifted. By name would need the right one: MariaDB
+        // refuses names that it does not know.
+        "SET SESSION session_track_system_variables = '*'",
         "SET SESSION TRANSACTION READ ONLY",
     ],
     ask: "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only')",
