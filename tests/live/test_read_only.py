@@ -155,8 +155,8 @@ def test_a_function_that_lifts_it_ends_the_connection(
     server: There, tmp_path: Path, protocol: str
 ) -> None:
     before = rows(server)
-    # MySQL refuses to prepare a write in such a session.
-    writes = WRITES if protocol == "text" else {"poke": WRITES["poke"]}
+    # MySQL and MariaDB refuse to prepare what writes in such a session.
+    writes = WRITES if protocol == "text" or server.kind == "postgres" else {}
     said = attack(server, tmp_path, (), {"lift": "SELECT lift()", **writes}, protocol=protocol)
     assert rows(server) == before
     assert "keep this session from writing" in said.text
