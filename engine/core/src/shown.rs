@@ -52,6 +52,8 @@ mod tests {
         let said = serde_json::json!({"what": "a\u{9b}b\x7f\u{202e}\x1b"});
         let line = said.to_string();
         let safe = shown(&line);
-        assert!(safe.is_ascii() && serde_json::from_str::<serde_json::Value>(&safe).unwrap() == said);
+        assert!(
+            safe.is_ascii() && serde_json::from_str::<serde_json::Value>(&safe).unwrap() == said
+        );
     }
 }
