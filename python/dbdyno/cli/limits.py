@@ -30,7 +30,7 @@ def prepare() -> None:
         mmap.mmap(-1, NEEDED_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except (OSError, MemoryError, ValueError):
         raise DynoError(
-            f"dyno cannot have {NEEDED_BYTES >> 20} MiB of memory",
+            f"{NEEDED_BYTES >> 20} MiB of memory cannot be had",
             cause="a limit on address space (`ulimit -v`), or a machine that is full",
             fix="raise the limit, or free memory",
         ) from None
