@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 TEST_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint audit fmt bench proof servers engine setup reference clean fuzz
+.PHONY: help demo test lint audit fmt attack bench proof servers engine setup reference clean fuzz
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ fmt: setup ## Format everything
 
 proof: setup servers ## Put dbdyno's own promises to the test, write docs/proof.md (an hour; quiet machine)
 	$(PY) -m tools.proof $(ROWS)
+
+attack: setup ## Attack dbdyno with damaged files of others, write docs/attack.md (half an hour)
+	$(PY) -m tools.attack $(if $(MOST),--most $(MOST)) $(ROWS)
 
 bench: setup ## Hold the engine against its peers, both in one run
 	$(PY) benches/bench.py

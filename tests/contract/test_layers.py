@@ -34,7 +34,7 @@ PYTHON = {
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }
-EVERYBODY = {"errors", "installed", "nouns", "__version__"}
+EVERYBODY = {"errors", "installed", "nouns", "diskfiles", "__version__"}
 
 RUST = {
     "dyno-core": set(),

@@ -256,7 +256,9 @@ class Fake:
         assert arrivals is not None
         rate = arrivals.steps[0].to_per_s
         self.run.save_request(trial.id, {"rate": rate})
-        (self.run.trial_dir(trial.id) / "events.ndjson").write_text(f'{{"rate": {rate}}}\n')
+        (self.run.trial_dir(trial.id) / "events.ndjson").write_text(
+            f'{{"event": "rate", "rate": {rate}}}\n'
+        )
         if len(self.seeds) == self.broken_at:
             return record(trial, {}).replace(status="void", void_reason="the engine died")
         done = min(rate, self.capacity_per_s)
@@ -316,7 +318,7 @@ def test_a_trial_is_its_highest_probe_that_passed(run: Run) -> None:
     assert listener.said[0].endswith("/s: all conditions held")
     assert any("the rate was not held" in said for said in listener.said)
     trial = run.plan.trials[0].id
-    assert run.events(trial) == [{"rate": highest}]
+    assert run.events(trial) == [{"event": "rate", "rate": highest}]
     probes = sorted(run.trial_dir(trial).glob("probe-*"))
     assert len(probes) == len(found.probes)
     assert all((probe / "plan.json").is_file() for probe in probes)

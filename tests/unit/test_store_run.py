@@ -203,9 +203,10 @@ def test_streams_tolerate_a_cut_off_last_line_only(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", plan(), ENVIRONMENT) as run:
         directory = run.begin("b01-t001")
         (directory / "events.ndjson").write_text('{"event": "start"}\n{"event": "inter')
-        (directory / "metrics.ndjson").write_text('{"t_s": 1.0}\n\n{"t_s": 2.0}')
+        samples = [{"t_s": t_s, "source": "cpu", "gap": "late"} for t_s in (1.0, 2.0)]
+        (directory / "metrics.ndjson").write_text("\n\n".join(map(json.dumps, samples)))
         assert run.events("b01-t001") == [{"event": "start"}]
-        assert run.samples("b01-t001") == [{"t_s": 1.0}, {"t_s": 2.0}]
+        assert run.samples("b01-t001") == samples
         assert run.events("b01-t002") == []
         assert run.histograms("b01-t002") == []
         (directory / "events.ndjson").write_text('{"event": "st\n{"event": "end"}\n')
@@ -232,7 +233,10 @@ def test_a_manifest_of_another_version_is_refused_by_name(tmp_path: Path) -> Non
         ("[]", "no schema_version"),
         ('{"a": 1}', "no schema_version"),
         ('{"schema_version": 1}', "lacks status, plan, environment"),
-        ('{"schema_version": 1, "status": "x", "plan": {}, "environment": {}}', "plan has version"),
+        (
+            '{"schema_version": 1, "status": "running", "plan": {}, "environment": {}}',
+            "plan has version",
+        ),
     ],
 )
 def test_a_strange_manifest_is_an_error_not_a_traceback(

@@ -16,7 +16,11 @@ EXIT_CODES = (
         'the answer is "no": a claim was refuted and `--strict` was given, or something is worse and'
         " `--fail-on-regression` was",
     ),
-    (2, "you must change something: a file, an option, the machine; the message says what"),
+    (
+        2,
+        "you must change something: a file, an option, the machine; the message says what."
+        " Also where nothing was measured: no trial is complete, or all are void",
+    ),
     (3, "interrupted; `dyno run --resume DIR` goes on"),
     (
         4,
@@ -29,6 +33,11 @@ VARIABLES = (
     ("DYNO_SCRATCH", "where servers keep their files, unless `--scratch` says so; else /var/tmp"),
     ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
+    (
+        "DYNO_TRACEBACK",
+        "if set and not empty, a stored file that does not fit together is said with where in the"
+        " program that was seen",
+    ),
     ("NO_COLOR", "if set and not empty, nothing is coloured"),
 )
 

@@ -88,7 +88,7 @@ def page() -> str:
     """docs/reference/run-directory.md"""
     return sections(
         "# Run directory",
-        "Everything of one run; `dyno report DIR` draws it again. A trial's ID is `b01-t003`: block and place in the plan.",
+        "Everything of one run; `dyno report DIR` draws it again. A trial's ID is `b01-t003`: block and place in the plan. The directory is its owner's alone (mode 0700).",
         table(("file", "what"), ((code(name), text) for name, text in FILES)),
         f"Schema versions: run directory {manifest.SCHEMA_VERSION}, trial.json {record.RECORD_VERSION}. Each is a whole number, "
         "raised when an older reader would misunderstand a newer file; a reader refuses what it does not know.",

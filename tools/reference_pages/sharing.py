@@ -30,7 +30,7 @@ def page() -> str:
         "## Bundles",
         f"A zip archive that begins with `{bundle.MARK}` (version {bundle.BUNDLE_VERSION}) and holds `manifest.json`, `result.json`, the files of all trials that are over, and the records of void"
         " attempts. The same run gives the same bytes. A reader takes no other names, and at most"
-        f" {bundle.ENTRIES_MAX:,} entries, {bundle.ENTRY_BYTES_MAX >> 30} GiB each, {bundle.TOTAL_BYTES_MAX >> 30} GiB in all.",
+        f" {bundle.ENTRIES_MAX:,} entries, {bundle.ENTRY_BYTES_MAX >> 30} GiB each, {bundle.TOTAL_BYTES_MAX >> 30} GiB in all and {bundle.RATIO_MAX} times the size of the bundle.",
         "## Redaction",
         "`dyno report RUN --redact`. What becomes what; the same name has the same alias everywhere in a run.",
         _redaction(),

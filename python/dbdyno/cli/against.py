@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dbdyno import spec
-from dbdyno.cli import studies
+from dbdyno.cli import studies, trusted
 from dbdyno.cli.gate import OPTION, Gate, cannot
 from dbdyno.cli.placed import placed
+from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.plan.against import Base
 from dbdyno.plan.make import check_settings
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 FILE = "experiment_file"  # in a run's manifest: where its YAML stood
 
 
-def read(base: str, gate: Gate | None = None) -> Base:
+def read(base: str, gate: Gate | None = None, *, trust: bool = False) -> Base:
     """The base that `--against BASE` means: an experiment's file, a shipped study, or a run (its
     directory or a bundle), whose YAML is run again with its `--set` applied. A gate may say what
     the comparison holds for a difference. DynoError, with the reason, for a base that cannot be run
-    again."""
-    found = _read(base)
+    again, and for somebody else's that would do more than be measured, unless `trust`."""
+    found = _read(base, trust)
     return replace(found, matters=gate.limit) if gate else found
 
 
@@ -86,11 +87,11 @@ def _verdict(findings: Findings) -> int:
     return 0
 
 
-def _read(base: str) -> Base:
+def _read(base: str, trust: bool) -> Base:
     path = Path(base)
     if path.is_dir() or (path.is_file() and bundle.is_bundle(path)):
-        with opened(path) as run:
-            return _of_run(run, path)
+        with stored(path), opened(path) as run:
+            return _of_run(run, path, trust)
     try:
         file = studies.find(base)
     except DynoError as error:
@@ -105,7 +106,7 @@ def _read(base: str) -> Base:
     return Base(loaded, str(file) if path.is_file() else f"the study {base}")
 
 
-def _of_run(run: Run, path: Path) -> Base:
+def _of_run(run: Run, path: Path, trust: bool) -> Base:
     plan = run.plan
     if plan.imported is not None:
         raise _not_again(
@@ -122,6 +123,8 @@ def _of_run(run: Run, path: Path) -> Base:
     if not plan.spec_text.strip():
         raise _not_again(path, "it holds no experiment", "name the experiment's file")
     loaded = spec.load(plan.spec_text + "\n", file=_place(run))
+    if path.is_file() or not trusted.is_ours(path):
+        trusted.refuse_base(str(path), loaded, trust=trust)
     check_settings(loaded)
     changed = sorted(_contents(plan.cells) - _contents(loaded.cells))
     notes = []

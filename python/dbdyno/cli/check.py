@@ -19,7 +19,11 @@ from dbdyno.plan.make import check_settings
 
 
 def check(
-    experiment: str, overrides: Sequence[str], as_json: bool, against: str | None = None
+    experiment: str,
+    overrides: Sequence[str],
+    as_json: bool,
+    against: str | None = None,
+    trust: bool = False,
 ) -> int:
     """Validates an experiment and the settings it asks for, and whether it can run `against` a
     base; returns the exit code. With `as_json` what is wrong goes to stdout too; else it is a
@@ -29,7 +33,7 @@ def check(
         with placed(loaded):
             check_settings(loaded)
         if against is not None:
-            unite(loaded, read_base(against))
+            unite(loaded, read_base(against, trust=trust))
     except DynoError as error:
         if not as_json:
             raise

@@ -10,6 +10,7 @@ import click
 from dbdyno.cli import gate as gates
 from dbdyno.cli import past
 from dbdyno.cli.console import Shown
+from dbdyno.cli.stored import stored
 
 
 @click.command()
@@ -54,14 +55,17 @@ def compare(
     from dbdyno.analysis.across.result import compared_json
     from dbdyno.report.across import compared_text
 
-    first, second = past.read(a, metrics), past.read(b, metrics)
-    earlier, unread = (
-        past.read_all(history, metrics, like=second.fingerprint) if history else (None, [])
-    )
-    limit = gate.limit if gate else None
-    compared = across.compare(first, second, earlier, anyway=anyway, matters=limit, unread=unread)
-    if as_json:
-        click.echo(json.dumps(compared_json(compared), indent=1, allow_nan=False))
-    else:
-        Shown().print(compared_text(compared, second.plan))
-    return gates.verdict(compared) if gate else 0
+    with stored(a, b):
+        first, second = past.read(a, metrics), past.read(b, metrics)
+        earlier, unread = (
+            past.read_all(history, metrics, like=second.fingerprint) if history else (None, [])
+        )
+        limit = gate.limit if gate else None
+        compared = across.compare(
+            first, second, earlier, anyway=anyway, matters=limit, unread=unread
+        )
+        if as_json:
+            click.echo(json.dumps(compared_json(compared), indent=1, allow_nan=False))
+        else:
+            Shown().print(compared_text(compared, second.plan))
+        return gates.verdict(compared) if gate else 0

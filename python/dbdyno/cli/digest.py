@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbdyno.cli import output
+from dbdyno.cli.stored import stored
 from dbdyno.cli.streams import drawing
 from dbdyno.errors import DynoError
 
@@ -160,10 +161,11 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
         return _workload(sources, options, experiment, accepts_censored)
     if trace is not None:
         return _trace(sources, options, trace, accepts_censored)
-    if side_by_side:
-        return _compare(sources, options)
-    if parallel:
-        return _parallelism(sources, options, accepts_censored)
+    if side_by_side or parallel:
+        with stored(*sources):
+            if side_by_side:
+                return _compare(sources, options)
+            return _parallelism(sources, options, accepts_censored)
     if any(map(servers.is_url, sources)):
         if len(sources) > 1:
             raise click.UsageError("one URL at a time, and not together with logs")
@@ -172,7 +174,8 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
         return code
     saved = _saved(sources, options)
     if saved is not None:
-        _write(saved, options)
+        with stored(*sources):
+            _write(saved, options)
         return 0
     raw, code = _read(sources, options, on_document=lambda each: _write(each, options))
     _write(raw, options)
@@ -212,8 +215,7 @@ def _compare(sources: Sequence[str], options: Options) -> int:
         raise click.UsageError("only one of the two can come from standard input")
     if options.typed("--follow"):
         raise click.UsageError("--follow has no end to compare at")
-    read = []
-    code = 0
+    read, code = [], 0
     for source in sources:
         raw = _saved([source], options)
         if raw is None:

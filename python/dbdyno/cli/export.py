@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +12,9 @@ from typing import BinaryIO
 
 import click
 
+from dbdyno import diskfiles
 from dbdyno.cli import output
+from dbdyno.cli.stored import stored
 from dbdyno.share import csvfile, openmetrics, parquet, tables
 from dbdyno.share.opened import opened
 from dbdyno.share.tables import Source, Table
@@ -68,7 +69,7 @@ def export(
     if parquet_to is not None:
         parquet.library()  # what is missing is said before anything is written
     written: list[dict[str, object]] = []
-    with opened(run) as source:
+    with stored(run), opened(run) as source:
         if csv_to is not None:
             written += _tables(source, csv_to, wanted, ".csv", _csv)
         if parquet_to is not None:
@@ -130,14 +131,8 @@ def _sink(place: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     path = Path(place)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with output.explained(path):
-        try:
-            with partial.open("wb") as file:
-                yield file
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+    with output.explained(path), diskfiles.replacing(path) as file:
+        yield file  # type: ignore[misc]
 
 
 def _tell(written: list[dict[str, object]], as_json: bool) -> None:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dbdyno import diskfiles
 from dbdyno.cli.console import Shown
 from dbdyno.plan.types import Plan
+from dbdyno.store import files
+from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 
 if TYPE_CHECKING:
@@ -31,15 +34,36 @@ def conclude(
     from dbdyno.analysis.findings import analyse
     from dbdyno.analysis.types import REFUTED
 
-    findings = analyse(run.plan, run.records(), run.trace, run.histograms, void=run.voided())
+    records = run.records()
+    findings = analyse(run.plan, records, run.trace, run.histograms, void=run.voided())
     report.render(run, findings, to)
     if as_json:
-        click.echo(((to or run.path) / "result.json").read_text(), nl=False)
+        click.echo(_result(to or run.path), nl=False)
     else:
         Shown().print(report.terminal(run, findings, to))
+    if said := nothing_measured(run, records):
+        click.echo(f"dyno: {said}", err=True)
+        return 2
     if strict and any(claim.verdict == REFUTED for claim in findings.claims):
         return 1
     return gate(findings) if gate else 0
+
+
+def nothing_measured(run: Run, records: Sequence[TrialRecord]) -> str:
+    """What to say of a run without a single complete trial; nothing for any other."""
+    if any(record.status == COMPLETE for record in records):
+        return ""
+    if not records:
+        return f"nothing was measured: none of {len(run.plan.trials)} trials is complete"
+    first = records[0]
+    return (
+        f"nothing was measured: every trial that is over is void (first: {first.id}:"
+        f" {first.void_reason})"
+    )
+
+
+def _result(place: Path) -> str:
+    return diskfiles.read(place / "result.json", files.STREAM_BYTES_MAX).decode("utf-8")
 
 
 def decided(run: Run) -> str | None:

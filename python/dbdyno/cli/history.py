@@ -9,6 +9,7 @@ import click
 
 from dbdyno.cli import output, past
 from dbdyno.cli.console import Shown
+from dbdyno.cli.stored import stored
 
 
 @click.command()
@@ -39,11 +40,12 @@ def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_
     from dbdyno.report.history import history_text
     from dbdyno.report.history_page import history_page
 
-    found = across.history(*past.read_all(directory, metrics))
-    if html_to is not None:
-        output.put(history_page(found, directory.name or str(directory)), html_to, "page")
-    if as_json:
-        click.echo(json.dumps(history_json(found), indent=1, allow_nan=False))
-    else:
-        Shown().print(history_text(found))
-    return 0
+    with stored(directory):
+        found = across.history(*past.read_all(directory, metrics))
+        if html_to is not None:
+            output.put(history_page(found, directory.name or str(directory)), html_to, "page")
+        if as_json:
+            click.echo(json.dumps(history_json(found), indent=1, allow_nan=False))
+        else:
+            Shown().print(history_text(found))
+        return 0

@@ -11,6 +11,7 @@ import click
 
 from dbdyno.cli import studies
 from dbdyno.cli.finish import conclude
+from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.imports import Head, Pattern, Told, arrange, collect, plan_of, read_head, write
 from dbdyno.imports.formats import table
@@ -82,20 +83,21 @@ def import_(
         raise click.UsageError("give the FILES to import, or --experiment")
     name = _name(files, name, head)
     held = [Pattern.of(pattern) for pattern in patterns]
-    collected = collect(files, dict(map(_mapped, columns)), skip_bad=skip_bad)
-    if columns and not any(found.row for found in collected.results):
-        raise DynoError(
-            "--map names a table's column, and none of the files is a table",
-            fix="leave --map out; other formats say what their numbers are",
-        )
-    for bad, why in collected.skipped:
-        click.echo(f"left out {bad}: {why}", err=True)
-    cells = arrange(collected.results, held)
-    told = Told(name, question or (head.model.question.strip() if head else ""), head)
-    plan = plan_of(cells, collected, told)
-    path = directory or unnamed(plan.name)
-    run = write(path, plan, cells, collected, ["dyno", *sys.argv[1:]])
-    return conclude(run, strict=strict, as_json=as_json)
+    with stored(*files):
+        collected = collect(files, dict(map(_mapped, columns)), skip_bad=skip_bad)
+        if columns and not any(found.row for found in collected.results):
+            raise DynoError(
+                "--map names a table's column, and none of the files is a table",
+                fix="leave --map out; other formats say what their numbers are",
+            )
+        for bad, why in collected.skipped:
+            click.echo(f"left out {bad}: {why}", err=True)
+        cells = arrange(collected.results, held)
+        told = Told(name, question or (head.model.question.strip() if head else ""), head)
+        plan = plan_of(cells, collected, told)
+        path = directory or unnamed(plan.name)
+        run = write(path, plan, cells, collected, ["dyno", *sys.argv[1:]])
+        return conclude(run, strict=strict, as_json=as_json)
 
 
 def _table_beside(path: Path) -> tuple[Path, ...]:

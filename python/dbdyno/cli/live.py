@@ -10,12 +10,14 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from dbdyno import diskfiles
 from dbdyno.cli.console import Shown
 from dbdyno.cli.streams import shown
 from dbdyno.execute.engine import Event
 from dbdyno.plan import estimate
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.spec.bounds import AT_LEAST, AT_MOST
+from dbdyno.store import files
 from dbdyno.store.record import TrialRecord
 
 
@@ -64,7 +66,8 @@ class Live:
 
     def __init__(self, plan: Plan, done: set[str], log: Path, *, verbose: bool) -> None:
         self._plan = plan
-        self._log = log.open("a", encoding="utf-8")
+        with files.explained(log, log.parent):
+            self._log = diskfiles.opened_text(log, "a")
         self._console = Shown(stderr=True)
         self._intervals = verbose or self._console.is_terminal
         self._eta = Eta(plan, done)

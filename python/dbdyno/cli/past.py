@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.share.below import below
 from dbdyno.share.opened import opened
@@ -26,7 +27,7 @@ def reduced(run: Run, name: str, metrics: Sequence[str] = ()) -> Reduced:
 
 def read(path: Path, metrics: Sequence[str] = ()) -> Reduced:
     """A run directory or a bundle."""
-    with opened(path) as run:
+    with stored(path), opened(path) as run:
         return reduced(run, str(path), metrics)
 
 
@@ -41,7 +42,7 @@ def read_all(
     found, left_out = [], []
     for one in below(directory):
         try:
-            with opened(one.path) as run:
+            with stored(one.path), opened(one.path) as run:
                 if like is None or likeness.fingerprint(run.plan) == like:
                     found.append(reduced(run, one.name, metrics))
         except DynoError as error:
@@ -58,7 +59,7 @@ def sources(path: Path) -> list[Source]:
     places = [one.path for one in below(path)] if path.is_dir() else [path]
     found = []
     for place in places or [path]:
-        with opened(place) as run:
+        with stored(place), opened(place) as run:
             measured = Measured.of(run.plan, run.records())
             found.append(Source(measured, reduced(run, str(place))))
     return found

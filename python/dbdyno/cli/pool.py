@@ -9,6 +9,7 @@ import click
 
 from dbdyno.cli import output, past
 from dbdyno.cli.console import Shown
+from dbdyno.cli.stored import stored
 
 
 @click.command()
@@ -52,13 +53,14 @@ def pool(
     from dbdyno.report.pooling.page import combined_page
     from dbdyno.report.pooling.text import combined_markdown, combined_text
 
-    found = pooling.pool([one for path in paths for one in past.sources(path)], claims)
-    if html_to is not None:
-        output.put(combined_page(found), html_to, "page")
-    if markdown_to is not None:
-        output.put(combined_markdown(found), markdown_to, "page")
-    if as_json:
-        click.echo(json.dumps(combined_json(found), indent=1, allow_nan=False))
-    else:
-        Shown().print(combined_text(found))
-    return 0
+    with stored(*paths):
+        found = pooling.pool([one for path in paths for one in past.sources(path)], claims)
+        if html_to is not None:
+            output.put(combined_page(found), html_to, "page")
+        if markdown_to is not None:
+            output.put(combined_markdown(found), markdown_to, "page")
+        if as_json:
+            click.echo(json.dumps(combined_json(found), indent=1, allow_nan=False))
+        else:
+            Shown().print(combined_text(found))
+        return 0

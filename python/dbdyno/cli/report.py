@@ -10,10 +10,14 @@ from pathlib import Path
 
 import click
 
+from dbdyno import diskfiles
+from dbdyno.cli import output
 from dbdyno.cli.finish import conclude
+from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.share import bundle, redact
 from dbdyno.share.opened import opened
+from dbdyno.store import files
 from dbdyno.store.run import Run
 
 
@@ -50,12 +54,12 @@ def report(
     Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
     the answer. With --redact, whatever is written or printed is redacted.
     """
-    with opened(run) as found, _shared(found, redacted) as shown:
+    with stored(run), opened(run) as found, _shared(found, redacted) as shown:
         place = _made(to or _default(run, redacted), found)
         code = conclude(shown, strict=strict, as_json=as_json, to=place)
         if bundle_to is not None:
             if place.resolve() != shown.path.resolve():
-                shutil.copyfile(place / "result.json", shown.path / "result.json")
+                _copy(place / "result.json", shown.path / "result.json")
             size_bytes = bundle.pack(shown, bundle_to, redacted=redacted)
             click.echo(f"bundle: {bundle_to} ({size_bytes / 2**20:.1f} MiB)", err=True)
     return code
@@ -68,6 +72,11 @@ def _shared(run: Run, redacted: bool) -> Iterator[Run]:
         return
     with tempfile.TemporaryDirectory(prefix="dyno-redacted-") as directory:
         yield redact.redacted(run, Path(directory))
+
+
+def _copy(source: Path, to: Path) -> None:
+    with output.explained(to), diskfiles.opened(source) as made, diskfiles.replacing(to) as copy:
+        shutil.copyfileobj(made, copy)
 
 
 def _default(run: Path, redacted: bool) -> Path:
@@ -87,8 +96,11 @@ def _made(place: Path, run: Run) -> Path:
             cause="its reports would be overwritten",
             fix="name another place with --to",
         )
+    if place.parent == run.path:
+        files.refuse_link(place)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise DynoError(
             f"cannot make {place}: {error.strerror or error}",

@@ -14,7 +14,7 @@ import click
 from dbdyno import spec
 from dbdyno.cli import against as bases
 from dbdyno.cli import gate as gates
-from dbdyno.cli import studies, trend
+from dbdyno.cli import studies, trend, trusted
 from dbdyno.cli.check import check as check_file
 from dbdyno.cli.checked import checked
 from dbdyno.cli.dry_run import show as show_plan
@@ -22,6 +22,7 @@ from dbdyno.cli.finish import conclude, decided, steady_from
 from dbdyno.cli.live import Live, counted
 from dbdyno.cli.password_commands import revealed
 from dbdyno.cli.placed import placed
+from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
@@ -94,6 +95,7 @@ def _listen_address(
     metavar="SCHEMA",
     help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
 )
+@trusted.option()
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
 @click.option(
     "--against",
@@ -138,6 +140,7 @@ def run(
     scratch: Path | None,
     metrics_listen: tuple[str, int] | None,
     write_to: tuple[str, ...],
+    trust: bool,
     strict: bool,
     against: str | None,
     history: Path | None,
@@ -154,7 +157,7 @@ def run(
     if resume is not None:
         if experiment or overrides or quick or write_to or against:
             raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
-        reopened, scratch = _reopen(resume, mix_environments, scratch)
+        reopened, scratch = _reopen(resume, mix_environments, scratch, trust)
         with reopened, _endpoint(metrics_listen) as endpoint:
             judge = bases.gate(reopened.plan, gate, history)
             code = _execute(reopened, scratch, strict, as_json, verbose, endpoint, judge)
@@ -163,10 +166,10 @@ def run(
         raise click.UsageError("name an experiment, or see --list")
 
     if check:
-        return check_file(experiment, overrides, as_json, against)
+        return check_file(experiment, overrides, as_json, against, trust)
     file = studies.find(experiment)
     loaded = spec.load_seeded(file, overrides)
-    base = None if against is None else bases.read(against, gate)
+    base = None if against is None else bases.read(against, gate, trust=trust)
     with placed(loaded):
         if not dry_run:
             engine.find()  # what is missing is said before a directory is made
@@ -352,13 +355,17 @@ def _targets(plan: Plan) -> list[TargetPlan]:
     return list(found.values())
 
 
-def _reopen(path: Path, mix_environments: bool, scratch: Path | None) -> tuple[Run, Path]:
+def _reopen(
+    path: Path, mix_environments: bool, scratch: Path | None, trust: bool
+) -> tuple[Run, Path]:
     """A run to go on with, and where its servers keep their files: where they did, unless told
     otherwise. Refuses another machine, moment or storage unless told otherwise."""
-    before = Run.open(path)
-    plan = revealed(before)
-    latest = before.latest_environment
-    recorded = Path(latest["scratch"]) if "scratch" in latest else None
+    with stored(path):
+        before = Run.open(path)
+        trusted.refuse_resume(path, before.plan, trust=trust)
+        plan = revealed(before)
+        latest = before.latest_environment
+        recorded = Path(latest["scratch"]) if "scratch" in latest else None
     scratch = scratch_root(scratch or recorded)
     now = described(plan, scratch)
     changed = environment.differences(latest, now)

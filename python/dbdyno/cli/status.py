@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dbdyno.cli.live import duration, interval_line
+from dbdyno.cli.stored import stored
 from dbdyno.plan import estimate
 from dbdyno.plan.types import Plan
 from dbdyno.share.opened import opened
@@ -24,7 +25,7 @@ def status(run: Path, as_json: bool) -> int:
 
     RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
     """
-    with opened(run) as found:
+    with stored(run), opened(run) as found:
         facts = _facts(found)
     if as_json:
         json.dump(facts, sys.stdout, indent=1)
@@ -66,7 +67,7 @@ def _current(run: Run, plan: Plan, trial: Any) -> dict[str, Any]:
     cell = plan.cells[trial.cell]
     sessions = {group.name: group.sessions for group in cell.groups}
     lines: list[str] = []
-    for event in run.events(trial.id):
+    for event in run.each_event(trial.id):
         if event.get("event") == "interval":
             lines = [
                 interval_line(event, name, group, sessions)

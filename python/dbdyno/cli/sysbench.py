@@ -120,7 +120,8 @@ def _free(out: Path) -> list[Path]:
     cannot be."""
     missing = [one for one in (out, *out.parents) if not one.exists()]
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.mkdir(mode=0o700, exist_ok=True)
         used = next(out.iterdir(), None)
     except OSError as error:
         raise DynoError(

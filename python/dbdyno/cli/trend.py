@@ -11,6 +11,7 @@ import click
 from dbdyno.cli import gate as gates
 from dbdyno.cli import past
 from dbdyno.cli.console import Shown
+from dbdyno.cli.stored import stored
 from dbdyno.plan.types import Plan
 from dbdyno.store.manifest import INTERRUPTED
 from dbdyno.store.run import Run
@@ -28,7 +29,8 @@ def announce(history: Path | None, plan: Plan, environment: Mapping[str, Any]) -
         )
         return
     now = across.reduce(plan, (), {"environment": environment}, "this run", "planned")
-    count = len(across.predecessors(now, past.read_all(history, like=now.fingerprint)[0]))
+    with stored(history):
+        count = len(across.predecessors(now, past.read_all(history, like=now.fingerprint)[0]))
     if count < across.RUNS_MIN:
         click.echo(
             f"history: {count} of the {across.RUNS_MIN} earlier runs of this plan that a verdict"
@@ -55,10 +57,12 @@ def after(
     now = past.reduced(run, run.path.name)
     if now.unusable:
         return code or _without(f"{now.name}: {now.unusable}", gate)
-    earlier, unread = past.read_all(history, like=now.fingerprint) if history.is_dir() else ([], [])
     limit = gate.limit if gate else None
-    named = [past.read(reference)] if reference else []
-    compared = across.judge(now, earlier, matters=limit, unread=unread, reference=named)
+    with stored(history):
+        there = history.is_dir()
+        earlier, unread = past.read_all(history, like=now.fingerprint) if there else ([], [])
+        named = [past.read(reference)] if reference else []
+        compared = across.judge(now, earlier, matters=limit, unread=unread, reference=named)
     if compared is None:
         return code or _without(f"no earlier run of this plan on this machine in {history}", gate)
     console = Shown(stderr=as_json)

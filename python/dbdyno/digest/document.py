@@ -6,7 +6,6 @@ Times are seconds, moments Unix seconds (UTC). None: the source does not have it
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,9 +14,12 @@ from typing import Any, Protocol, TypeVar
 
 import pydantic
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.store import jsontext
 
 SCHEMA_VERSION = 1
+SAVED_BYTES_MAX = 256 << 20
 T = TypeVar("T")
 
 
@@ -264,12 +266,11 @@ def saved(path: Path) -> Any | None:
     """The JSON of a saved document; None if the file is something else, such as a log. DynoError
     if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with diskfiles.opened(path, links=True) as file:
             head = file.read(4096).lstrip()
-            if not head.startswith(b"{") or b'"schema_version"' not in head:
-                return None
-            file.seek(0)
-            return json.load(file)
+        if not head.startswith(b"{") or b'"schema_version"' not in head:
+            return None
+        return jsontext.loads(diskfiles.read(path, SAVED_BYTES_MAX, links=True))
     except OSError as error:
         raise DynoError(
             f"cannot read {path}: {error.strerror}",

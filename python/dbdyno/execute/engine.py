@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.execute.watchdog import Watchdog
 from dbdyno.installed import find as find
 
 Event = dict[str, Any]
@@ -32,6 +34,7 @@ class Outcome:
     failed: Event | None  # the `failed` event
     returncode: int
     stderr_tail: str
+    spoilt: str = ""  # why what it measured counts for nothing: it was stopped, or fell silent
 
     @property
     def interrupted(self) -> bool:
@@ -59,7 +62,10 @@ class Job:
         end: Event | None = None
         failed: Event | None = None
         stderr_path = self._events_path.with_name("engine.log")
-        with self._events_path.open("wb") as kept, stderr_path.open("wb") as stderr:
+        with (
+            diskfiles.opened(self._events_path, "wb") as kept,
+            diskfiles.opened(stderr_path, "wb") as stderr,
+        ):
             self._process = process = subprocess.Popen(
                 [self._engine, "run"],
                 stdin=subprocess.PIPE,
@@ -67,12 +73,12 @@ class Job:
                 stderr=stderr,
                 start_new_session=True,  # Ctrl-C is ours to pass on
             )
+            watchdog = Watchdog(process, self._plan)
             try:
                 if self._stopping:  # asked while the process was being made
                     process.kill()
                 self._send_plan(process)
-                assert process.stdout is not None
-                for line in process.stdout:
+                for line in watchdog.lines():
                     kept.write(line)
                     kept.flush()
                     event = _parse(line)
@@ -92,10 +98,10 @@ class Job:
                     process.wait()
                 if process.stdout:
                     process.stdout.close()
-        tail = stderr_path.read_text("utf-8", "replace")[-2000:].strip()
+        tail = _tail(stderr_path)
         if not tail:
             stderr_path.unlink(missing_ok=True)
-        return Outcome(end, failed, returncode, tail)
+        return Outcome(end, failed, returncode, tail, watchdog.reason)
 
     def _send_plan(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
@@ -130,6 +136,15 @@ class Job:
                 process.send_signal(signal.SIGUSR1)
 
 
+def _tail(path: Path) -> str:
+    """The end of what the engine said on standard error."""
+    with diskfiles.opened(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 8000))
+        text: str = file.read(8000).decode("utf-8", "replace")
+    return text[-2000:].strip()
+
+
 def _parse(line: bytes) -> Event | None:
     """An event, or None for a line that a dying engine left half-written."""
     try:
@@ -141,6 +156,12 @@ def _parse(line: bytes) -> Event | None:
 
 def error_of(outcome: Outcome, what: str) -> DynoError:
     """The engine's failure as an error for people."""
+    if outcome.spoilt:
+        return DynoError(
+            f"{what}: {outcome.spoilt}",
+            cause="a debugger, a shell, a frozen container, or an engine that hangs",
+            fix="let it run undisturbed; if nobody touched it, report it with its directory",
+        )
     if outcome.failed:
         return DynoError(f"{what}: {outcome.failed['what']}", fix=outcome.failed.get("hint", ""))
     code = outcome.returncode

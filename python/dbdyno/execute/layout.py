@@ -68,9 +68,10 @@ class Layout:
         }
         job = Job(self._engine, {**request, **times}, directory / "events.ndjson")
         with self._control.watching(job):
-            end = job.run(lambda event: None).end
+            outcome = job.run(lambda event: None)
         self._control.check()
-        if end is None or not end["measured_s"] > 0:
+        end = outcome.end
+        if end is None or outcome.spoilt or not end["measured_s"] > 0:
             return None
         committed: int = sum(group["transactions"] for group in end["groups"].values())
         return committed / float(end["measured_s"])

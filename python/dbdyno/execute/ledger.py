@@ -7,12 +7,12 @@ schemas of ours. It is on disk (fsync) before a server is touched and goes when 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.store import files
+from dbdyno.store import files, jsontext
 
 FILE = "left-on-servers.json"
 
@@ -30,7 +30,7 @@ class Ledger:
 
     def _read(self) -> None:
         try:
-            found = json.loads(self._path.read_text())
+            found = jsontext.loads(diskfiles.read(self._path, files.JSON_BYTES_MAX))
             self.run, self._servers = str(found["run"]), dict(found["servers"])
             for entry in self._servers.values():
                 entry["settings"].items()

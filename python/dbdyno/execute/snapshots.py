@@ -183,7 +183,7 @@ class Snapshots:
         with self._control.watching(job):
             outcome = job.run(self._on_load)
         self._control.check()
-        if outcome.end is None or outcome.returncode != 0:
+        if outcome.end is None or outcome.spoilt or outcome.returncode != 0:
             raise error_of(outcome, f"loading {member.target.name}")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.execute import command
 from dbdyno.execute.control import Control, Interrupted
@@ -254,7 +255,7 @@ class Surroundings:
         base = self._run.trial_dir(trial) if in_trial else self._run.path
         directory = base / LOGS
         with files.explained(directory, self._run.path):
-            directory.mkdir(exist_ok=True)
+            directory.mkdir(mode=0o700, exist_ok=True)
         for number in range(1, LOGS_MAX):
             path = directory / (f"{name}.log" if number == 1 else f"{name}-{number}.log")
             if not path.exists():
@@ -269,7 +270,7 @@ class Surroundings:
         head += f" for {done.trial}" if done.trial else ""
         text = scrub(f"{head}: {result}, {done.seconds:.1f} s{tries}\n{output}")
         with files.explained(log, self._run.path):
-            log.write_text(text, encoding="utf-8")
+            diskfiles.write_text(log, text)
         self._log.append(done)
 
     def _variables(

@@ -174,9 +174,13 @@ class Trial:
         void_reason = ""
         reduced, steady = Reduced({}, ()), None
         said: tuple[str, ...] = ()
-        if outcome.end is None:
+        if outcome.end is None or outcome.spoilt:
             error = error_of(outcome, f"trial {trial.id}")
-            if outcome.failed and self._is_hopeless(outcome.failed.get("kind")):
+            if (
+                outcome.failed
+                and not outcome.spoilt
+                and self._is_hopeless(outcome.failed.get("kind"))
+            ):
                 raise error
             void_reason = str(error).replace("\n", "; ")
         elif outcome.interrupted:  # not by us: `measure` has asked

@@ -11,7 +11,7 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.imports import formats
 from dbdyno.imports.formats import pgbench_log
-from dbdyno.imports.found import Found
+from dbdyno.imports.found import Found, plausible
 from dbdyno.imports.text import Text
 
 FILES_MAX = 10_000
@@ -128,6 +128,16 @@ def _grouped(paths: Sequence[Path]) -> list[list[Text]]:
 
 
 def _read(texts: Sequence[Text], columns: Mapping[str, str]) -> list[Found]:
-    if len(texts) > 1 and all(pgbench_log.FORMAT.recognises(text.head()) for text in texts):
-        return [pgbench_log.together(texts)]
-    return [found for text in texts for found in formats.read(text, columns)]
+    try:
+        if len(texts) > 1 and all(pgbench_log.FORMAT.recognises(text.head()) for text in texts):
+            results = [pgbench_log.together(texts)]
+        else:
+            results = [found for text in texts for found in formats.read(text, columns)]
+        for found in results:
+            plausible(found)
+    except DynoError:
+        raise
+    except Exception as error:  # whatever a tool's text does to a reader, it is the text's
+        said = (str(error).splitlines() or [""])[0][:150]
+        raise texts[0].error(1, f"its numbers do not fit together: {said}") from error
+    return results

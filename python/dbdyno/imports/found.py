@@ -11,9 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dbdyno.store import shapes
 from dbdyno.store.histogram import Histogram
 
 TOOL = "tool."  # before names that only the tool gives
+SECONDS_MAX = shapes.SECONDS_MAX
+SESSIONS_MAX = 10_000_000
+NUMBER_MAX = 1e18  # a rate, or a latency in ns: a thousand years are 3e19
+COUNT_MAX = 1 << 48
 OWN = "dyno-sysbench"  # the tool that is ours
 QUANTILES = {"50": "p50", "95": "p95", "99": "p99", "99.9": "p999"}
 
@@ -64,6 +69,30 @@ class Found:
     def place(self) -> str:
         """`old/a.txt:12`."""
         return f"{self.file}:{self.line}"
+
+
+def plausible(found: Found) -> None:
+    """ValueError for numbers that no tool measures, and with which nothing can be computed."""
+    _within("duration", found.duration_s, SECONDS_MAX)
+    _within("sessions", found.sessions, SESSIONS_MAX)
+    _within("start", found.started_unix_s or 0.0, shapes.UNIX_S_MAX)
+    for part in found.parts.values():
+        for name, value in part.metrics.items():
+            _within(name, value, NUMBER_MAX)
+        for one in part.intervals:
+            _within("time", one.t_s, shapes.UNIX_S_MAX)
+            _within("length of an interval", one.length_s, SECONDS_MAX)
+            rates = (one.transactions_per_s, one.operations_per_s, one.errors_per_s)
+            for rate in (*rates, *one.latency_ns.values()):
+                _within("number of an interval", rate, NUMBER_MAX)
+        if part.histogram is not None:
+            _within("count of the histogram", int(part.histogram.counts.max()), COUNT_MAX)
+            _within("count of the histogram", -int(part.histogram.counts.min()), 0)
+
+
+def _within(what: str, value: float, most: float) -> None:
+    if not -most <= value <= most:
+        raise ValueError(f"{what[:60]} of {value:g}")
 
 
 def latency_metrics(values_ms: Mapping[str, float], kind: str = "service") -> dict[str, float]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Cell, Factor
 from dbdyno.spec import document, model, prices, problems
@@ -77,9 +78,7 @@ class Head:
 def read_head(path: Path) -> Head:
     """Reads an experiment file. DynoError, with line and column, for what is wrong in it."""
     try:
-        raw = path.read_bytes()
-        if len(raw) > FILE_BYTES_MAX:
-            raise DynoError(f"{path} is larger than an experiment can be")
+        raw = diskfiles.read(path, FILE_BYTES_MAX, links=True)
         text = raw.decode("utf-8-sig")
     except OSError as error:
         raise DynoError(

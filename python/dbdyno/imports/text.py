@@ -7,12 +7,16 @@ are neither, Latin-1. Lines may end in LF, CRLF or CR. A NUL byte in other text 
 from __future__ import annotations
 
 import codecs
+import errno
 import hashlib
+import io
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError, Where
 
 FILE_BYTES_MAX = 4 << 30  # of a log that is read line by line
@@ -33,13 +37,15 @@ class Text:
         """(number from 1, text without its end) of each line. DynoError for what is no text, and
         for an endless line; not `whole`: of that, what fits, and nothing after it."""
         try:
-            with self.path.open("rb") as probe:
+            with self._opened() as probe:
                 start = probe.read(4)
-            if self.path.stat().st_size > FILE_BYTES_MAX:
-                self.refuse(1, f"the file is larger than {FILE_BYTES_MAX >> 30} GiB")
+                if os.fstat(probe.fileno()).st_size > FILE_BYTES_MAX:
+                    self.refuse(1, f"the file is larger than {FILE_BYTES_MAX >> 30} GiB")
             wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
             encoding = "utf-16" if wide else "utf-8-sig"
-            with self.path.open(encoding=encoding, errors="surrogateescape") as file:
+            with io.TextIOWrapper(
+                self._opened(), encoding=encoding, errors="surrogateescape"
+            ) as file:
                 number = 0
                 while line := file.readline(LINE_CHARS_MAX + 1):
                     number += 1
@@ -69,18 +75,21 @@ class Text:
     def whole(self) -> str:
         """All of it, for formats that are no lines. DynoError if that is too much."""
         try:
-            if self.path.stat().st_size > WHOLE_BYTES_MAX:
-                self.refuse(1, f"the file is larger than {WHOLE_BYTES_MAX >> 20} MiB")
-            raw = self.path.read_bytes()
+            raw = diskfiles.read(self.path, WHOLE_BYTES_MAX, links=True)
         except OSError as error:
+            if error.errno == errno.EFBIG:
+                self.refuse(1, f"the file is larger than {WHOLE_BYTES_MAX >> 20} MiB")
             raise DynoError(f"cannot read {self.path}: {error.strerror or error}") from None
         wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         return raw.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
     def sha256(self) -> str:
         """Digest of the file's bytes."""
-        with self.path.open("rb") as file:
+        with self._opened() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _opened(self) -> io.BufferedReader:
+        return cast(io.BufferedReader, diskfiles.opened(self.path, links=True))
 
     def error(self, line: int, what: str, *, cause: str = "", fix: str = "") -> DynoError:
         """The error of a place in this file."""

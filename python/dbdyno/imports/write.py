@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dbdyno import __version__
+from dbdyno import __version__, diskfiles
 from dbdyno.imports.cells import Cells, Trial
 from dbdyno.imports.files import Collected
 from dbdyno.imports.found import OWN, Found, Interval, Part
@@ -225,14 +225,14 @@ def _streams(directory: Path, found: Found, groups: Sequence[str]) -> None:
             intervals.setdefault((one.t_s, one.length_s), {})[name] = told
     if intervals:
         lines = [json.dumps(_event(*item), allow_nan=False) + "\n" for item in intervals.items()]
-        (directory / EVENTS).write_text("".join(lines), encoding="utf-8")
+        diskfiles.write_text(directory / EVENTS, "".join(lines))
     logged = [
         histogram.log_line(histogram.Tagged(name, 0.0, found.duration_s, part.histogram))
         for name, part in parts.items()
         if part.histogram is not None
     ]
     if logged:
-        (directory / HISTOGRAMS).write_text("".join(logged), encoding="utf-8")
+        diskfiles.write_text(directory / HISTOGRAMS, "".join(logged))
 
 
 def _event(time: tuple[float, float], groups: dict[str, Interval]) -> dict[str, Any]:

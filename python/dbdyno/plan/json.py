@@ -35,7 +35,19 @@ def from_json(data: Mapping[str, Any]) -> Plan:
             cause="the run was made by another version of dbdyno",
             fix="use that version, or run the experiment again",
         )
-    return _decode_object(Plan, data, "plan")
+    try:
+        return decode(Plan, data, "plan")
+    except DynoError as error:
+        raise DynoError(
+            f"the stored plan cannot be read: {error.what}",
+            cause="another version of dbdyno wrote it, or the file was changed",
+            fix="use that version, or run the experiment again",
+        ) from None
+
+
+def decode(kind: type[T], data: Any, path: str) -> T:
+    """A dataclass of this kind from its JSON. DynoError, with the place in it, if it is none."""
+    return _decode_object(kind, data, path)
 
 
 def _encode(value: Any) -> Any:
@@ -101,20 +113,20 @@ def _decode_union(arguments: tuple[Any, ...], data: Any, path: str) -> Any:
             return _decode(argument, data, path)
         except DynoError:
             continue
-    raise _damaged(path, f"cannot be {data!r}")
+    raise _damaged(path, f"cannot be {_shown(data)}")
 
 
 def _decode_scalar(hint: type, data: Any, path: str) -> Any:
     if hint is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
     if type(data) is not hint:
-        raise _damaged(path, f"is {data!r}, which is not {hint.__name__}")
+        raise _damaged(path, f"is {_shown(data)}, which is not {hint.__name__}")
     return data
 
 
+def _shown(data: Any) -> str:
+    return repr(data)[:80]
+
+
 def _damaged(path: str, what: str) -> DynoError:
-    return DynoError(
-        f"the stored plan cannot be read: {path} {what}",
-        cause="another version of dbdyno wrote it, or the file was changed",
-        fix="use that version, or run the experiment again",
-    )
+    return DynoError(f"{path[:200]} {what}")

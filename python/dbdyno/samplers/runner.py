@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from dbdyno import diskfiles
 from dbdyno.samplers.base import Sampled, Sampler
 from dbdyno.samplers.counters import Counters
 from dbdyno.samplers.cpu import Cpu
@@ -91,7 +92,7 @@ class Sampling:
         """Begins to sample; `measure_unix_s` is the moment of t_s = 0. Once only."""
         if self._threads or self._ending.is_set():
             return
-        self._file = self._path.open("w", buffering=1)
+        self._file = diskfiles.opened_text(self._path, "w", line_buffering=True)
         for index, samplers in enumerate(self._sets):
             loop = Loop(samplers, self._interval_s, measure_unix_s, self._ending, self._emit)
             thread = threading.Thread(target=loop.run, name=f"sampling-{index}", daemon=True)

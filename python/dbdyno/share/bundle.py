@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from dbdyno import __version__
+from dbdyno import __version__, diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.store import files
 from dbdyno.store.run import ENGINE_PLAN, EVENTS, HISTOGRAMS, SAMPLES, TRIAL, Run
@@ -31,6 +31,8 @@ BUNDLE_VERSION = 1
 ENTRIES_MAX = 200_000
 ENTRY_BYTES_MAX = 4 << 30
 TOTAL_BYTES_MAX = 32 << 30
+RATIO_MAX = 60  # of unpacked to packed; streams of real runs have 8 to 20, zeros have 1,000
+FREE_BYTES = 16 << 20  # of a small one, whatever its ratio
 
 _PIECE = 1 << 20
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that the format knows
@@ -53,26 +55,27 @@ def pack(run: Run, to: Path, *, redacted: bool = False) -> int:
             cause="dbdyno replaces no file that it did not write",
             fix="name another file",
         )
-    partial = to.with_name(f".{to.name}.{os.getpid()}.tmp")
     try:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        with (
+            diskfiles.replacing(to) as made,
+            zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        ):
             mark = {"bundle_version": BUNDLE_VERSION, "dbdyno": __version__, "redacted": redacted}
             archive.writestr(_entry(MARK), files.dumps(mark))
             for name in members(run):
-                source = run.path / name
-                entry = _entry(name)
-                entry.file_size = source.stat().st_size  # decides on the 64-bit form
-                with source.open("rb") as reading, archive.open(entry, "w") as writing:
-                    shutil.copyfileobj(reading, writing, _PIECE)
-        partial.replace(to)
+                with diskfiles.opened(run.path / name) as reading:
+                    entry = _entry(name)
+                    # Decides on the 64-bit form.
+                    entry.file_size = os.fstat(reading.fileno()).st_size
+                    with archive.open(entry, "w") as writing:
+                        shutil.copyfileobj(reading, writing, _PIECE)
     except OSError as error:
         raise DynoError(
             f"cannot write {to}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else",
+            cause="its directory is not there, is full, or belongs to someone else; or a file of"
+            " the run is none",
             fix="name another file",
         ) from None
-    finally:
-        partial.unlink(missing_ok=True)
     return to.stat().st_size
 
 
@@ -97,9 +100,11 @@ def members(run: Run) -> list[str]:
 def is_bundle(path: Path) -> bool:
     """Whether a file is a bundle of some version."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.infolist()[0].filename == MARK
-    except (OSError, zipfile.BadZipFile, IndexError):
+        with diskfiles.opened(path, links=True) as file:
+            # Ours begin with the mark's entry; the directory of another may be of any size.
+            head = file.read(30 + len(MARK))
+            return head[:4] == b"PK\x03\x04" and head[30:] == MARK.encode()
+    except OSError:
         return False
 
 
@@ -107,17 +112,18 @@ def unpack(path: Path, directory: Path) -> None:
     """Unpacks a bundle into an empty directory. DynoError for anything else than a bundle, and for
     one that is damaged, too large, or holds what it should not; `directory` is then undefined."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with diskfiles.opened(path, links=True) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
-            _check(path, entries)
+            size = os.fstat(file.fileno()).st_size
+            left = min(TOTAL_BYTES_MAX, max(FREE_BYTES, RATIO_MAX * size))
+            _check(path, entries, left)
             _check_version(path, archive)
-            left = TOTAL_BYTES_MAX
             for entry in entries:
                 target = directory / entry.filename
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(entry) as reading, target.open("xb") as writing:
+                with archive.open(entry) as reading, diskfiles.opened(target, "xb") as writing:
                     left -= _copy(path, entry, reading, writing, min(left, ENTRY_BYTES_MAX))
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, RuntimeError, ValueError) as error:
         # zipfile says RuntimeError of what is encrypted or packed in a way it does not know.
         raise _refused(path, f"is not a bundle, or damaged ({error})") from None
     except zlib.error as error:
@@ -131,7 +137,7 @@ def unpack(path: Path, directory: Path) -> None:
     (directory / MARK).unlink()
 
 
-def _check(path: Path, entries: list[zipfile.ZipInfo]) -> None:
+def _check(path: Path, entries: list[zipfile.ZipInfo], most: int) -> None:
     if len(entries) > ENTRIES_MAX:
         raise _refused(path, f"has more than {ENTRIES_MAX:,} entries")
     if not entries or entries[0].filename != MARK:
@@ -148,8 +154,8 @@ def _check(path: Path, entries: list[zipfile.ZipInfo]) -> None:
         if entry.file_size > ENTRY_BYTES_MAX:
             raise _refused(path, f"holds {name!r} of {entry.file_size:,} bytes")
         seen.add(name)
-    if sum(entry.file_size for entry in entries) > TOTAL_BYTES_MAX:
-        raise _refused(path, f"would take more than {TOTAL_BYTES_MAX >> 30} GiB")
+    if sum(entry.file_size for entry in entries) > most:
+        raise _refused(path, f"unpacks to more than {most / 2**20:,.0f} MiB")
 
 
 def _check_version(path: Path, archive: zipfile.ZipFile) -> None:

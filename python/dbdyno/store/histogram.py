@@ -14,18 +14,21 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.errors import DynoError
+from dbdyno import diskfiles
+from dbdyno.store import files
 
 LOWEST_NS = 1
 HIGHEST_NS = 3_600_000_000_000
@@ -36,6 +39,10 @@ _COOKIE_V2 = 0x1C849303
 _COOKIE_MASK = 0xFFFFFF0F  # the low byte's high half says the word size, which V2 does not use
 _HEADER = struct.Struct(">iiiiqqd")
 _PAYLOAD_MAX = 1 << 20  # a full histogram is under 50 kB: anything larger is not one of ours
+_LINE_MAX = 1 << 20
+_LINES_MAX = 1_000_000  # a day has 86,400 seconds
+_SECONDS_MAX = 1e8
+_COUNT_MAX = 1 << 48  # of one bucket: all buckets of many trials still add up exactly
 _SUB = 256  # sub-buckets: the power of two that holds 2 x 10^DIGITS values
 _HALF = _SUB // 2
 _HALF_BITS = 7
@@ -132,6 +139,25 @@ class Histogram:
         return bounds()[1][used], cumulative / total
 
 
+class _Sparse(Histogram):
+    """The same without its empty buckets, which are most: a log may hold a hundred thousand."""
+
+    _used: NDArray[np.intp]
+    _kept: NDArray[np.int64]
+
+    def __init__(self, counts: NDArray[np.int64]) -> None:
+        used = np.flatnonzero(counts)
+        object.__setattr__(self, "_used", used)
+        object.__setattr__(self, "_kept", counts[used])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """Counts per bucket, as `Histogram` has them."""
+        found = np.zeros(len(bounds()[0]), dtype=np.int64)
+        found[self._used] = self._kept
+        return found
+
+
 def merge(histograms: Iterable[Histogram]) -> Histogram:
     """The histogram of all values together: the total is the sum of the parts."""
     total = Histogram.empty().counts.copy()
@@ -165,28 +191,33 @@ def by_tag(lines: Iterable[Tagged]) -> dict[str, Histogram]:
 
 
 def read_log(path: Path) -> list[Tagged]:
-    """Reads a histogram log. A cut-off last line is dropped; other damage is a DynoError."""
+    """Reads a histogram log, line by line; none is there without the file. A cut-off last line is
+    dropped; other damage is a DynoError."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DynoError(f"cannot read {path}: {error}") from error
-    found: list[Tagged] = []
-    lines = text.split("\n")
-    for number, line in enumerate(lines, start=1):
-        line = line.strip()
-        if not line or line.startswith(("#", '"')):
-            continue
+        with diskfiles.opened(path) as file:
+            return list(_tagged(path, file))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise files.unreadable(path, error) from error
+
+
+def _tagged(path: Path, file: IO[bytes]) -> Iterator[Tagged]:
+    for number in itertools.count(1):
+        raw = file.readline(_LINE_MAX + 1)
+        if not raw:
+            return
+        if len(raw) > _LINE_MAX or number > _LINES_MAX:
+            raise files.damaged(path, number, "more than a trial can leave: the file has no end")
         try:
-            found.append(_line(line))
+            line = raw.decode("utf-8").strip()
+            if line and not line.startswith(("#", '"')):
+                yield _line(line)
         except (ValueError, struct.error, binascii.Error, zlib.error) as error:
-            if number == len(lines):  # no newline after it: its writer was stopped in mid-line
-                break
-            raise DynoError(
-                f"{path}:{number}: not a histogram: {error}",
-                cause="the file was damaged, or another configuration of histograms was used",
-                fix="delete the trial's directory and resume the run to measure it again",
-            ) from error
-    return found
+            if not raw.endswith(b"\n"):  # its writer was stopped in mid-line
+                return
+            what = f"not a histogram: {error} (damage, or another configuration of histograms)"
+            raise files.damaged(path, number, what) from error
 
 
 def _line(line: str) -> Tagged:
@@ -194,7 +225,10 @@ def _line(line: str) -> Tagged:
     if line.startswith("Tag="):
         tag, _, line = line[4:].partition(",")
     start, length, _maximum, encoded = line.split(",")
-    return Tagged(tag, float(start), float(length), decode(encoded))
+    start_s, length_s = float(start), float(length)
+    if not (abs(start_s) <= _SECONDS_MAX and 0 <= length_s <= _SECONDS_MAX):
+        raise ValueError(f"an interval from {start[:20]} for {length[:20]} s")
+    return Tagged(tag, start_s, length_s, _Sparse(decode(encoded).counts))
 
 
 def decode(encoded: str) -> Histogram:
@@ -259,7 +293,11 @@ def _counts(payload: bytes) -> NDArray[np.int64]:
         number, position = _zigzag(payload, position)
         if number < 0:
             index -= number
+            if index > len(counts):
+                raise ValueError("more counts than buckets")
             continue
+        if number > _COUNT_MAX:
+            raise ValueError("a count that no trial reaches")
         if index >= len(counts):
             raise ValueError("more counts than buckets")
         counts[index] = number

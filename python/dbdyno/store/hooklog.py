@@ -8,15 +8,22 @@ that is killed in between leaves word of what the next one has to undo.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.plan import json as plan_json
 from dbdyno.store import files
 from dbdyno.store.scrub import scrub
 
 RUNS, APPLIED, LOGS = "hooks.ndjson", "applied.json", "hooks"
+
+# Where what a command said may be: the report links to it, and a bundle holds it.
+_NAME = r"hooks/[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}"
+LOG = re.compile(rf"(?:trials/[A-Za-z0-9][A-Za-z0-9_-]{{0,79}}/)?{_NAME}")
 
 OK = "ok"
 FAILED = "failed"  # ended with another status than 0
@@ -76,24 +83,37 @@ class HookLog:
         """Adds a command that has ended. DynoError if it cannot be written."""
         path = self._path / RUNS
         line = json.dumps(scrub(asdict(done)), ensure_ascii=False, separators=(",", ":"))
-        with files.explained(path, self._path), path.open("ab") as file:
+        with files.explained(path, self._path):
             _end_line(path)
-            file.write(f"{line}\n".encode())
+            with diskfiles.opened(path, "ab") as file:
+                file.write(f"{line}\n".encode())
 
     def runs(self) -> list[HookRun]:
         """All commands that have ended, in order."""
-        return [HookRun(**value) for value in files.read_ndjson(self._path / RUNS)]
+        path = self._path / RUNS
+        try:
+            found = [plan_json.decode(HookRun, one, "a command") for one in files.read_ndjson(path)]
+            return [replace(one, log=one.log if LOG.fullmatch(one.log) else "") for one in found]
+        except DynoError as error:
+            raise DynoError(
+                f"{path} cannot be read: {error.what}",
+                cause="another version of dbdyno wrote it, or it was edited or damaged",
+                fix="restore it from a copy, or remove it: only its lines in the report are lost",
+            ) from None
 
     def applied(self) -> list[Applied]:
         """The levels in force, as far as is known."""
         path = self._path / APPLIED
         if not path.exists():
             return []
+        value = files.read_json(path)
         try:
-            return [Applied(**value) for value in files.read_json(path)]
-        except TypeError as error:
+            if not isinstance(value, list):
+                raise ValueError("it is no list")
+            return [plan_json.decode(Applied, one, "a level") for one in value]
+        except (ValueError, DynoError) as error:
             raise DynoError(
-                f"{path} cannot be read: {error}",
+                f"{path} cannot be read: {getattr(error, 'what', error)}",
                 cause="another version of dbdyno wrote it, or it was edited",
                 fix="undo by hand what it names, then remove it",
             ) from None
@@ -108,7 +128,9 @@ class HookLog:
 
 def _end_line(path: Path) -> None:
     """Drops the half of a line that a writer who was killed, or a full disk, has left."""
-    text = path.read_bytes()
+    if not path.exists():
+        return
+    text = diskfiles.read(path, files.STREAM_BYTES_MAX)
     if text and not text.endswith(b"\n"):
-        with path.open("r+b") as file:
+        with diskfiles.opened(path, "ab") as file:
             file.truncate(text.rfind(b"\n") + 1)

@@ -7,11 +7,14 @@ stale lock to clean up. The file holds the process id for messages only. Readers
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 import time
 from pathlib import Path
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 
 _PATIENCE_S = 0.5  # a reader's probe holds the lock for microseconds; do not trip over it
@@ -23,9 +26,13 @@ class Lock:
     def __init__(self, run: Path) -> None:
         """Takes the lock; DynoError naming the holder if another process has it."""
         self._path = run / "lock"
-        # O_CLOEXEC is Python's default: a server that we start never inherits the lock.
-        self._descriptor: int | None = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        # A server that we start never inherits the lock; a link to a file of ours is not emptied.
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        self._descriptor: int | None = os.open(self._path, flags, 0o644)
         try:
+            found = os.fstat(self._descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+                raise OSError(errno.EINVAL, "it is no file of dbdyno's", str(self._path))
             self._take(run)
         except BaseException:
             os.close(self._descriptor)
@@ -73,7 +80,7 @@ def holder(run: Path) -> int | None:
     """Process id of the one that works in `run`, 0 if it cannot be told; None if nobody does."""
     path = run / "lock"
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -89,6 +96,6 @@ def holder(run: Path) -> int | None:
 
 def _holder(path: Path) -> int | None:
     try:
-        return int(path.read_text().strip())
+        return int(diskfiles.read(path, 64).strip())
     except (OSError, ValueError):
         return None

@@ -13,10 +13,11 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.errors import DynoError
+from dbdyno.plan import consistent
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.types import Plan
 from dbdyno.spec.hidden import HIDDEN
-from dbdyno.store import files
+from dbdyno.store import files, shapes
 from dbdyno.store.scrub import scrub
 
 MANIFEST = "manifest.json"
@@ -27,6 +28,8 @@ INTERRUPTED = "interrupted"
 COMPLETE = "complete"
 FAILED = "failed"
 
+_EDITED = "the file was edited or damaged; dbdyno replaces it in one step"
+_RESTORE = "restore it from a copy, or run the experiment again into another directory"
 _SESSIONS_KEPT = 100  # entries of the history of processes
 
 
@@ -75,9 +78,11 @@ def read(path: Path) -> dict[str, Any]:
             fix="give the directory that `dyno run` printed",
         )
     if version != SCHEMA_VERSION:
-        writer = manifest.get("versions", {}).get("dbdyno", "another version")
+        versions = manifest.get("versions")
+        named = versions.get("dbdyno") if isinstance(versions, dict) else None
+        writer = str(named or "another version")[:40]
         raise DynoError(
-            f"{path} has schema_version {version}; this dbdyno ({__version__}) reads"
+            f"{path} has schema_version {str(version)[:20]}; this dbdyno ({__version__}) reads"
             f" {SCHEMA_VERSION}",
             cause=f"it was written by dbdyno {writer}",
             fix=f"read it with dbdyno {writer}",
@@ -86,10 +91,27 @@ def read(path: Path) -> dict[str, Any]:
     if missing:
         raise DynoError(
             f"{file} lacks {', '.join(missing)}",
-            cause="the file was edited or damaged; dbdyno replaces it in one step",
-            fix="restore it from a copy, or run the experiment again into another directory",
+            cause=_EDITED,
+            fix=_RESTORE,
         )
+    try:
+        shapes.manifest(manifest)
+    except ValueError as error:
+        raise DynoError(f"{file} {error}", cause=_EDITED, fix=_RESTORE) from None
     return manifest
+
+
+def plan(manifest: Mapping[str, Any], path: Path) -> Plan:
+    """The plan of the run in `path`. DynoError, with the file, if it cannot be read."""
+    try:
+        found = plan_json.from_json(manifest["plan"])
+        consistent.check(found)
+        return found
+    except ValueError as error:
+        raise DynoError(f"{path / MANIFEST}: {error}", cause=_EDITED, fix=_RESTORE) from None
+    except DynoError as error:
+        what = f"{path / MANIFEST}: {error.what}"
+        raise DynoError(what, cause=error.cause, fix=error.fix) from None
 
 
 def _session(environment: Mapping[str, Any], now: float) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.plan import json as plan_json
 from dbdyno.spec.bounds import AT_LEAST, AT_MOST
+from dbdyno.store import shapes
 
 RECORD_VERSION = 1
 
@@ -58,6 +60,9 @@ class TrialRecord:
         return dataclasses.replace(self, **changes)
 
 
+_FIELDS = frozenset(field.name for field in dataclasses.fields(TrialRecord))
+
+
 def to_json(record: TrialRecord) -> dict[str, Any]:
     """The object that `trial.json` holds; `schema_version` first."""
     return {
@@ -91,36 +96,19 @@ def _bounds(value: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _seconds(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
 def from_json(value: Any, origin: str) -> TrialRecord:
     """Reads `to_json`'s object back; `origin` (the file) is named in the DynoError if it cannot."""
     try:
         if value["schema_version"] != RECORD_VERSION:
             raise ValueError(f"schema_version {value['schema_version']}, not {RECORD_VERSION}")
-        return TrialRecord(
-            id=value["id"],
-            block=value["block"],
-            cell=value["cell"],
-            status=value["status"],
-            started_unix_s=value["started_unix_s"],
-            metrics={name: float(number) for name, number in value["metrics"].items()},
-            warnings=tuple(value["warnings"]),
-            outages=tuple(value["outages"]),
-            statements=value["statements"],
-            explain=value["explain"],
-            targets=value["targets"],
-            void_reason=value["void_reason"],
-            bounds=_bounds(value),
-            probes=tuple(value.get("probes", ())),
-            measured_s=_seconds(value.get("measured_s")),
-            steady_from_s=_seconds(value.get("steady_from_s")),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        known = {key: one for key, one in value.items() if key in _FIELDS}
+        found = plan_json.decode(TrialRecord, {**known, "bounds": _bounds(value)}, "trial")
+        shapes.record(found)
+        return found
+    except (KeyError, TypeError, ValueError, AttributeError, DynoError) as error:
+        why = getattr(error, "what", repr(error) if isinstance(error, KeyError) else str(error))
         raise DynoError(
-            f"{origin} is not a trial of this version of dbdyno: {error!r}",
+            f"{origin} is not a trial of this version of dbdyno: {why[:300]}",
             cause="another version wrote it, or it was edited",
             fix="read it with the version that the run's manifest names",
         ) from error

@@ -14,16 +14,17 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.plan import json as plan_json
-from dbdyno.plan.types import LoadThreads, Plan
-from dbdyno.store import files, record
+from dbdyno.plan.consistent import TRIAL_ID
+from dbdyno.plan.types import LoadThreads, Plan, TrialPlan
+from dbdyno.store import files, record, shapes
 from dbdyno.store import manifest as manifests
 from dbdyno.store.histogram import Tagged, read_log
 from dbdyno.store.lock import Lock, holder
@@ -37,7 +38,6 @@ TRIAL, ENGINE_PLAN = "trial.json", "plan.json"
 RECORD = "sysbench.ndjson"  # what `dyno sysbench --dyno-out` measured: there before its run
 _STREAMS = (EVENTS, SAMPLES, HISTOGRAMS, ENGINE_PLAN)
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _VOID_KEPT = 3  # directories of void attempts of one trial
 
 
@@ -70,7 +70,9 @@ class Run:
         """
         path = Path(path).absolute()
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # For its owner's eyes: it holds statements, names of hosts, and what commands said.
+            path.mkdir(mode=0o700, exist_ok=True)
             _refuse_used(path)
             lock = Lock(path)
         except OSError as error:
@@ -113,7 +115,7 @@ class Run:
         """Opens a run for reading, also while another process works in it."""
         path = Path(path).absolute()
         manifest = manifests.read(path)
-        return cls(path, plan_json.from_json(manifest["plan"]), manifest, None)
+        return cls(path, manifests.plan(manifest, path), manifest, None)
 
     @classmethod
     def resume(cls, path: Path | str, environment: Mapping[str, Any] | None = None) -> Run:
@@ -128,7 +130,7 @@ class Run:
             lock = Lock(path)
         try:
             manifest = manifests.read(path)
-            run = cls(path, plan_json.from_json(manifest["plan"]), manifest, lock)
+            run = cls(path, manifests.plan(manifest, path), manifest, lock)
             with files.explained(path / "trials", path):
                 (path / "trials").mkdir(exist_ok=True)
                 run._drop_temporary()
@@ -265,9 +267,11 @@ class Run:
 
     def trial_dir(self, trial: str) -> Path:
         """The directory of a trial; made if this object may write."""
-        if not _ID.fullmatch(trial):
+        if not TRIAL_ID.fullmatch(trial):
             raise ValueError(f"not the id of a trial: {trial!r}")
         directory = self.path / "trials" / trial
+        files.refuse_link(directory.parent)
+        files.refuse_link(directory)
         if self.writable and not directory.is_dir():
             with files.explained(directory, self.path):
                 directory.mkdir(parents=True)
@@ -326,7 +330,11 @@ class Run:
         with files.explained(chosen, self.path):
             for name in _STREAMS:
                 if (chosen / name).exists():
-                    shutil.copyfile(chosen / name, directory / name)
+                    with (
+                        diskfiles.opened(chosen / name) as probed,
+                        diskfiles.replacing(directory / name) as copy,
+                    ):
+                        shutil.copyfileobj(probed, copy)
 
     def set_aside(self, trial: TrialRecord) -> None:
         """Keeps a void attempt, with its record, as `<id>.void-N`, so that another can be made.
@@ -360,8 +368,7 @@ class Run:
         for trial in self.plan.trials:
             for _, entry in sorted(self._aside(trial.id, "void").items()):
                 if (entry / TRIAL).is_file():
-                    value = files.read_json(entry / TRIAL)
-                    found.append(record.from_json(value, str(entry / TRIAL)))
+                    found.append(self._record(trial, entry / TRIAL))
         return found
 
     def is_complete(self, trial: str) -> bool:
@@ -373,34 +380,53 @@ class Run:
         found = []
         for trial in self.plan.trials:
             path = self.path / "trials" / trial.id / TRIAL
+            if not path.exists() and not path.is_symlink():
+                continue
+            self.trial_dir(trial.id)  # a link is refused
             try:
-                value = files.read_json(path) if path.is_file() else None
+                found.append(self._record(trial, path))
             except DynoError:
-                if path.is_file():
+                if path.exists():
                     raise
                 continue  # set aside by a `--resume` just now
-            if value is not None:
-                found.append(record.from_json(value, str(path)))
         return found
 
     def events(self, trial: str) -> list[dict[str, Any]]:
         """The engine's events of a trial; a cut-off last line is left out."""
-        return files.read_ndjson(self.trial_dir(trial) / EVENTS)
+        return list(self.each_event(trial))
 
     def samples(self, trial: str) -> list[dict[str, Any]]:
         """The samples of a trial; a cut-off last line is left out."""
-        return files.read_ndjson(self.trial_dir(trial) / SAMPLES)
+        return list(self.each_sample(trial))
+
+    def each_event(self, trial: str) -> Iterator[dict[str, Any]]:
+        """The same as `events`, read while it is asked for."""
+        return files.read_ndjson(self.trial_dir(trial) / EVENTS, shapes.event)
+
+    def each_sample(self, trial: str) -> Iterator[dict[str, Any]]:
+        """The same as `samples`, read while it is asked for."""
+        return files.read_ndjson(self.trial_dir(trial) / SAMPLES, shapes.sample)
 
     def trace(self, trial: str) -> Trace:
         """A trial over time."""
-        return read_trace(trial, self.events(trial), self.samples(trial))
+        return read_trace(trial, self.each_event(trial), self.each_sample(trial))
 
     def histograms(self, trial: str) -> list[Tagged]:
         """All latency histograms of a trial, as logged; none if there is no log."""
-        path = self.trial_dir(trial) / HISTOGRAMS
-        return read_log(path) if path.exists() else []
+        return read_log(self.trial_dir(trial) / HISTOGRAMS)
 
     # -- inside ----------------------------------------------------------------------------------
+
+    def _record(self, trial: TrialPlan, path: Path) -> TrialRecord:
+        """The record in `path`, which is of an attempt at `trial`."""
+        found = record.from_json(files.read_json(path), str(path))
+        if (found.id, found.block, found.cell) != (trial.id, trial.block, trial.cell):
+            raise DynoError(
+                f"{path} is not the record of trial {trial.id} of the plan",
+                cause="the file was edited or damaged, or copied from another run",
+                fix="restore it from a copy, or remove it and resume the run",
+            )
+        return found
 
     def _must_write(self) -> None:
         if not self.writable:
@@ -425,8 +451,8 @@ class Run:
         """Removes the half-written files of processes that were killed."""
         for pattern in (".*.tmp", "trials/*/.*.tmp"):
             for path in self.path.glob(pattern):
-                pid = path.name.split(".")[-2]
-                if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                pid = diskfiles.writer_of(path.name)
+                if pid is not None and not Path(f"/proc/{pid}").exists():
                     path.unlink(missing_ok=True)
 
     def _aside(self, trial: str, word: str) -> dict[int, Path]:

@@ -12,6 +12,7 @@ from dbdyno.cli import studies
 from dbdyno.cli.placed import placed
 from dbdyno.cli.planning import pilot
 from dbdyno.cli.run import missing
+from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine
 from dbdyno.plan.machine import Machine
@@ -141,7 +142,7 @@ def plan(
     with placed(loaded):
         wished = make(loaded, Machine.read(), available=missing, write_to=write_to)
         if source is not None:
-            with opened(source) as run:
+            with stored(source), opened(source) as run:
                 return _answer(wished, run, str(source), detect, wanted, as_json)
         engine.find()
         asked = Pilot(pilot_blocks, pilot_duration, not no_copies)

@@ -7,7 +7,6 @@ whoever has the run can translate back. An alias is never a name that the run al
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -143,16 +142,9 @@ def load(directory: Path, reserved: Collection[str]) -> Aliases:
 def save(directory: Path, aliases: Aliases) -> None:
     """Keeps the table, for its owner's eyes only."""
     path = directory / FILE
-    with files.explained(path, directory), _private_umask():
-        files.write_atomically(path, files.dumps({"version": VERSION, "aliases": aliases.table()}))
-
-
-class _private_umask:
-    def __enter__(self) -> None:
-        self._before = os.umask(0o077)
-
-    def __exit__(self, *_: object) -> None:
-        os.umask(self._before)
+    text = files.dumps({"version": VERSION, "aliases": aliases.table()})
+    with files.explained(path, directory):
+        files.write_atomically(path, text, private=True)
 
 
 def looking_alike(texts: Iterator[str]) -> set[str]:

@@ -8,6 +8,7 @@ what the engine was given, logs and outputs of commands are not.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.claims import resolved_claims
@@ -70,12 +72,12 @@ class _Redaction:
             place = f"trials/{one.id}"
             self._json(to, f"{place}/{TRIAL}", record.to_json(self._record(one)))
             source = self._run.trial_dir(one.id)
-            self._lines(to, f"{place}/{EVENTS}", map(self._event, self._run.events(one.id)))
-            self._lines(to, f"{place}/{SAMPLES}", map(self._sample, self._run.samples(one.id)))
+            self._lines(to, f"{place}/{EVENTS}", map(self._event, self._run.each_event(one.id)))
+            self._lines(to, f"{place}/{SAMPLES}", map(self._sample, self._run.each_sample(one.id)))
             self._histograms(to, f"{place}/{HISTOGRAMS}", source / HISTOGRAMS)
         for nth, one in enumerate(self._run.voided(), start=1):
             self._json(to, f"trials/{one.id}.void-{nth}/{TRIAL}", record.to_json(self._record(one)))
-        commands = files.read_ndjson(self._run.path / "hooks.ndjson")
+        commands = list(files.read_ndjson(self._run.path / "hooks.ndjson"))
         if commands:
             self._lines(to, "hooks.ndjson", map(self._command, commands))
 
@@ -245,21 +247,24 @@ class _Redaction:
         text = files.dumps(value)
         if to is not None:
             (to / name).parent.mkdir(parents=True, exist_ok=True)
-            (to / name).write_text(text, encoding="utf-8")
+            diskfiles.write_text(to / name, text)
 
     def _lines(self, to: Path | None, name: str, values: Iterator[dict[str, Any]]) -> None:
         if to is None:
             for _ in values:
                 pass
             return
-        with (to / name).open("w", encoding="utf-8") as file:
+        with diskfiles.opened_text(to / name, "x") as file:
             for value in values:
                 file.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
 
     def _histograms(self, to: Path | None, name: str, source: Path) -> None:
         if to is None or not source.is_file():
             return
-        with source.open(encoding="utf-8") as lines, (to / name).open("w") as file:
+        with (
+            io.TextIOWrapper(diskfiles.opened(source), encoding="utf-8") as lines,
+            diskfiles.opened_text(to / name, "x") as file,
+        ):
             for line in lines:
                 if line.startswith("Tag="):
                     file.write(_TAG.sub(lambda tag: f"Tag={self._texts.label(tag[1])},", line))
@@ -272,7 +277,7 @@ def _raw(run: Run) -> Iterator[str]:
     yield json.dumps(run.manifest, ensure_ascii=False)
     for one in run.records():
         yield json.dumps(record.to_json(one), ensure_ascii=False)
-        for event in run.events(one.id):
+        for event in run.each_event(one.id):
             if event.get("event") != "interval":
                 yield json.dumps(event, ensure_ascii=False)
 

@@ -1,0 +1,1 @@
+"""Attacks on dbdyno by what others send: files, bundles, servers; and the table of how it went."""
