@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 # Collected while a signal comes in: whatever the handler raises there, Python drops.
 DROPPED = """
 import signal, sys, time
@@ -50,3 +52,26 @@ def test_an_interrupt_that_python_drops_comes_again() -> None:
 def test_other_errors_that_python_drops_are_told() -> None:
     out, err = said(OTHER)
     assert out == "" and "ValueError: told" in err
+
+
+@pytest.mark.parametrize(
+    ("limit", "word"),
+    [("RLIMIT_AS, (300 << 20, 300 << 20)", "ulimit -v"), ("RLIMIT_NOFILE, (3, 3)", "ulimit -n")],
+)
+def test_too_little_of_the_machine_is_said_at_once(limit: str, word: str) -> None:
+    script = f"""
+import resource, sys
+from dbdyno.cli import entry, limits, streams
+sys.argv = ["dyno", "run", "x"]
+resource.setrlimit(resource.{limit})
+entry.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert word in done.stderr and "Traceback" not in done.stderr
