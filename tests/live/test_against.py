@@ -73,8 +73,10 @@ def test_a_run_is_a_base_with_its_settings_and_its_files(there: Place) -> None:
     assert there.dyno("run", "files/new.yaml", *arguments).returncode == 0
     bundled = there.dyno("report", "before", "--bundle", "before.dyno")
     assert bundled.returncode == 0, bundled.stderr
-    for base in ("before", "before.dyno"):
-        shown = there.dyno("run", "files/new.yaml", "--against", base, "--dry-run")
+    unasked = there.dyno("run", "files/new.yaml", "--against", "before.dyno", "--dry-run")
+    assert unasked.returncode == 2  # a bundle's SQL is somebody else's
+    for base, trust in (("before", ()), ("before.dyno", ("--trust",))):
+        shown = there.dyno("run", "files/new.yaml", "--against", base, "--dry-run", *trust)
         assert shown.returncode == 0, shown.stderr
         assert "differs: db.config.journal_mode: DELETE -> WAL" in shown.stdout
         assert f"base is the run {base}" in shown.stdout
