@@ -378,7 +378,7 @@ impl Gaps {
             if let Some(last_ns) = last_ns
                 && let Some(known) = frame.of(&mut longest, slot.0)
             {
-                *known = known.max((slot.0 - last_ns) as f64 / SECOND_NS);
+                *known = known.max(slot.0.saturating_sub(last_ns) as f64 / SECOND_NS);
             }
             last_ns = Some(slot.1);
         }
