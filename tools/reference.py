@@ -27,6 +27,7 @@ PAGES = {
     "checks": "every check of the machine before the first trial",
     "sharing": "tables, OpenMetrics, the live endpoint, bundles, redaction",
     "run-directory": "what a run leaves on disk",
+    "security": "what a server may ask of us before it is trusted",
 }
 # Written by hand: they describe behaviour that no program lists.
 WRITTEN = {

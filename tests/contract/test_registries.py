@@ -42,7 +42,12 @@ def listed() -> dict[str, Any]:
 
 
 # Of `engine/workloads/src` and `engine/drivers/src`: what the members share, and is none itself.
-PARTS = {"choice", "digits", "generator", "node", "options"} | {"guard", "results", "slots"}
+PARTS = {"choice", "digits", "generator", "node", "options"} | {
+    "guard",
+    "policy",
+    "results",
+    "slots",
+}
 
 
 def members(folder: Path) -> set[str]:

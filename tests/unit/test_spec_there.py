@@ -43,6 +43,13 @@ def test_a_url_says_kind_and_tls(url: str, kind: str, tls: str) -> None:
     assert (found.kind, found.tls, found.url) == (kind, tls, url)
 
 
+def test_what_a_server_may_have_of_the_password() -> None:
+    found = target("{url: mysql://h, cleartext_password: yes, server_public_key: key.pem}")
+    assert (found.credentials.cleartext, found.credentials.server_public_key) == (True, "key.pem")
+    nothing = target("{url: mysql://h}").credentials
+    assert (nothing.cleartext, nothing.server_public_key) == (False, None)
+
+
 def test_the_parts_of_a_url() -> None:
     found = server_url.parse("postgres://a%40b@db1:5433/shop")
     assert (found.user, found.host, found.port, found.schema) == ("a@b", "db1", 5433, "shop")
@@ -111,6 +118,10 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
         ("{kind: mariadb, password_env: X}", "`password_env` means nothing"),
         ("{url: mysql://h, password_env: A, password_file: B}", "two sources"),
         ("{url: postgres://h/x, defaults_group: a}", "PostgreSQL does not have"),
+        ("{kind: mysql, cleartext_password: yes}", "`cleartext_password` means nothing"),
+        ("{kind: mysql, server_public_key: get}", "`server_public_key` means nothing"),
+        ("{url: postgres://h/x, server_public_key: get}", "PostgreSQL does not have"),
+        ("{url: mysql://h, cleartext_password: maybe}", "must be true or false"),
         ("{url: mysql://h/x, data: {existing: y}}", "ends in another"),
         ("{url: mysql://h, nodes: {write: mysql://h}}", "both `url` and `nodes`"),
         ("{url: mysql://h, may: {write: maybe}}", "must be true or false"),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from dbdyno.errors import DynoError
 from dbdyno.spec import server_url
@@ -22,7 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def login(url: str = "mysql://app@db1/shop", **source: str) -> Login:
+def login(url: str = "mysql://app@db1/shop", **source: Any) -> Login:
     parsed = server_url.parse(url)
     kind = parsed.kinds[0]
     return credentials.find(parsed, kind, Credentials(**source), server_url.PORTS[kind])
@@ -146,3 +149,40 @@ def test_an_answer_is_kept_for_the_process(monkeypatch: pytest.MonkeyPatch) -> N
     asked = credentials.ask(login(), "db1")
     assert asked is not None and asked.password == SECRET
     assert login().password == SECRET
+
+
+def public_key(kind: Any) -> bytes:
+    return kind.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def test_a_server_may_have_nothing_that_nobody_named(home: Path) -> None:
+    assert login().rules("db1").engine() == {}
+    private(home / ".my.cnf", "[client]\nenable-cleartext-plugin\nget-server-public-key=1\n")
+    allowed = {"cleartext_password": True, "server_public_key": "get"}
+    assert login().rules("db1").engine() == {"login": allowed}
+    private(home / ".my.cnf", "[client]\nenable-cleartext-plugin=0\nget-server-public-key=OFF\n")
+    assert login().rules("db1").engine() == {}
+    assert login(server_public_key="get").server_key == "get"
+
+
+def test_a_key_is_read_from_its_file(home: Path) -> None:
+    pem = public_key(rsa.generate_private_key(65537, 2048))
+    (home / "key.pem").write_bytes(pem)
+    for found in (
+        login(server_public_key="~/key.pem"),
+        login(server_public_key=str(home / "key.pem"), cleartext=True),
+    ):
+        allowed = found.rules("db1").engine()["login"]
+        assert allowed["server_public_key"] == {"pem": pem.decode()}
+    private(home / ".my.cnf", f"[client]\nserver-public-key-path={home}/key.pem\n")
+    assert login().server_key == pem.decode()
+
+
+def test_a_file_that_holds_no_rsa_key_is_an_error(home: Path) -> None:
+    (home / "text").write_text("no key\n")
+    (home / "binary").write_bytes(bytes(range(256)))
+    (home / "elliptic").write_bytes(public_key(ec.generate_private_key(ec.SECP256R1())))
+    for name in ("text", "binary", "elliptic", "missing"):
+        with pytest.raises(DynoError, match="cannot be used") as raised:
+            login(server_public_key=str(home / name))
+        assert name in raised.value.what and "public_key.pem" in raised.value.fix

@@ -97,6 +97,9 @@ pub struct Target {
     /// What an encrypted connection has beside that.
     #[serde(default, skip_serializing_if = "TlsExtras::are_none")]
     pub tls_extras: TlsExtras,
+    /// What the server may have of the password that asks for more than a proof.
+    #[serde(default, skip_serializing_if = "LoginRules::is_strict")]
+    pub login: LoginRules,
     /// Statements that each new connection runs before anything else, in order.
     #[serde(default)]
     pub session_sql: Vec<String>,
@@ -133,6 +136,33 @@ impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.is_empty() { "\"\"" } else { "\"***\"" })
     }
+}
+
+/// What a server may have of the password that asks for more than a proof: docs/reference/security.md.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoginRules {
+    /// The password itself may be sent, over TLS or a Unix socket.
+    pub cleartext_password: bool,
+    /// Without TLS, the password may be sent under this RSA key (MySQL).
+    pub server_public_key: Option<PublicKey>,
+}
+
+impl LoginRules {
+    /// Whether nothing is allowed.
+    pub fn is_strict(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Which RSA key of a server is trusted with the password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum PublicKey {
+    /// The one that the server shows.
+    Get,
+    /// This one, as PEM text.
+    Pem(String),
 }
 
 /// Where a target is found.

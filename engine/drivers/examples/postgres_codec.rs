@@ -28,6 +28,7 @@ fn session(protocol: Protocol) -> Box<dyn Wire> {
         protocol,
         tls: Default::default(),
         tls_extras: Default::default(),
+        login: Default::default(),
         session_sql: Vec::new(),
         read_only: false,
         options: Default::default(),

@@ -7,6 +7,7 @@ use dyno_core::driver::DriverKind;
 mod guard;
 pub mod mysql;
 pub mod null;
+mod policy;
 pub mod postgres;
 mod results;
 mod slots;

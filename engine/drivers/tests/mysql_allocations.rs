@@ -54,6 +54,7 @@ fn target(protocol: Protocol) -> Target {
         protocol,
         tls: Default::default(),
         tls_extras: Default::default(),
+        login: Default::default(),
         session_sql: vec![],
         read_only: false,
         options: Default::default(),

@@ -441,9 +441,13 @@ fn mysql(settings: &str) -> Option<Server> {
 fn mysql_caching_sha2_over_a_plain_connection_and_from_its_cache() {
     let Some(server) = mysql("") else { return };
     let who = target(server.tcp(), "ann", "secret", "dyno");
-    // The first login needs the password under the server's key, the second one is in the cache.
-    for _ in 0..2 {
-        let mut connection = Connection::open(&who, &[]).unwrap();
+    let strict = Target { login: Default::default(), ..who.clone() };
+    let refused = Connection::open(&strict, &[]).err().unwrap();
+    assert_eq!(refused.kind, ErrorKind::Authentication);
+    assert!(refused.hint.contains("server_public_key"), "{refused}");
+    // The first login needs the password under the server's key, the others are in the cache.
+    for who in [&who, &who, &strict] {
+        let mut connection = Connection::open(who, &[]).unwrap();
         let current = connection.value("SELECT CURRENT_USER()");
         assert_eq!(current.as_deref(), Some("ann@127.0.0.1"));
     }

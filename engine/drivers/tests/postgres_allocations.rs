@@ -52,6 +52,7 @@ fn connected() -> Box<dyn Client> {
         protocol: Default::default(),
         tls: Default::default(),
         tls_extras: Default::default(),
+        login: Default::default(),
         session_sql: Vec::new(),
         read_only: false,
         options: Default::default(),

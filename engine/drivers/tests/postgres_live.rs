@@ -23,7 +23,9 @@ fn logs_in_by_every_method() {
         assert_eq!(client.value("SELECT current_user").as_deref(), Some(user));
         client.quit();
     }
-    let mut client = Client::connect(&cluster.local("clear_user"), &[]).expect("socket is secure");
+    let mut named = cluster.local("clear_user");
+    named.login.cleartext_password = true;
+    let mut client = Client::connect(&named, &[]).expect("socket is secure");
     assert_eq!(client.value("SHOW application_name").as_deref(), Some("dbdyno"));
     assert_eq!(client.value("SHOW client_encoding").as_deref(), Some("UTF8"));
 }
@@ -35,9 +37,12 @@ fn refused_logins_say_why() {
         Ok(_) => panic!("{target:?} logged in"),
         Err(error) => error,
     };
-    let error = fails(cluster.tcp("clear_user"));
-    assert_eq!(error.kind, ErrorKind::Authentication);
-    assert!(error.what.contains("clear text"), "{error}");
+    for target in [cluster.tcp("clear_user"), cluster.local("clear_user")] {
+        let error = fails(target);
+        assert_eq!(error.kind, ErrorKind::Authentication);
+        assert!(error.what.contains("clear text"), "{error}");
+        assert!(error.hint.contains("cleartext_password"), "{error}");
+    }
     for user in ["md5_user", "scram_user"] {
         let error = fails(Target { password: Secret("wrong".into()), ..cluster.tcp(user) });
         assert_eq!(error.kind, ErrorKind::Authentication, "{error}");
@@ -355,8 +360,12 @@ fn tls_as_the_plan_says() {
         client.run("SELECT 1");
     }
     // Clear text is safe inside.
-    assert!(connect("clear_user", Tls::Require).is_ok());
-    assert!(connect("clear_user", Tls::Off).is_err());
+    let mut named = cluster.tcp("clear_user");
+    named.login.cleartext_password = true;
+    for (tls, is_sent) in [(Tls::Require, true), (Tls::Prefer, true), (Tls::Off, false)] {
+        let target = Target { tls, ..named.clone() };
+        assert_eq!(Client::connect(&target, &[]).is_ok(), is_sent);
+    }
 }
 
 fn wait_for(mut condition: impl FnMut() -> bool) {

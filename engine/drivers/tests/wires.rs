@@ -18,6 +18,7 @@ fn target(kind: &DriverKind) -> Target {
         protocol: Default::default(),
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
+        login: Default::default(),
         session_sql: vec!["SET x = 1".into()],
         read_only: false,
         options: Default::default(),

@@ -132,6 +132,10 @@ class Options:
 @click.option("--password-command", metavar="COMMAND", help="Command that prints it.")
 @click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
 @click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
+@click.option("--cleartext-password", is_flag=True, default=None,
+              help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
+@click.option("--server-public-key", metavar="FILE|get",
+              help="MySQL's RSA key, for the password where there is no TLS.")  # fmt: skip
 def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) -> int:
     """Say what a server spent its time on.
 
@@ -186,7 +190,7 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
 def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
     """Sorts options into those of logs and those of servers."""
     url_names = ("for_", "every", "password_env", "password_file", "password_command",
-                 "defaults_group", "tls")  # fmt: skip
+                 "defaults_group", "tls", "cleartext_password", "server_public_key")  # fmt: skip
     url = {name: typed.pop(name) for name in url_names}
     engine: list[tuple[str, str | bool]] = []
     for port in typed.pop("ports"):
@@ -438,6 +442,8 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
         file=typed["password_file"],
         command=typed["password_command"],
         defaults_group=typed["defaults_group"],
+        cleartext=bool(typed["cleartext_password"]),
+        server_public_key=typed["server_public_key"],
     )
     source = servers.open_source(url, login, typed["tls"])
     progress = _Progress()

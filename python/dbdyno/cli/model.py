@@ -28,6 +28,10 @@ FORMATS = ("text", "json", "html")
 @click.option("--password-command", metavar="COMMAND", help="Command that prints it.")
 @click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
 @click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
+@click.option("--cleartext-password", is_flag=True,
+              help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
+@click.option("--server-public-key", metavar="FILE|get",
+              help="MySQL's RSA key, for the password where there is no TLS.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
               help="How to draw it.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -97,7 +101,7 @@ def _listing(form: str) -> str:
 
 def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
             sources: tuple[str, ...], swept: str | None, points: int | None, explain: bool,
-            sensitivity: bool, about: bool, **login: str | None) -> str:  # fmt: skip
+            sensitivity: bool, about: bool, **login: Any) -> str:  # fmt: skip
     from dbdyno.models import calculate, given, sweep
     from dbdyno.report.models import document, page, text, words
 
@@ -124,7 +128,7 @@ def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
                      effects=effects if sensitivity else None, sweep=curve)  # fmt: skip
 
 
-def _read(model: Any, sources: tuple[str, ...], login: dict[str, str | None]) -> Any:
+def _read(model: Any, sources: tuple[str, ...], login: dict[str, Any]) -> Any:
     if not sources:
         if any(login.values()):
             raise click.UsageError("passwords and TLS are of a server's URL: --from URL")
@@ -133,8 +137,11 @@ def _read(model: Any, sources: tuple[str, ...], login: dict[str, str | None]) ->
     from dbdyno.spec.types import Credentials
 
     tls = login.pop("tls")
+    allowed = {"cleartext": login.pop("cleartext_password"),
+               "server_public_key": login.pop("server_public_key")}  # fmt: skip
     if sum(value is not None for value in login.values()) > 1:
         raise click.UsageError("name one source of the password")
     names = {"password_env": "env", "password_file": "file", "password_command": "command"}
-    source = Credentials(**{names.get(name, name): value for name, value in login.items()})
+    named = {names.get(name, name): value for name, value in login.items()}
+    source = Credentials(**named, **allowed)
     return model_origins.read(model, sources, source, tls)

@@ -18,7 +18,7 @@ from dbdyno.spec.host import checked as checked_host
 from dbdyno.spec.measuring import MeasuredTime, Sampling
 from dbdyno.spec.scalars import Duration, Fraction, Pause, Price, Size, Strict, Version, Whole
 from dbdyno.spec.setups import DataSetup
-from dbdyno.spec.there import DataModel, MayModel, NodesModel
+from dbdyno.spec.there import Allowed, DataModel, MayModel, NodesModel
 from dbdyno.spec.types import Scalar
 from dbdyno.spec.unions import one_of
 
@@ -86,6 +86,15 @@ class TargetModel(Strict):
     password_file: str | None = Field(None, description="file with nothing but the password")
     password_command: str | None = Field(None, description="its first line is the password")
     defaults_group: str | None = Field(None, description="a group of ~/.my.cnf")
+    cleartext_password: Allowed = Field(
+        False, description="the password itself may be sent, over TLS or a Unix socket"
+    )
+    server_public_key: str | None = Field(
+        None,
+        min_length=1,
+        description="PEM file of the server's RSA key, or `get` to take the one it shows: without"
+        " TLS the password may be sent under it (MySQL)",
+    )
     may: MayModel | None = Field(None, description="what is allowed on a server that is there")
     data: DataModel | None = Field(None, description="tables that are there, instead of ours")
     host: Host | None = Field(

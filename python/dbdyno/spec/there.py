@@ -26,7 +26,8 @@ if TYPE_CHECKING:  # it is made of the models here
 
 READ_URLS_MAX = 32
 PASSWORD_KEYS = ("password_env", "password_file", "password_command", "defaults_group")
-KEYS = ("url", "nodes", *PASSWORD_KEYS, "may", "data", "host")
+LOGIN_KEYS = ("cleartext_password", "server_public_key")
+KEYS = ("url", "nodes", *PASSWORD_KEYS, *LOGIN_KEYS, "may", "data", "host")
 OURS_ONLY = {
     "basedir": "it names programs to start",
     "version": "it is of the version that it is",
@@ -230,11 +231,19 @@ def _credentials(name: str, model: TargetModel, node: Node, kind: str) -> Creden
             where=node.mapping["defaults_group"].place,
             fix="write the password into ~/.pgpass, or use `password_env:`",
         )
+    if model.server_public_key is not None and kind == "postgres":
+        raise DynoError(
+            "`server_public_key` is of MySQL's logins, which PostgreSQL does not have",
+            where=node.mapping["server_public_key"].place,
+            fix="leave it out; SCRAM needs no key",
+        )
     return Credentials(
         env=model.password_env,
         file=model.password_file,
         command=model.password_command,
         defaults_group=model.defaults_group,
+        cleartext=model.cleartext_password,
+        server_public_key=model.server_public_key,
     )
 
 

@@ -32,13 +32,16 @@ class May:
 
 @dataclass(frozen=True)
 class Credentials:
-    """Where a password comes from; never the password. At most one is set: else the user's own
-    files (`~/.my.cnf`, `~/.pgpass`) and then a prompt are asked."""
+    """Where a password comes from; never the password. At most one source is set: else the user's
+    own files (`~/.my.cnf`, `~/.pgpass`) and then a prompt are asked. And what a server may have of
+    the password that asks for more than a proof (docs/reference/security.md)."""
 
     env: str | None = None  # name of an environment variable
     file: str | None = None  # path of a file that holds nothing else
     command: str | None = None  # its first line of output
     defaults_group: str | None = None  # a group of ~/.my.cnf
+    cleartext: bool = False  # the password itself may go over TLS or a socket
+    server_public_key: str | None = None  # `get`, or a PEM file: without TLS it may go under this
 
 
 @dataclass(frozen=True)

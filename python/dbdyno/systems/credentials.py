@@ -27,6 +27,8 @@ from dbdyno.errors import DynoError
 from dbdyno.spec.hidden import HIDDEN
 from dbdyno.spec.server_url import ServerUrl
 from dbdyno.spec.types import Credentials
+from dbdyno.systems.logins.mysql import rsa_key
+from dbdyno.systems.logins.policy import PUBLIC_KEY_BYTES_MAX, TAKE_KEY, LoginRules
 
 COMMAND_TIMEOUT_S = 30.0
 PASSWORD_MAX = 4096  # characters: more is not a password but the wrong file
@@ -47,6 +49,12 @@ class Login:
     tls_min: str | None = None  # what the option file insists on
     ca: str | None = None  # the option file's authority
     warning: str = ""
+    cleartext: bool = False  # see `LoginRules`
+    server_key: str = ""
+
+    def rules(self, place: str) -> LoginRules:
+        """What the server at `place` may ask of us."""
+        return LoginRules(place, self.user, self.cleartext, self.server_key)
 
 
 _asked: dict[tuple[str, int, str | None, str], str] = {}  # answers to prompts, for this process
@@ -67,6 +75,8 @@ def find(url: ServerUrl, kind: str, credentials: Credentials, default_port: int)
         source="",
         tls_min=_tls_min(options),
         ca=options.get("ssl_ca"),
+        cleartext=credentials.cleartext or _set(options, "enable_cleartext_plugin"),
+        server_key=_server_key(credentials, options),
     )
     password, source, warning = _password(login, url, kind, credentials, options)
     if not password:
@@ -233,7 +243,8 @@ def _readable(path: Path) -> str:
 # ---- ~/.my.cnf
 
 _OPTIONS = frozenset(
-    """host password port skip_ssl socket ssl ssl_ca ssl_mode ssl_verify_server_cert user""".split()  # noqa: SIM905
+    """enable_cleartext_plugin get_server_public_key host password port server_public_key_path
+    skip_ssl socket ssl ssl_ca ssl_mode ssl_verify_server_cert user""".split()  # noqa: SIM905
 )
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\"}
 
@@ -306,6 +317,29 @@ def _tls_min(options: Mapping[str, str]) -> str | None:
 
 def _set(options: Mapping[str, str], name: str) -> bool:
     return name in options and options[name].lower() not in ("0", "off", "false", "no")
+
+
+def _server_key(credentials: Credentials, options: Mapping[str, str]) -> str:
+    """The server's RSA key that may encrypt the password: PEM text, `get`, or empty."""
+    named = credentials.server_public_key or options.get("server_public_key_path")
+    if named is None:
+        return TAKE_KEY if _set(options, "get_server_public_key") else ""
+    if named == TAKE_KEY:
+        return TAKE_KEY
+    path = Path(named).expanduser()
+    try:
+        with path.open("rb") as file:
+            pem = file.read(PUBLIC_KEY_BYTES_MAX)
+        rsa_key(pem)
+        return pem.decode()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it holds no RSA public key in PEM"
+        raise DynoError(
+            f"the server's public key {path} cannot be used: {why}",
+            cause="a misspelt path, or the wrong file",
+            fix="name a copy of public_key.pem from the server's data directory in "
+            "`server_public_key:`, or say `get`",
+        ) from None
 
 
 def tls_of(word: str, login: Login) -> str:

@@ -21,10 +21,12 @@ from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login
 from dbdyno.systems.encryption import context, default_authorities, engine_tls
 from dbdyno.systems.importing import Importer
+from dbdyno.systems.logins.mysql import connect
+from dbdyno.systems.logins.policy import TAKE_KEY
 from dbdyno.systems.lost import answered
 from dbdyno.systems.mysqlcontrol import ERRORS, MysqlControl, identifier, quoted_name
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
-from dbdyno.systems.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
+from dbdyno.systems.starting import SETTLE_TIMEOUT_S
 
 PORT = 3306
 _REFUSED = (1045, 1698, 1251, 2059)  # wrong password, wrong plug-in
@@ -62,18 +64,13 @@ class MysqlRemote(MysqlControl):
         where: dict[str, Any] = {"host": self._login.host, "port": self._login.port}
         if self._login.socket is not None:
             where = {"unix_socket": self._login.socket}
-        return pymysql.connect(
-            **where,
-            **_encryption(self._tls),
-            user=self._login.user,
+        return connect(
+            self._login.rules(self.place),
             password=self._login.password,
             database=database,
-            connect_timeout=CONTROL_TIMEOUT_S,
-            read_timeout=timeout_s,
-            write_timeout=CONTROL_TIMEOUT_S,
-            autocommit=True,
-            charset="utf8mb4",
-            program_name="dbdyno control",
+            timeout_s=timeout_s,
+            **where,
+            **_encryption(self._tls),
         )
 
     def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:
@@ -86,6 +83,9 @@ class MysqlRemote(MysqlControl):
             "user": login.user,
             "password": login.password,
             **_client_encryption(self._tls),
+            # MySQL's client alone asks before it gives more than a proof.
+            **({"loose-enable-cleartext-plugin": "1"} if login.cleartext else {}),
+            **({"loose-get-server-public-key": "1"} if login.server_key == TAKE_KEY else {}),
         }
 
     def importer(self, database: str) -> Importer:
@@ -135,6 +135,7 @@ class MysqlRemote(MysqlControl):
             "database": database,
             "protocol": target.protocol,
             "tls": engine_tls(self._tls),
+            **login.rules(self.place).engine(),
             "session_sql": list(resolved.session_sql),
             "options": dict(target.options),
         }

@@ -16,16 +16,14 @@ from dbdyno.errors import DynoError
 from dbdyno.systems import starting
 from dbdyno.systems.base import Binaries, Resolved, TargetPlan
 from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.logins.mysql import connect
+from dbdyno.systems.logins.policy import TAKE_KEY, LoginRules
 from dbdyno.systems.logtail import LogTail
 from dbdyno.systems.lost import answered, lost
 from dbdyno.systems.mysqlcontrol import ERRORS, SYSTEM_SCHEMAS, MysqlControl, identifier
 from dbdyno.systems.places import LOOPBACK
 from dbdyno.systems.process import Guarded
-from dbdyno.systems.starting import (
-    CONTROL_TIMEOUT_S,
-    HUNG_TIMEOUT_S,
-    STOP_TIMEOUT_S,
-)
+from dbdyno.systems.starting import HUNG_TIMEOUT_S, STOP_TIMEOUT_S
 
 USER = "dyno"
 MARKER = "dbdyno_marker"
@@ -78,19 +76,14 @@ class MysqlServer(MysqlControl):
         return self.client_places, {"user": USER, "password": self._password, "socket": socket}
 
     def _connect(self, database: str | None, timeout_s: int) -> pymysql.Connection[Any]:
-        return pymysql.connect(
-            user=USER,
+        return connect(
+            LoginRules(str(self.socket_path), USER),
             password=self._password,
+            database=database,
+            timeout_s=timeout_s,
             unix_socket=str(self.socket_path),
             # Nobody listens in; and PyMySQL reads all authorities of the machine for each context.
             ssl_disabled=True,
-            database=database,
-            connect_timeout=CONTROL_TIMEOUT_S,
-            read_timeout=timeout_s,
-            write_timeout=CONTROL_TIMEOUT_S,
-            autocommit=True,
-            charset="utf8mb4",
-            program_name="dbdyno control",
         )
 
     def unanswered(self, error: Exception) -> DynoError:
@@ -136,9 +129,16 @@ class MysqlServer(MysqlControl):
             "database": database,
             "protocol": target.protocol,
             "tls": self._certificate.engine_tls(target.tls),
+            **self._engine_rules(),
             "session_sql": list(resolved.session_sql),
             "options": dict(target.options),
         }
+
+    def _engine_rules(self) -> dict[str, Any]:
+        """MySQL asks for the password under its key where it does not know the proof yet. The
+        server is ours, and its password was drawn for this start alone."""
+        rules = LoginRules("", USER, server_key=TAKE_KEY)
+        return rules.engine() if self.family.kind == "mysql" else {}
 
     @answered(ERRORS)
     def create_schema(self, database: str) -> None:

@@ -21,8 +21,9 @@ from dbdyno.spec.server_url import ServerUrl
 from dbdyno.systems import credentials
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login
-from dbdyno.systems.encryption import context, engine_tls
+from dbdyno.systems.encryption import engine_tls
 from dbdyno.systems.importing import Importer
+from dbdyno.systems.logins.postgres import connect
 from dbdyno.systems.lost import answered
 from dbdyno.systems.postgrescontrol import ERRORS, PostgresControl, identifier, message
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
@@ -63,14 +64,13 @@ class PostgresRemote(PostgresControl):
         where: dict[str, Any] = {"host": login.host, "port": login.port}
         if self._socket is not None:
             where = {"unix_sock": self._socket}
-        connection = pg8000.native.Connection(
-            login.user,
-            **where,
+        connection = connect(
+            login.rules(self.place),
+            password=login.password,
             database=self.database,
-            password=login.password or None,
-            timeout=timeout_s,
-            ssl_context=_ssl(self._tls),
-            application_name="dbdyno control",
+            timeout_s=timeout_s,
+            tls=self._tls,
+            **where,
         )
         for statement in self._use(database):
             connection.execute_simple(statement)
@@ -123,6 +123,7 @@ class PostgresRemote(PostgresControl):
             "database": self.database,
             "protocol": target.protocol,
             "tls": engine_tls(self._tls),
+            **login.rules(self.place).engine(),
             "session_sql": [*self._use(database), *resolved.session_sql],
             "options": dict(target.options),
         }
@@ -358,11 +359,6 @@ def literal(value: str) -> str:
     """A string that means the same whatever standard_conforming_strings says."""
     plain = "'" + value.replace("'", "''") + "'"
     return " E" + plain.replace("\\", "\\\\") if "\\" in value else plain
-
-
-def _ssl(word: str) -> Any:
-    """pg8000's argument: False is plain, None prefers TLS, a context insists on it."""
-    return {"off": False, "prefer": None}.get(word) if word in ("off", "prefer") else context(word)
 
 
 def _setting(name: str) -> str:

@@ -21,6 +21,8 @@ from dbdyno.systems import postgresimport, starting
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.importing import Importer
+from dbdyno.systems.logins.policy import LoginRules
+from dbdyno.systems.logins.postgres import connect
 from dbdyno.systems.logtail import LogTail
 from dbdyno.systems.lost import answered, lost
 from dbdyno.systems.places import LOOPBACK
@@ -92,12 +94,13 @@ class PostgresServer(PostgresControl):
         return lost("postgres", self, error)
 
     def _connect(self, database: str, timeout_s: int) -> pg8000.native.Connection:
-        return pg8000.native.Connection(
-            USER,
+        return connect(
+            LoginRules(str(self.socket_path), USER),
+            password="",
             database=database,
+            timeout_s=timeout_s,
+            tls="off",
             unix_sock=str(self.socket_path),
-            timeout=timeout_s,
-            application_name="dbdyno control",
         )
 
     @answered(ERRORS)

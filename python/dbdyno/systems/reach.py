@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -178,11 +179,15 @@ def _refused(words_: str, url: ServerUrl, login: Login, target: TargetPlan) -> D
 
 
 def _words(error: Exception) -> str:
-    return str(error.args[1]) if len(error.args) > 1 else message(error)
+    """PyMySQL adds the exception that it caught in parentheses: its words are enough."""
+    text = str(error.args[1]) if len(error.args) > 1 else message(error)
+    return re.sub(r"\s*\((?:\[Errno -?\d+\] |\w+\(\d+, ')([^()']*)'?\)+$", r": \1", text)
 
 
 def _likely(text: str) -> str:
     lower = text.lower()
+    if "protocol" in lower:
+        return "another kind of server listens there, or something between changes what it says"
     if "certificate" in lower or "ssl" in lower or "tls" in lower:
         return (
             "its certificate is not signed by an authority that this machine trusts, or it offers "

@@ -72,6 +72,7 @@ fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
         protocol,
         tls: Tls::Prefer,
         tls_extras: dyno_core::plan::TlsExtras::default(),
+        login: Default::default(),
         session_sql: vec!["SET NAMES utf8mb4".into()],
         read_only: false,
         options: Default::default(),

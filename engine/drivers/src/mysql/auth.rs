@@ -1,5 +1,5 @@
 //! Answers to a server's challenge: `mysql_native_password`, `caching_sha2_password`,
-//! `client_ed25519`.
+//! `client_ed25519`. Whether a server may have the password itself says `policy`.
 //!
 //! Sources: MySQL protocol, "Authentication Methods"; MariaDB knowledge base, "Authentication
 //! Plugin - ed25519"; RFC 8032 (Ed25519), RFC 8017 (RSAES-OAEP). Why these crates and not
@@ -29,6 +29,10 @@ pub enum Plugin {
     CachingSha2,
     /// Ed25519 signature of the challenge (MariaDB).
     Ed25519,
+    /// The password itself, or under the server's RSA key.
+    Sha256,
+    /// The password itself.
+    Clear,
 }
 
 impl Plugin {
@@ -38,6 +42,8 @@ impl Plugin {
             b"mysql_native_password" => Some(Self::Native),
             b"caching_sha2_password" => Some(Self::CachingSha2),
             b"client_ed25519" => Some(Self::Ed25519),
+            b"sha256_password" => Some(Self::Sha256),
+            b"mysql_clear_password" => Some(Self::Clear),
             _ => None,
         }
     }
@@ -48,10 +54,12 @@ impl Plugin {
             Self::Native => b"mysql_native_password",
             Self::CachingSha2 => b"caching_sha2_password",
             Self::Ed25519 => b"client_ed25519",
+            Self::Sha256 => b"sha256_password",
+            Self::Clear => b"mysql_clear_password",
         }
     }
 
-    /// The answer to `challenge`; None: the challenge has the wrong length. An empty password is
+    /// The proof for `challenge`; None: there is none, or the challenge has the wrong length. An empty password is
     /// answered by nothing, except with Ed25519, where the empty string is a key like any other.
     pub fn answer(self, password: &[u8], challenge: &[u8]) -> Option<Vec<u8>> {
         match self {
@@ -61,7 +69,7 @@ impl Plugin {
             Self::Ed25519 if challenge.len() == ED25519_NONCE_BYTES => {
                 Some(ed25519(password, challenge).to_vec())
             }
-            Self::Ed25519 => None,
+            Self::Ed25519 | Self::Sha256 | Self::Clear => None,
         }
     }
 }
@@ -185,7 +193,7 @@ mod tests {
             assert_eq!(Plugin::by_name(plugin.name()), Some(plugin));
         }
         assert_eq!(Plugin::Native.answer(b"", &nonce()), Some(vec![]));
-        assert_eq!(Plugin::by_name(b"mysql_clear_password"), None);
+        assert_eq!(Plugin::by_name(b"dialog"), None);
     }
 
     #[test]

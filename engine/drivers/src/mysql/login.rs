@@ -10,8 +10,9 @@ use super::control;
 use super::flags::capability;
 use super::handshake::{Agreed, Greeting, Login as LoginPacket};
 use super::packet::{self, CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
+use crate::policy::{self, Asked, MYSQL_FULL};
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::Tls;
+use dyno_core::plan::{PublicKey, Tls};
 
 /// Replies to one login: more is a server that will not come to an end.
 const ROUNDS_MAX: u32 = 16;
@@ -132,7 +133,7 @@ impl LoginState {
         self.nonce.clone_from(&greeting.nonce);
         self.plugin = Plugin::by_name(&greeting.plugin)
             .filter(|_| self.nonce.len() == NONCE_BYTES)
-            .filter(|plugin| *plugin != Plugin::Ed25519)
+            .filter(|plugin| matches!(plugin, Plugin::Native | Plugin::CachingSha2))
             .unwrap_or(Plugin::Native);
         self.greeting = Some(greeting);
         // 20 bytes by the way it is parsed; tried all the same, since behind TLS it is too late.
@@ -188,18 +189,8 @@ impl LoginState {
         let mut fields = Fields(payload);
         // An empty request means passwords from before 4.1.
         let name = fields.nul().unwrap_or(b"mysql_old_password");
-        self.plugin = Plugin::by_name(name).ok_or_else(|| {
-            Error::new(
-                Kind::Authentication,
-                format!(
-                    "{} asks user {} for plugin {}",
-                    config.place,
-                    config.user,
-                    String::from_utf8_lossy(name)
-                ),
-            )
-            .hint("use an account with mysql_native_password, caching_sha2_password or ed25519")
-        })?;
+        self.check(config, &String::from_utf8_lossy(name), &name.escape_ascii().to_string())?;
+        self.plugin = Plugin::by_name(name).ok_or_else(|| broken("an unknown plug-in"))?;
         self.nonce.clear();
         self.nonce.extend_from_slice(fields.0.strip_suffix(&[0]).unwrap_or(fields.0));
         if self.plugin == Plugin::Ed25519 {
@@ -208,41 +199,72 @@ impl LoginState {
             self.nonce.extend_from_slice(fields.0.get(..32).unwrap_or(fields.0));
         }
         self.key_asked = false;
-        let password = config.password.0.as_bytes();
-        let answer = self
-            .plugin
-            .answer(password, &self.nonce)
-            .ok_or_else(|| broken("a challenge of the wrong length"))?;
-        self.seq = packet::write(out, self.seq, &answer);
+        match self.plugin {
+            Plugin::Sha256 => self.put_password(config, 1, out)?,
+            Plugin::Clear => self.put_clear(config, out),
+            Plugin::Native | Plugin::CachingSha2 | Plugin::Ed25519 => {
+                let answer = self
+                    .plugin
+                    .answer(config.password.0.as_bytes(), &self.nonce)
+                    .ok_or_else(|| broken("a challenge of the wrong length"))?;
+                self.seq = packet::write(out, self.seq, &answer);
+            }
+        }
         Ok(Found::More)
     }
 
-    /// `caching_sha2_password` goes on: the answer was enough (3), or the password itself is
-    /// wanted (4), which only an encrypted way may carry.
+    /// The plugin goes on. The server shows its RSA key, if we have asked for it. Of
+    /// `caching_sha2_password`: the answer was enough (3), or the password itself is wanted (4).
     fn more_data(&mut self, config: &Config, data: &[u8], out: &mut Vec<u8>) -> Result<Found> {
-        if self.plugin != Plugin::CachingSha2 {
-            return Err(broken("the login's plugin has nothing more to say"));
-        }
-        let password = config.password.0.as_bytes();
         if std::mem::take(&mut self.key_asked) {
-            let encrypted = rsa_password(password, &self.nonce, data)?;
-            self.seq = packet::write(out, self.seq, &encrypted);
+            self.put_encrypted(config, data, out)?;
             return Ok(Found::More);
         }
-        match data {
-            [3] => {}
-            [4] if self.secure => {
-                let at = packet::start(out);
-                out.extend_from_slice(password);
-                out.push(0);
-                self.seq = packet::finish(out, at, self.seq);
+        match (self.plugin, data) {
+            (Plugin::CachingSha2, [3]) => {}
+            (Plugin::CachingSha2, [4]) => {
+                self.check(config, MYSQL_FULL, MYSQL_FULL)?;
+                self.put_password(config, 2, out)?;
             }
-            [4] => {
-                self.key_asked = true;
-                self.seq = packet::write(out, self.seq, &[2]);
+            (Plugin::CachingSha2, _) => {
+                return Err(broken("an unknown step of caching_sha2_password"));
             }
-            _ => return Err(broken("an unknown step of caching_sha2_password")),
+            _ => return Err(broken("the login's plugin has nothing more to say")),
         }
         Ok(Found::More)
+    }
+
+    /// Whether the server may have what it asks for.
+    fn check(&self, config: &Config, name: &str, shown: &str) -> Result<()> {
+        let Config { place, user, login: rules, .. } = config;
+        let asked = Asked { place, user, rules, secure: self.secure };
+        asked.check(policy::MYSQL, name, &format!("plug-in {shown}"))
+    }
+
+    /// The password, by whatever protects it here; `key_request` asks for the server's key.
+    fn put_password(&mut self, config: &Config, key_request: u8, out: &mut Vec<u8>) -> Result<()> {
+        match &config.login.server_public_key {
+            _ if self.secure || config.password.is_empty() => self.put_clear(config, out),
+            Some(PublicKey::Pem(pem)) => self.put_encrypted(config, pem.as_bytes(), out)?,
+            Some(PublicKey::Get) => {
+                self.key_asked = true;
+                self.seq = packet::write(out, self.seq, &[key_request]);
+            }
+            None => return Err(broken("no way to send the password")), // the policy has refused it
+        }
+        Ok(())
+    }
+
+    fn put_encrypted(&mut self, config: &Config, pem: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let encrypted = rsa_password(config.password.0.as_bytes(), &self.nonce, pem)?;
+        self.seq = packet::write(out, self.seq, &encrypted);
+        Ok(())
+    }
+
+    fn put_clear(&mut self, config: &Config, out: &mut Vec<u8>) {
+        let at = packet::start(out);
+        out.extend_from_slice(config.password.0.as_bytes());
+        out.push(0);
+        self.seq = packet::finish(out, at, self.seq);
     }
 }

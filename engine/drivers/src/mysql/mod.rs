@@ -39,7 +39,7 @@ use crate::guard;
 use bulk::Mode;
 use dyno_core::driver::{Cancel, Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Address, Options, Protocol, Secret, Target, Tls};
+use dyno_core::plan::{Address, LoginRules, Options, Protocol, Secret, Target, Tls};
 use dyno_core::workload::{Dialect, Statement};
 use flags::capability;
 use statement::Template;
@@ -83,6 +83,8 @@ struct Config {
     /// What a session runs first; of a session that must not write, the last two are the guard's.
     session_sql: Vec<String>,
     read_only: bool,
+    /// What the server may have of the password.
+    login: LoginRules,
     /// Capability flags that are wanted beside those of every connection.
     capabilities: u32,
     cache_metadata: bool,
@@ -173,6 +175,7 @@ impl Config {
             tls: target.tls.clone(),
             protocol: target.protocol,
             session_sql: guard::MYSQL.statements(target),
+            login: target.login.clone(),
             read_only: target.read_only,
             capabilities: capability::SESSION_TRACK * u32::from(target.read_only),
             cache_metadata: true,

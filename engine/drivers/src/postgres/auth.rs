@@ -6,11 +6,13 @@
 use super::frames::{Body, rubbish};
 use super::login::Login;
 use super::messages;
+use crate::policy::{self, Asked, SCRAM_ITERATIONS};
 use dyno_core::error::{Error, Kind, Result};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 
 const SCRAM_SHA_256: &[u8] = b"SCRAM-SHA-256";
+const CLEARTEXT: &str = "authentication 3, the password in clear text";
 
 /// Where the conversation stands.
 pub(super) enum Auth {
@@ -41,14 +43,18 @@ impl Auth {
             (0, Self::Scram(_)) => Err(refused(
                 login,
                 "the server ended SCRAM without proving that it knows the password",
-            )),
+            )
+            .hint("the server at this address does not know the password, or is not PostgreSQL")),
             (0, Self::Open | Self::Answered | Self::Proved) => {
                 *self = Self::Done;
                 body.end()
             }
             (3, Self::Open) => {
                 body.end()?;
-                self.cleartext(login, secure, out)
+                asked(login, secure).check(policy::POSTGRES, "3", CLEARTEXT)?;
+                send_string(password(login)?.as_bytes(), out);
+                *self = Self::Answered;
+                Ok(())
             }
             (5, Self::Open) => {
                 let salt = body.array::<4>()?;
@@ -60,6 +66,7 @@ impl Auth {
             }
             (10, Self::Open) => self.scram_start(body, login, out),
             (11, Self::Scram(scram)) => {
+                check_iterations(body.0, login)?;
                 scram.update(body.0).map_err(|error| scram_failed(login, &error))?;
                 messages::password(scram.message(), out);
                 Ok(())
@@ -71,32 +78,19 @@ impl Auth {
             }
             (code @ (2 | 6 | 7 | 8 | 9), Self::Open) => {
                 let method = match code {
-                    2 => "Kerberos V5",
-                    6 => "SCM credentials",
-                    9 => "SSPI",
-                    _ => "GSSAPI",
+                    2 => "2, Kerberos V5",
+                    6 => "6, SCM credentials",
+                    9 => "9, SSPI",
+                    _ => "7, GSSAPI",
                 };
-                Err(refused(
-                    login,
-                    &format!("the server wants {method}, which dbdyno does not speak"),
-                )
-                .hint("let pg_hba.conf offer scram-sha-256 (or md5, trust) to this user"))
+                let shown = format!("authentication {method}, which dbdyno does not speak");
+                asked(login, secure).check(policy::POSTGRES, method, &shown)
             }
+            (3, _) => Err(asked(login, secure)
+                .ended(format_args!("the server asks for {CLEARTEXT} out of turn"))
+                .hint("it is not PostgreSQL, or somebody on the way wants the password")),
             (code, _) => Err(rubbish(format!("authentication request {code} out of turn"))),
         }
-    }
-
-    fn cleartext(&mut self, login: &Login, secure: bool, out: &mut Vec<u8>) -> Result<()> {
-        if !secure {
-            return Err(refused(
-                login,
-                "the server wants the password in clear text over an unencrypted connection",
-            )
-            .hint("use tls: require (or verify), a Unix socket, or scram-sha-256 in pg_hba.conf"));
-        }
-        send_string(password(login)?.as_bytes(), out);
-        *self = Self::Answered;
-        Ok(())
     }
 
     fn scram_start(&mut self, mut body: Body<'_>, login: &Login, out: &mut Vec<u8>) -> Result<()> {
@@ -122,6 +116,31 @@ impl Auth {
         Err(refused(login, &format!("the server offers only {}", offered.join(", ")))
             .hint("dbdyno speaks SCRAM-SHA-256: let pg_hba.conf offer scram-sha-256 to this user"))
     }
+}
+
+/// What the policy says about this login.
+fn asked(login: &Login, secure: bool) -> Asked<'_> {
+    Asked { place: &login.place, user: &login.user, rules: &login.rules, secure }
+}
+
+/// Looks at the rounds that the server's first message of SCRAM asks for, before they are made.
+fn check_iterations(message: &[u8], login: &Login) -> Result<()> {
+    let text = String::from_utf8_lossy(message);
+    let rounds = text.split(',').find_map(|field| field.strip_prefix("i="));
+    // What is no number fails when the whole message is read.
+    let Some(rounds) = rounds.and_then(|digits| digits.parse::<u32>().ok()) else { return Ok(()) };
+    if SCRAM_ITERATIONS.contains(&rounds) {
+        return Ok(());
+    }
+    let (least, most) = (SCRAM_ITERATIONS.start(), SCRAM_ITERATIONS.end());
+    Err(asked(login, true)
+        .ended(format_args!(
+            "the server asks for SCRAM with {rounds} iterations, and {least} to {most} are accepted"
+        ))
+        .hint(
+            "set scram_iterations to 4096 or more and the password anew; a server that is not \
+             yours may want to guess the password from what we answer",
+        ))
 }
 
 /// A password message whose body is a C string.

@@ -3,7 +3,7 @@
 use super::messages;
 use crate::guard;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Address, Secret, Target, Tls};
+use dyno_core::plan::{Address, LoginRules, Secret, Target, Tls};
 
 /// Everything a session needs until it may send requests.
 pub(super) struct Login {
@@ -15,6 +15,8 @@ pub(super) struct Login {
     pub password: Secret,
     /// How much the connection is to be protected.
     pub tls: Tls,
+    /// What the server may have of the password.
+    pub rules: LoginRules,
     /// The whole StartupMessage.
     pub startup: Vec<u8>,
     /// Statements each session runs first; where it must not write, the last two are the guard's.
@@ -54,6 +56,7 @@ impl Login {
             user: target.user.clone(),
             password: target.password.clone(),
             tls: target.tls.clone(),
+            rules: target.login.clone(),
             startup: messages::startup(&[
                 ("user", &target.user),
                 ("database", database),

@@ -19,6 +19,7 @@ fn target() -> Target {
         protocol: Protocol::Prepared,
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
+        login: Default::default(),
         session_sql: Vec::new(),
         read_only: false,
         options: Default::default(),
@@ -303,7 +304,17 @@ fn passwords_go_only_where_they_may() {
     let error = ask(&[0, 0, 0, 3], false, "pencil").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Authentication);
     assert!(error.hint.contains("tls: require") && !error.to_string().contains("pencil"));
-    assert_eq!(ask(&[0, 0, 0, 3], true, "pencil").unwrap(), b"p\0\0\0\x0bpencil\0");
+    let error = ask(&[0, 0, 0, 3], true, "pencil").unwrap_err();
+    assert!(error.hint.contains("cleartext_password"), "{error}");
+    let mut named = target();
+    named.password = Secret("pencil".into());
+    named.login.cleartext_password = true;
+    for (secure, sent) in [(true, Some(&b"p\0\0\0\x0bpencil\0"[..])), (false, None)] {
+        let mut wire = wire(&named);
+        wire.connected(secure, &mut Vec::new());
+        let heard = whole(&mut *wire, &[(b'R', &[0, 0, 0, 3])]);
+        assert_eq!(heard.ok().map(|(_, out)| out).as_deref(), sent);
+    }
     // "md5" + md5(md5("pencil" + "ann") + salt), computed elsewhere.
     let hash = b"p\0\0\0\x28md57a54f810f22603a6e57c5628653701a4\0";
     let out = ask(&[0, 0, 0, 5, 1, 2, 3, 4], false, "pencil").unwrap();
@@ -314,6 +325,25 @@ fn passwords_go_only_where_they_may() {
     assert!(error.what.contains("GSSAPI"), "{error}");
     let error = ask(b"\0\0\0\x0aSCRAM-SHA-512\0\0", false, "pencil").unwrap_err();
     assert!(error.what.contains("only SCRAM-SHA-512"), "{error}");
+}
+
+#[test]
+fn scram_of_too_few_or_too_many_rounds_is_not_answered() {
+    for (rounds, fits) in [("1", false), ("4095", false), ("4096", true), ("100001", false)] {
+        let mut wire = wire(&Target { password: Secret("pencil".into()), ..target() });
+        wire.connected(false, &mut Vec::new());
+        let offer = (b'R', &b"\0\0\0\x0aSCRAM-SHA-256\0\0"[..]);
+        let (_, first) = whole(&mut *wire, &[offer]).unwrap();
+        let first = String::from_utf8_lossy(&first).into_owned();
+        let nonce = first.rsplit("r=").next().unwrap();
+        let challenge = format!("\0\0\0\x0br={nonce}more,s=AAAA,i={rounds}");
+        let heard = whole(&mut *wire, &[(b'R', challenge.as_bytes())]);
+        assert_eq!(heard.is_ok(), fits, "{rounds}");
+        if let Err(error) = heard {
+            assert_eq!(error.kind, ErrorKind::Authentication);
+            assert!(error.what.contains("iterations") && !error.hint.is_empty(), "{error}");
+        }
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn target(file: &Path, options: serde_json::Value, protocol: Protocol) -> Target
         protocol,
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
+        login: Default::default(),
         session_sql: vec!["PRAGMA journal_mode = WAL".into(), "PRAGMA synchronous=NORMAL".into()],
         read_only: false,
         options: serde_json::from_value(options).expect("an object"),

@@ -2,7 +2,7 @@
 
 use dyno_core::driver::{Progress, Reply, Session, Wire};
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Address, Target};
+use dyno_core::plan::{Address, LoginRules, PublicKey, Target};
 use dyno_core::workload::{Op, Statement, Transaction};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -266,7 +266,7 @@ fn mysql_base() -> Option<PathBuf> {
         .find(|base| base.join("sbin/mysqld").exists())
 }
 
-/// A target without options.
+/// A target without options. The server is a test's own, so its key is taken.
 pub fn target(address: Address, user: &str, password: &str, database: &str) -> Target {
     Target {
         driver: "mysql".into(),
@@ -277,6 +277,7 @@ pub fn target(address: Address, user: &str, password: &str, database: &str) -> T
         protocol: Default::default(),
         tls: Default::default(),
         tls_extras: Default::default(),
+        login: LoginRules { cleartext_password: false, server_public_key: Some(PublicKey::Get) },
         session_sql: vec![],
         read_only: false,
         options: Default::default(),

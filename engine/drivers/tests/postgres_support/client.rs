@@ -30,6 +30,7 @@ impl Cluster {
             protocol: Protocol::Prepared,
             tls: Tls::Off,
             tls_extras: dyno_core::plan::TlsExtras::default(),
+            login: Default::default(),
             session_sql: Vec::new(),
             read_only: false,
             options: Default::default(),

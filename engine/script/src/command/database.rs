@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::report::Compat;
 use dyno_core::client::{Clients, Nature};
 use dyno_core::error::Error;
-use dyno_core::plan::{Address, Protocol, Secret, Target, Tls, TlsExtras};
+use dyno_core::plan::{Address, LoginRules, Protocol, PublicKey, Secret, Target, Tls, TlsExtras};
 use dyno_load::endpoint::Endpoint;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -153,6 +153,7 @@ fn target(driver: &str, address: Address) -> Target {
         protocol: Protocol::Prepared,
         tls: Tls::Off,
         tls_extras: TlsExtras::default(),
+        login: Default::default(),
         session_sql: Vec::new(),
         read_only: false,
         options: BTreeMap::new(),
@@ -180,6 +181,7 @@ fn mysql(options: &Options, compat: Compat) -> Result<Vec<Target>, Refusal> {
     }
     let tls = mysql_tls(options, compat)?;
     let tls_extras = mysql_tls_extras(options);
+    let login = mysql_login(options)?;
     let compression = mysql_compression(options, compat)?;
     Ok(addresses
         .into_iter()
@@ -189,6 +191,7 @@ fn mysql(options: &Options, compat: Compat) -> Result<Vec<Target>, Refusal> {
             database: options.text("mysql-db").into(),
             tls: tls.clone(),
             tls_extras: tls_extras.clone(),
+            login: login.clone(),
             options: BTreeMap::from([("compression".into(), compression.into())]),
             ..target("mysql", address)
         })
@@ -242,6 +245,24 @@ fn mysql_tls_extras(options: &Options) -> TlsExtras {
     }
 }
 
+/// What libmysqlclient allows a server: its environment variable for clear text, and the RSA key that
+/// it would take from an option of its own.
+fn mysql_login(options: &Options) -> Result<LoginRules, Refusal> {
+    let name = "mysql-server-public-key";
+    let read = |path| {
+        std::fs::read_to_string(path)
+            .map_err(|why| Refusal::fatal(format!("--{name}: {path} cannot be read: {why}")))
+    };
+    let server_public_key = match options.text(name) {
+        "" => None,
+        "get" => Some(PublicKey::Get),
+        path => Some(PublicKey::Pem(read(path)?)),
+    };
+    let clear = std::env::var("LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN");
+    let cleartext_password = clear.is_ok_and(|word| word.starts_with(['1', 'Y', 'y']));
+    Ok(LoginRules { cleartext_password, server_public_key })
+}
+
 /// What the client's option `compression` is to be.
 fn mysql_compression(options: &Options, compat: Compat) -> Result<&'static str, Refusal> {
     if !options.bool("mysql-compression") {
@@ -280,6 +301,8 @@ fn pgsql(options: &Options) -> Result<Vec<Target>, Refusal> {
             database: options.text("pgsql-db").into(),
             tls: tls.clone(),
             tls_extras: pgsql_tls_extras(),
+            // libpq sends it to whoever asks; here TLS or a socket is needed all the same.
+            login: LoginRules { cleartext_password: true, server_public_key: None },
             ..target("postgres", pgsql_address(host.trim(), port))
         })
         .collect())

@@ -334,6 +334,13 @@ const MYSQL_FILES: &[Row] = &[
 
 const OURS_DRIVERS: &[Row] = &[
     (
+        "mysql-server-public-key",
+        Kind::Text,
+        None,
+        "without SSL, send the password under the server's RSA key: its PEM file, or 'get' to take \
+      the key that the server shows",
+    ),
+    (
         "pgsql-ignore-errors",
         Kind::List,
         Some("40P01,40001,23505"),

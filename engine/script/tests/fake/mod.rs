@@ -267,6 +267,7 @@ fn target(address: Address) -> Target {
         protocol: Protocol::default(),
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
+        login: Default::default(),
         session_sql: Vec::new(),
         read_only: false,
         options: Default::default(),

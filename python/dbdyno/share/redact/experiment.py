@@ -20,7 +20,9 @@ from dbdyno.share.redact.texts import LEFT_OUT, Texts
 from dbdyno.spec.scalars import VERSION_PATTERN
 
 _SQL = frozenset({"sql", "steps", "session", "after", "session_sql", "init"})
-_PATHS = frozenset({"dump", "template", "basedir", "password_file", "file", "defaults_file"})
+_PATHS = frozenset(
+    {"dump", "template", "basedir", "password_file", "file", "defaults_file", "server_public_key"}
+)
 _COMMANDS = frozenset(
     {"run", "apply", "undo", "wait_until", "password_command"}
     | {"before_run", "before_cell", "before_trial", "after_trial", "after_run"}

@@ -6,7 +6,7 @@ use crate::mysql::flags::capability::{DEPRECATE_EOF, SSL};
 use crate::mysql::packet;
 use dyno_core::driver::{Cancel, Progress, Wire};
 use dyno_core::error::Kind;
-use dyno_core::plan::Tls;
+use dyno_core::plan::{PublicKey, Tls};
 use rsa::pkcs8::{EncodePublicKey, LineEnding};
 use rsa::{Oaep, RsaPrivateKey};
 
@@ -113,17 +113,67 @@ fn the_password_itself_travels_over_a_socket_or_tls_only() {
 fn over_a_plain_connection_it_travels_under_the_servers_key() {
     let key = RsaPrivateKey::new(&mut rsa::rand_core::OsRng, 1024).unwrap();
     let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
-    let mut line = Line::open(&target(), &[], false);
+    let password_of = |payload: &[u8]| -> Vec<u8> {
+        let hidden = key.decrypt(Oaep::new::<sha1::Sha1>(), payload).unwrap();
+        hidden.iter().zip(NONCE.iter().cycle()).map(|(a, b)| a ^ b).collect()
+    };
+    let clear = [PASSWORD.as_bytes(), b"\0"].concat();
+    let mut trusting = target();
+    trusting.login.server_public_key = Some(PublicKey::Get);
+    let mut line = Line::open(&trusting, &[], false);
     line.hear(&greeting(PLAIN, "caching_sha2_password")).unwrap();
     line.hear(&framed(2, &[1, 4])).unwrap();
     assert_eq!(line.packets(), [(3, vec![2])]);
     line.hear(&framed(4, &[b"\x01", pem.as_bytes()].concat())).unwrap();
     let packets = line.packets();
     assert_eq!((packets.len(), packets[0].0), (1, 5));
-    let hidden = key.decrypt(Oaep::new::<sha1::Sha1>(), &packets[0].1).unwrap();
-    let plain: Vec<u8> = hidden.iter().zip(NONCE.iter().cycle()).map(|(a, b)| a ^ b).collect();
-    assert_eq!(plain, [PASSWORD.as_bytes(), b"\0"].concat());
+    assert_eq!(password_of(&packets[0].1), clear);
     assert_eq!(line.hear(&ok(6, 0, 2)), Ok(Progress::Ready));
+
+    trusting.login.server_public_key = Some(PublicKey::Pem(pem.clone()));
+    for (greeted, asks) in [
+        ("caching_sha2_password", framed(2, &[1, 4])),
+        ("mysql_native_password", switch(2, "sha256_password", &[&NONCE[..], b"\0"].concat())),
+    ] {
+        let mut line = Line::open(&trusting, &[], false);
+        line.hear(&greeting(PLAIN, greeted)).unwrap();
+        line.hear(&asks).unwrap();
+        let packets = line.packets();
+        assert_eq!(password_of(&packets[0].1), clear, "{greeted}");
+        assert_eq!(line.hear(&ok(4, 0, 2)), Ok(Progress::Ready));
+    }
+}
+
+#[test]
+fn without_leave_no_key_is_taken_and_nothing_is_sent() {
+    for (greeted, asks) in [
+        ("caching_sha2_password", framed(2, &[1, 4])),
+        ("mysql_native_password", switch(2, "sha256_password", NONCE)),
+        ("mysql_native_password", switch(2, "mysql_clear_password", b"")),
+        ("mysql_native_password", switch(2, "dialog", b"\x05Password: ")),
+    ] {
+        let mut line = Line::open(&target(), &[], false);
+        line.hear(&greeting(PLAIN, greeted)).unwrap();
+        let error = line.hear(&asks).unwrap_err();
+        assert_eq!(error.kind, Kind::Authentication);
+        assert!(error.what.contains("ann at db:3306") && !error.hint.is_empty(), "{error}");
+        assert!(line.sent.is_empty(), "{error}");
+    }
+}
+
+#[test]
+fn clear_text_is_for_those_that_were_named_and_are_not_overheard() {
+    let mut named = target();
+    named.login.cleartext_password = true;
+    for (target, on_socket, is_sent) in
+        [(&named, true, true), (&named, false, false), (&target(), true, false)]
+    {
+        let mut line = Line::open(target, &[], on_socket);
+        line.hear(&greeting(PLAIN, "mysql_native_password")).unwrap();
+        let heard = line.hear(&switch(2, "mysql_clear_password", b""));
+        assert_eq!(heard.is_ok(), is_sent);
+        assert_eq!(contains(&line.sent, PASSWORD.as_bytes()), is_sent);
+    }
 }
 
 #[test]

@@ -38,6 +38,7 @@ pub fn target() -> Target {
         protocol: Default::default(),
         tls: Default::default(),
         tls_extras: Default::default(),
+        login: Default::default(),
         session_sql: vec![],
         read_only: false,
         options: Default::default(),

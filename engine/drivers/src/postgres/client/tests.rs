@@ -21,6 +21,7 @@ fn target() -> Target {
         protocol: Default::default(),
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
+        login: Default::default(),
         session_sql: Vec::new(),
         read_only: false,
         options: Default::default(),
