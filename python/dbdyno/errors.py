@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+TRACEBACK = "DYNO_TRACEBACK"  # environment variable: prints where an error of others' data came up
+
 
 @dataclass(frozen=True)
 class Where:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tools.attack.confined import Ended
 
 CODES = frozenset({0, 1, 2, 3, 4})  # as `dyno --help` lists them
 PEAK_BYTES = 1 << 30
+_ESCAPES = re.compile("[\x07\x1b\x80-\x9f]")
 _FORBIDDEN = {
     "a defect in dbdyno": "says that it is a defect",
     "Traceback (most recent call last)": "prints a traceback",
@@ -27,6 +29,8 @@ def reasons(ended: Ended, *, as_json: bool) -> list[str]:
     if ended.peak_bytes > PEAK_BYTES:
         found.append(f"takes {ended.peak_bytes >> 20} MiB")
     found += [said for text, said in _FORBIDDEN.items() if text in ended.err]
+    if _ESCAPES.search(ended.err) or _ESCAPES.search(ended.out.decode("utf-8", "replace")):
+        found.append("sends orders to the terminal")
     if as_json and ended.code == 0 and not _is_json(ended.out):
         found.append("prints what is no JSON")
     if found:

@@ -422,6 +422,7 @@ class _Progress:
 def _sampled(url: str, options: Options) -> tuple[Any, int]:
     from dbdyno.digest import chosen, reading, servers, watch
     from dbdyno.spec.types import Credentials
+    from dbdyno.systems.lost import understanding
 
     known = ("--db", "--user", "--group-by", "--order-by", "--limit")
     other = [name for name, _ in options.engine if name not in known]
@@ -449,14 +450,15 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
     progress = _Progress()
     interrupts: list[int] = []
     try:
-        raw = watch.watch(
-            source,
-            for_s,
-            every_s,
-            choice,
-            on_step=lambda done: progress.seconds(done, for_s),
-            on_interrupt=lambda: interrupts.append(reading.INTERRUPTED),
-        )
+        with understanding(source.place, "its statements"):
+            raw = watch.watch(
+                source,
+                for_s,
+                every_s,
+                choice,
+                on_step=lambda done: progress.seconds(done, for_s),
+                on_interrupt=lambda: interrupts.append(reading.INTERRUPTED),
+            )
     finally:
         progress.end()
         source.close()

@@ -11,6 +11,7 @@ from dbdyno.models import Model, origins
 from dbdyno.spec import server_url
 from dbdyno.spec.types import Credentials, Target
 from dbdyno.systems import reach
+from dbdyno.systems.lost import understanding
 from dbdyno.systems.mysqlremote import MysqlRemote
 
 
@@ -41,10 +42,11 @@ def _from_server(model: Model, text: str, login: Credentials, tls: str | None) -
                 f"--from {url.place}: {model.name} takes nothing from a server of this kind",
                 fix="MySQL and MariaDB are read; give NAME=VALUE",
             )
-        variables = {str(name).lower(): str(value) for name, value in
-                     server.rows("SHOW GLOBAL VARIABLES")}  # fmt: skip
-        status = {str(name).lower(): str(value) for name, value in
-                  server.rows("SHOW GLOBAL STATUS LIKE 'wsrep\\_%'")}  # fmt: skip
+        with understanding(url.place, "its variables"):
+            variables = {str(name).lower(): str(value) for name, value in
+                         server.rows("SHOW GLOBAL VARIABLES")}  # fmt: skip
+            status = {str(name).lower(): str(value) for name, value in
+                      server.rows("SHOW GLOBAL STATUS LIKE 'wsrep\\_%'")}  # fmt: skip
     finally:
         server.stop()
     found = origins.from_variables(model, {**status, **variables}.get, url.place)

@@ -14,9 +14,7 @@ from pathlib import Path
 
 import click
 
-from dbdyno.errors import DynoError
-
-TRACEBACK = "DYNO_TRACEBACK"  # environment variable: prints where such an error came from
+from dbdyno.errors import TRACEBACK, DynoError
 
 
 @contextmanager

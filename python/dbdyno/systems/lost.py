@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+import os
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from dbdyno.errors import DynoError
+from dbdyno.errors import TRACEBACK, DynoError
 from dbdyno.systems.process import Guarded
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 
 class Watched(Protocol):
@@ -49,6 +54,43 @@ def answered(
         return asked
 
     return decorate
+
+
+def understood(cls: type[C]) -> type[C]:
+    """Whatever a server answers is no defect of ours: what its words cannot be made into (a version
+    that is NULL, a counter that is a word, a row less) is a DynoError that names the server, in
+    every public method of a class. What else these raise passes through."""
+    for name in dir(cls):
+        method = getattr(cls, name)
+        if not name.startswith("_") and inspect.isfunction(method):
+            setattr(cls, name, _understanding(method))
+    return cls
+
+
+def _understanding(method: Callable[..., R]) -> Callable[..., R]:
+    @functools.wraps(method)
+    def asked(self: Any, *args: Any, **kwargs: Any) -> R:
+        with understanding(self.place, f"`{method.__name__}`"):
+            return method(self, *args, **kwargs)
+
+    return asked
+
+
+@contextmanager
+def understanding(place: str, asked: str) -> Iterator[None]:
+    """The same for what is made of answers elsewhere; `asked`: what for."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        if os.environ.get(TRACEBACK):
+            traceback.print_exc()
+        said = (str(error).splitlines() or [""])[0][:200]
+        raise DynoError(
+            f"{place} answers what makes no sense, asked for {asked}: {said}",
+            cause="another kind of server listens there, or something between changes what it says",
+            fix="ask it by its own client; if that is content, set "
+            f"{TRACEBACK}=1 to see what was not understood, and report that",
+        ) from error
 
 
 def lost(kind: str, server: Watched, error: Any) -> DynoError:

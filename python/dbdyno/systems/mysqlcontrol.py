@@ -70,7 +70,7 @@ class MysqlControl(ABC):
                     cursor.execute(sql)
                     names = [str(column[0]) for column in cursor.description or ()]
                     return names, list(cursor.fetchall())
-            except (pymysql.OperationalError, pymysql.InterfaceError, OSError) as error:
+            except (DynoError, pymysql.OperationalError, pymysql.InterfaceError, OSError) as error:
                 code = error.args[0] if error.args else 0
                 if not isinstance(code, int) or code >= 2000 or code == 0:  # the client's codes
                     with contextlib.suppress(*ERRORS):

@@ -23,7 +23,7 @@ from dbdyno.systems.encryption import context, default_authorities, engine_tls
 from dbdyno.systems.importing import Importer
 from dbdyno.systems.logins.mysql import connect
 from dbdyno.systems.logins.policy import TAKE_KEY
-from dbdyno.systems.lost import answered
+from dbdyno.systems.lost import answered, understood
 from dbdyno.systems.mysqlcontrol import ERRORS, MysqlControl, identifier, quoted_name
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
 from dbdyno.systems.starting import SETTLE_TIMEOUT_S
@@ -44,6 +44,7 @@ _NOT_NOW = {  # error code -> why a setting cannot be changed
 }
 
 
+@understood
 class MysqlRemote(MysqlControl):
     """See the module."""
 

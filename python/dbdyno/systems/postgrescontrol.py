@@ -53,7 +53,7 @@ class PostgresControl(ABC):
                 self._connection = self._connect(self.database, CONTROL_TIMEOUT_S)
             try:
                 return list(self._connection.execute_simple(sql).rows or [])
-            except ERRORS as error:
+            except (DynoError, *ERRORS) as error:
                 if not isinstance(error, pg8000.exceptions.DatabaseError):
                     with contextlib.suppress(*ERRORS):
                         self._connection.close()

@@ -24,7 +24,7 @@ from dbdyno.systems.credentials import Login
 from dbdyno.systems.encryption import engine_tls
 from dbdyno.systems.importing import Importer
 from dbdyno.systems.logins.postgres import connect
-from dbdyno.systems.lost import answered
+from dbdyno.systems.lost import answered, understood
 from dbdyno.systems.postgrescontrol import ERRORS, PostgresControl, identifier, message
 from dbdyno.systems.remote import MARKER, PREFIX, Mark, Refused
 from dbdyno.systems.starting import SETTLE_TIMEOUT_S
@@ -41,6 +41,7 @@ _LISTS_OF_NAMES = frozenset(
 _HIDES = ("command line", "environment variable", "override", "database", "user", "database user")
 
 
+@understood
 class PostgresRemote(PostgresControl):
     """See the module."""
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import engine_jobs
-import hostile_mysql
-import hostile_postgres
 import pytest
-from hostile_server import PASSWORD, USER, Hostile
 from refusals import plain_words
+from tools.attack.servers import mysql, postgres
+from tools.attack.servers.listening import PASSWORD, USER, Hostile
 
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine
@@ -26,7 +25,7 @@ from dbdyno.systems.logins.policy import Protocol
 
 Leave = Literal["nothing", "named", "get", "pinned"]
 SECRET_VARIABLE = "HOSTILE_PASSWORD"
-MODES = {"mysql": hostile_mysql, "postgres": hostile_postgres}
+MODES = {"mysql": mysql, "postgres": postgres}
 SOCKET = {"mysql": "s", "postgres": ".s.PGSQL.5432"}
 
 
@@ -50,7 +49,7 @@ class Attempt:
         if self.leave != "pinned":
             return "get" if self.leave == "get" else None
         file = self.directory / "key.pem"
-        file.write_bytes(hostile_mysql.public_key())
+        file.write_bytes(mysql.public_key())
         return str(file)
 
     @property
@@ -96,7 +95,7 @@ def _job(attempt: Attempt, job: str) -> str:
     if attempt.leave == "get":
         allowed["server_public_key"] = "get"
     if attempt.leave == "pinned":
-        allowed["server_public_key"] = {"pem": hostile_mysql.public_key().decode()}
+        allowed["server_public_key"] = {"pem": mysql.public_key().decode()}
     where = {"tcp": {"host": "127.0.0.1", "port": server.port}}
     target = {
         "driver": attempt.protocol,

@@ -7,15 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import hostile_mysql
-import hostile_postgres
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hostile_attempts import COMMANDS, MODES, SECRET_VARIABLE, SOCKET, Attempt, Leave, experiment
-from hostile_server import PASSWORD, USER, Way, hostile
 from refusals import refused
 from running import Place
+from tools.attack.servers import mysql, postgres
+from tools.attack.servers.listening import PASSWORD, USER, Way, hostile
 
 from dbdyno.systems.logins.policy import DEMANDS, Answer, Demand, Protocol
 
@@ -79,11 +78,8 @@ def test_a_server_gets_what_the_policy_says(
 
 
 TRICKS = [
-    *(pytest.param("mysql", mode, id=f"mysql {mode.__name__}") for mode in hostile_mysql.TRICKS),
-    *(
-        pytest.param("postgres", mode, id=f"postgres {mode.__name__}")
-        for mode in hostile_postgres.TRICKS
-    ),
+    *(pytest.param("mysql", mode, id=f"mysql {mode.__name__}") for mode in mysql.TRICKS),
+    *(pytest.param("postgres", mode, id=f"postgres {mode.__name__}") for mode in postgres.TRICKS),
 ]
 
 
@@ -97,7 +93,7 @@ def test_no_trick_gets_the_password_without_tls(
         said = COMMANDS[command](Attempt(server, protocol, "named", tmp_path))
     assert said and PASSWORD not in said and "\x1b" not in said
     assert not server.learned.password, said
-    if mode in hostile_postgres.WITHOUT_PROOF:
+    if mode in postgres.WITHOUT_PROOF:
         assert server.learned.proofs == 0
         assert "iterations" in said and ENDED in said, said
     if mode.__name__ in ("scram", "scram_without_final", "scram_without_anything"):
@@ -105,21 +101,21 @@ def test_no_trick_gets_the_password_without_tls(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("mode", [hostile_mysql.full, hostile_mysql.sha256])
+@pytest.mark.parametrize("mode", [mysql.full, mysql.sha256])
 def test_a_server_that_has_not_the_pinned_key_reads_nothing(
     mode: Any, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = rsa.generate_private_key(65537, 2048).public_key()
     pem = other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    with hostile(partial(hostile_mysql.talk, mode), "plain") as server:
-        monkeypatch.setattr(hostile_mysql, "public_key", lambda: pem)
+    with hostile(partial(mysql.talk, mode), "plain") as server:
+        monkeypatch.setattr(mysql, "public_key", lambda: pem)
         COMMANDS[command](Attempt(server, "mysql", "pinned", tmp_path))
     assert not server.learned.password
 
 
 ASKS = {
-    "mysql": hostile_mysql.DEMANDS["mysql_clear_password"],
-    "postgres": hostile_postgres.DEMANDS["3, clear-text password"],
+    "mysql": mysql.DEMANDS["mysql_clear_password"],
+    "postgres": postgres.DEMANDS["3, clear-text password"],
 }
 
 
@@ -142,7 +138,7 @@ def test_commands_say_what_a_server_wanted(
 
 def test_a_model_reads_no_server_that_wants_the_password(there: Place, tmp_path: Path) -> None:
     there.environment[SECRET_VARIABLE] = PASSWORD
-    with hostile(partial(hostile_mysql.talk, ASKS["mysql"]), "plain") as server:
+    with hostile(partial(mysql.talk, ASKS["mysql"]), "plain") as server:
         url = Attempt(server, "mysql", "nothing", tmp_path).url
         login = ("--password-env", SECRET_VARIABLE)
         refused(there.dyno("model", "innodb-growth", "--from", url, *login), ENDED, server.place)
@@ -150,7 +146,7 @@ def test_a_model_reads_no_server_that_wants_the_password(there: Place, tmp_path:
 
 
 def test_dyno_sysbench_is_the_engines(there: Place, tmp_path: Path) -> None:
-    with hostile(partial(hostile_mysql.talk, ASKS["mysql"]), "plain") as server:
+    with hostile(partial(mysql.talk, ASKS["mysql"]), "plain") as server:
         login = (
             f"--mysql-user={USER}",
             f"--mysql-password={PASSWORD}",

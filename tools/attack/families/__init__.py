@@ -11,6 +11,7 @@ NAMES: tuple[str, ...] = (
     "bundles",
     "imported_results",
     "saved_digests",
+    "hostile_servers",
 )
 
 

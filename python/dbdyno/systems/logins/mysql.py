@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import pymysql
 from pymysql.constants import CLIENT
 
 from dbdyno.errors import DynoError
+from dbdyno.systems.logins.bounded import Bounds, bind, opened
 from dbdyno.systems.logins.policy import FULL, ROUNDS_MAX, TAKE_KEY, LoginRules
 from dbdyno.systems.starting import CONTROL_TIMEOUT_S
 
-_MALFORMED_PACKET = 2027
+_CANNOT_CONNECT, _MALFORMED_PACKET = 2003, 2027
 _PROOFS = ("mysql_native_password", "client_ed25519")  # PyMySQL's own will do
 _NONCE_BYTES = 20
 _NAME_MAX = 64
@@ -45,25 +47,66 @@ def connect(
 ) -> pymysql.Connection[Any]:
     """A connection with autocommit and utf8mb4. `where`: host and port or socket, and encryption.
 
-    DynoError: the server asks for what it may not have. pymysql.Error, OSError: anything else."""
+    `timeout_s`: for the whole answer to a statement. DynoError: the server asks for what it may not
+    have, or answers without end. pymysql.Error, OSError: anything else."""
+    bounds = Bounds(rules.place, CONTROL_TIMEOUT_S)
+    connection = _Connection(
+        **where,
+        user=rules.user,
+        password=password.encode(),  # PyMySQL's own encoding of text is latin1
+        database=database,
+        read_timeout=timeout_s,
+        write_timeout=CONTROL_TIMEOUT_S,
+        autocommit=True,
+        charset="utf8mb4",
+        program_name="dbdyno control",
+        auth_plugin_map=_Plugins(rules),
+        defer_connect=True,
+    )
+    connection.bounds = bounds
+    if connection.ssl:
+        bind(connection.ctx, bounds)
+    host, port, path = connection.host, connection.port, connection.unix_socket
     try:
-        return pymysql.connect(
-            **where,
-            user=rules.user,
-            password=password.encode(),  # PyMySQL's own encoding of text is latin1
-            database=database,
-            connect_timeout=CONTROL_TIMEOUT_S,
-            read_timeout=timeout_s,
-            write_timeout=CONTROL_TIMEOUT_S,
-            autocommit=True,
-            charset="utf8mb4",
-            program_name="dbdyno control",
-            auth_plugin_map=_Plugins(rules),
-        )
+        way = opened(bounds, CONTROL_TIMEOUT_S, host=host, port=port, path=path)
+    except OSError as error:
+        said = f"Can't connect to MySQL server on {path or host!r} ({error})"
+        raise pymysql.OperationalError(_CANNOT_CONNECT, said) from error
+    with _readable():
+        connection.connect(way)
+    bounds.timeout_s = timeout_s
+    return connection
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """PyMySQL indexes and decodes what a server sends: its errors become one of the protocol."""
+    try:
+        yield
     except (DynoError, pymysql.Error, OSError):
         raise
-    except Exception as error:  # it indexes and decodes what a server sends
+    except Exception as error:
         raise _malformed("its answer cannot be read") from error
+
+
+class _Connection(pymysql.Connection[Any]):
+    """Counts what it reads, and says what cannot be read."""
+
+    bounds: Bounds | None = None
+
+    def query(self, sql: str, unbuffered: bool = False) -> int:
+        with _readable():
+            return super().query(sql, unbuffered)
+
+    def select_db(self, db: str) -> None:
+        with _readable():
+            super().select_db(db)
+
+    def _read_packet(self, *args: Any, **kwargs: Any) -> Any:
+        """One of each row."""
+        if self.bounds is not None:
+            self.bounds.count_row()
+        return super()._read_packet(*args, **kwargs)
 
 
 class _Plugins(dict[str, Any]):

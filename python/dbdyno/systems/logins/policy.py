@@ -22,6 +22,8 @@ SCRAM_ITERATIONS_MAX = 100_000  # with more, a server makes its clients work wit
 SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-256-PLUS")
 ROUNDS_MAX = 16  # replies to one login: more is a server that will not come to an end
 PUBLIC_KEY_BYTES_MAX = 1 << 16
+ANSWER_BYTES_MAX = 64 << 20  # to one statement of a control connection
+ANSWER_ROWS_MAX = 1_000_000
 TAKE_KEY = "get"  # `server_public_key:` takes the key that the server shows
 
 

@@ -12,6 +12,8 @@ import re
 import socket
 import ssl
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pg8000.native
@@ -20,12 +22,14 @@ from pg8000.exceptions import Error, InterfaceError
 
 from dbdyno.errors import DynoError
 from dbdyno.systems.encryption import context
+from dbdyno.systems.logins.bounded import Bounded, Bounds, bind, opened
 from dbdyno.systems.logins.policy import (
     SCRAM_ITERATIONS_MAX,
     SCRAM_ITERATIONS_MIN,
     SCRAM_MECHANISMS,
     LoginRules,
 )
+from dbdyno.systems.starting import CONTROL_TIMEOUT_S
 
 _SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 _METHODS = {3: "3, clear-text password", 5: "5, MD5", 10: "10, SCRAM-SHA-256"}
@@ -51,32 +55,40 @@ def connect(
     port: int = 0,
     unix_sock: str | None = None,
 ) -> pg8000.native.Connection:
-    """DynoError: the server asks for what it may not have. pg8000's Error, OSError: anything
-    else."""
-    way = _way(tls, host, port, unix_sock, timeout_s)
+    """`timeout_s`: for the whole answer to a statement. DynoError: the server asks for what it may
+    not have, or answers without end. pg8000's Error, OSError: anything else."""
+    bounds = Bounds(rules.place, CONTROL_TIMEOUT_S)
+    way = _way(bounds, tls, host, port, unix_sock)
     try:
-        return _Connection(rules, unix_sock is not None, way, password or None, database)
-    except BaseException as error:
+        with _readable():
+            made = _Connection(
+                rules, unix_sock is not None, way, bounds, password or None, database
+            )
+    except BaseException:
         way.close()
-        if not isinstance(error, Exception) or isinstance(error, DynoError | Error | OSError):
-            raise
-        # It indexes and decodes what a server sends.
+        raise
+    bounds.timeout_s = timeout_s
+    return made
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """pg8000 indexes and decodes what a server sends: its errors become one of the protocol."""
+    try:
+        yield
+    except (DynoError, Error, OSError):
+        raise
+    except Exception as error:
         what = "it does not speak PostgreSQL's protocol: its answer cannot be read"
         raise InterfaceError(what) from error
 
 
-def _way(tls: str, host: str, port: int, unix_sock: str | None, timeout_s: int) -> socket.socket:
+def _way(bounds: Bounds, tls: str, host: str, port: int, unix_sock: str | None) -> socket.socket:
     """The socket to a server, encrypted as `tls` says."""
     way = None
     try:
-        if unix_sock is not None:
-            way = socket.socket(socket.AF_UNIX)
-            way.settimeout(timeout_s)
-            way.connect(unix_sock)
-            return way
-        way = socket.create_connection((host, port), timeout_s)
-        way.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        return way if tls == "off" else _encrypted(way, tls, host)
+        way = opened(bounds, CONTROL_TIMEOUT_S, host=host, port=port, path=unix_sock)
+        return way if tls == "off" or unix_sock is not None else _encrypted(way, tls, host)
     except BaseException as error:
         if way is not None:
             way.close()
@@ -85,11 +97,12 @@ def _way(tls: str, host: str, port: int, unix_sock: str | None, timeout_s: int) 
         raise
 
 
-def _encrypted(way: socket.socket, tls: str, host: str) -> socket.socket:
+def _encrypted(way: Bounded, tls: str, host: str) -> socket.socket:
     way.sendall(_SSL_REQUEST)
     answer = way.recv(1)
     if answer == b"S":
-        how = context("require" if tls == "prefer" else tls)
+        assert way.bounds is not None
+        how = bind(context("require" if tls == "prefer" else tls), way.bounds)
         return how.wrap_socket(way, server_hostname=host)
     if answer == b"N" and tls == "prefer":
         return way
@@ -106,11 +119,13 @@ class _Connection(pg8000.native.Connection):
         rules: LoginRules,
         on_socket: bool,
         way: socket.socket,
+        bounds: Bounds,
         password: str | None,
         database: str,
     ) -> None:
         self._rules = rules
         self._private = on_socket or isinstance(way, ssl.SSLSocket)
+        self._bounds = bounds
         self._stage = "open"
         super().__init__(
             rules.user,
@@ -146,6 +161,14 @@ class _Connection(pg8000.native.Connection):
         if self._stage != "done":
             raise self._out_of_turn(0)
         super().handle_READY_FOR_QUERY(data, context)
+
+    def handle_DATA_ROW(self, data: bytes, context: Any) -> None:
+        self._bounds.count_row()
+        super().handle_DATA_ROW(data, context)
+
+    def execute_simple(self, statement: str) -> Any:
+        with _readable():
+            return super().execute_simple(statement)
 
     def close(self) -> None:
         """The farewell need not reach a server that has hung up."""

@@ -8,7 +8,8 @@ import ssl
 import struct
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -74,6 +75,14 @@ class Peer:
     def close(self) -> None:
         with suppress(OSError):
             self._socket.close()
+
+
+def drip(peer: Peer, pieces: Iterable[bytes]) -> None:
+    """Sends a byte at a time, often enough for a client that waits for the next one only."""
+    for piece in pieces:
+        for byte in piece:
+            peer.send(bytes([byte]))
+            time.sleep(0.2)
 
 
 @dataclass(frozen=True)

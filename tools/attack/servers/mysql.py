@@ -12,7 +12,7 @@ from functools import cache, partial
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from hostile_server import HungUp, Peer
+from tools.attack.servers.listening import HungUp, Peer
 
 NONCE = bytes(range(1, 21))
 # LONG_PASSWORD, PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB, TRANSACTIONS
@@ -28,8 +28,17 @@ class Line:
         self._sequence = 0
 
     def say(self, payload: bytes) -> None:
-        self.peer.send(struct.pack("<I", len(payload))[:3] + bytes([self._sequence]) + payload)
-        self._sequence = (self._sequence + 1) % 256
+        self.peer.send(self.packet(payload))
+
+    def packet(self, payload: bytes) -> bytes:
+        """The next one, to be sent."""
+        made = struct.pack("<I", len(payload))[:3] + bytes([self._sequence]) + payload
+        self.skip(1)
+        return made
+
+    def skip(self, count: int) -> None:
+        """Numbers packets wrongly from here on, unless `count` was sent."""
+        self._sequence = (self._sequence + count) % 256
 
     def hear(self) -> bytes:
         head = self.peer.read(4)

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from functools import partial
 
-from hostile_server import HungUp, Peer
+from tools.attack.servers.listening import HungUp, Peer
 
 SSL_REQUEST = 80877103
 SALT = base64.b64encode(bytes(16)).decode()
@@ -45,6 +45,11 @@ class Line:
         if head[:1] == b"X":
             raise HungUp
         return self.peer.read(struct.unpack("!i", head[1:])[0] - 4)
+
+    def message(self) -> tuple[bytes, bytes]:
+        """The client's next message: kind and body."""
+        head = self.peer.read(5)
+        return head[:1], self.peer.read(struct.unpack("!i", head[1:])[0] - 4)
 
     def let_in(self) -> None:
         self.ask(0)
