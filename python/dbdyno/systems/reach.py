@@ -144,7 +144,11 @@ def _logged_in(target: TargetPlan, url: ServerUrl, login: Login) -> RemoteServer
         server = PostgresRemote(url, login, target.tls)
     else:
         server = MysqlRemote(target.kind, url, login, target.tls)
-    server.log_in()
+    try:
+        server.log_in()
+    except BaseException:
+        server.close_connection()
+        raise
     return cast("RemoteServer", server)
 
 

@@ -89,7 +89,7 @@ def _readable() -> Iterator[None]:
         raise _malformed("its answer cannot be read") from error
 
 
-class _Connection(pymysql.Connection[Any]):
+class _Connection(pymysql.Connection):  # type: ignore[type-arg]
     """Counts what it reads, and says what cannot be read."""
 
     bounds: Bounds | None = None
