@@ -10,6 +10,7 @@ import random
 import sys
 from collections import Counter
 
+import servers_there
 from killing import VICTIMS, Kill, Slaughter, random_plan
 from running import place
 
@@ -22,22 +23,40 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=50, help="how many deaths")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--kinds", default="sqlite,mariadb,postgres,mysql")
+    parser.add_argument("--url", metavar="KIND", help="measure a server of this kind by its URL")
     parser.add_argument("--victims", default=",".join(VICTIMS))
     asked = parser.parse_args()
-    kinds = [kind for kind in asked.kinds.split(",") if _is_here(kind)]
-    victims = asked.victims.split(",")
+    if asked.url is None:
+        kinds = [kind for kind in asked.kinds.split(",") if _is_here(kind)]
+        return _kill(asked, kinds, asked.victims.split(","), None)
+    with servers_there.there(asked.url) as server:
+        server.grant(*server.own_schema())
+        # The server is somebody else's, and has no guardian of ours.
+        return _kill(asked, [], ["dyno", "engine"], server)
+
+
+def _kill(
+    asked: argparse.Namespace,
+    kinds: list[str],
+    victims: list[str],
+    server: servers_there.There | None,
+) -> int:
     plan = random_plan(asked.times, asked.seed, victims)
-    print(f"seed {asked.seed}; systems: {', '.join(kinds)}", flush=True)
+    print(f"seed {asked.seed}; systems: {', '.join(kinds) or asked.url}", flush=True)
     print(f"{'#':>3}  {'victim':9} {'at s':>6} {'phase':9} {'exit':>4} {'clean s':>7}  ", end="")
     print("left behind, trials lost", flush=True)
     seen: list[Kill] = []
+    before = server.schemas() if server else set()
     with place() as there:
-        killer = Slaughter(there, kinds, asked.seed, hurry=True)
+        there.environment["APP_PASSWORD"] = servers_there.PASSWORD
+        url = server.url if server else ""
+        killer = Slaughter(there, kinds, asked.seed, hurry=True, url=url)
         for kill in killer.kills(plan):
             seen.append(kill)
             print(line(len(seen), kill), flush=True)
         code = killer.finish()
         left = there.until_clean()
+        left += sorted(server.schemas() - before) if server else []
     bad = [kill for kill in seen if not kill.harmless]
     print(f"\nlast resume: exit code {code}; left: {left or 'nothing'}")
     print("deaths by victim and phase:")

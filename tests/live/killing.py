@@ -48,6 +48,19 @@ interval: 100ms
 """
 
 
+BY_URL = """
+experiment: killed
+question: Does anything get lost on a server of somebody else's?
+targets:
+  db: {{url: "{url}", password_env: APP_PASSWORD}}
+workload: {{kind: oltp, preset: read_write, tables: 2, rows: 2000, sessions: 4, think: 1ms}}
+blocks: {blocks}
+warmup: 300ms
+duration: 500ms
+interval: 100ms
+"""
+
+
 def experiment(kinds: Sequence[str], blocks: int) -> str:
     """A small experiment over systems: a trial of each in each block."""
     if len(kinds) == 1:
@@ -88,14 +101,17 @@ class Slaughter:
         *,
         blocks: int = 2,
         hurry: bool = False,
+        url: str = "",
     ) -> None:
-        """With `hurry`, a run that survives a death is not waited for but ended by SIGTERM."""
+        """With `hurry`, a run that survives a death is not waited for but ended by SIGTERM. With
+        `url`, a server that is there is measured, whose password the place's environment has."""
         self._hurry = hurry
         self._there = there
         self._random = random.Random(seed)
-        self._file = there.experiment(experiment(kinds, blocks))
-        self._trials = blocks * len(kinds)
-        self._usual_s = 4.0 * len(kinds)
+        text = experiment(kinds, blocks) if kinds else BY_URL.format(url=url, blocks=blocks)
+        self._file = there.experiment(text)
+        self._trials = blocks * (len(kinds) or 1)
+        self._usual_s = 4.0 * (len(kinds) or 1)
         self._number = 0
         self._dyno: subprocess.Popen[str] | None = None
         self._begun = self._begun_unix_s = 0.0

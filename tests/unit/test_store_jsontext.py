@@ -17,7 +17,7 @@ from dbdyno.store import files, jsontext
     [
         None,
         {"a": [1, 2.5, "NaN and Infinity in a text"]},
-        [0.1234567890123456789, 1e-300, -(2**63), 2**64 - 1, 1e200],
+        [0.1234567890123456789, 1e-300, -(2**63), 2**64 - 1, 2**70, 1e200],
         {"deep": [[[[{"a": []}]]]] * 40},
         "\U0001f600 and \u00fc",
     ],
@@ -31,7 +31,7 @@ def test_what_is_written_is_read(value: Any) -> None:
     "raw",
     [
         *(b"", b"{", b"NaN", b'{"a": Infinity}', b"[-Infinity]", b"1e999", b"[-1E+400]"),
-        *(b"18446744073709551616", b"9" * 5000, b'"\\ud800"', b"\xff", b"\xef\xbb\xbf{}"),
+        *(b"9" * 40, b"9" * 5000, b'"\\ud800"', b"\xff", b"\xef\xbb\xbf{}"),
         *(b"[" * 65 + b"]" * 65, b"[" * 200_000, b'{"a":' * 300 + b"1" + b"}" * 300),
     ],
 )

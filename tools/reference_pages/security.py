@@ -42,9 +42,17 @@ def page() -> str:
         KEYS,
         "## sysbench's surface",
         SURFACE,
+        "## After the login",
+        _answers(),
         "## Servers of our own",
         OWN,
     )
+
+
+def _answers() -> str:
+    return f"""One answer to a control connection has at most {policy.ANSWER_BYTES_MAX >> 20} MiB and {policy.ANSWER_ROWS_MAX:,} rows, and as a whole the time that a single wait had
+before; more ends the connection. What cannot be made sense of (a version that is NULL, a counter that is a word, a row less) is an error that names the
+server. `LOAD DATA LOCAL` and `COPY FROM STDIN` of a server's own wish are never answered. `DYNO_TRACEBACK=1` shows where an answer was not understood."""
 
 
 def _demands(protocol: policy.Protocol) -> str:

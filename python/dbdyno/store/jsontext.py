@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 DEPTH_MAX = 64
+DIGITS_MAX = 39  # of a whole number: 128 bits
 
 # What a plain number cannot be; text may hold it too, so that it only asks for a closer look.
 _ODD = re.compile(rb"NaN|Infinity|[0-9]{19}|[eE]\+?[0-9]{3}")
@@ -51,9 +52,10 @@ def _float(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    if len(text) > 20 or abs(value := int(text)) >= 2**64:
+    """Servers have counters of 64 bits, whose sums have more."""
+    if len(text) > DIGITS_MAX:
         raise ValueError(f"the number {text[:20]}... is too large")
-    return value
+    return int(text)
 
 
 def _refuse_deep(value: Any) -> None:

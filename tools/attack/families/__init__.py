@@ -11,7 +11,10 @@ NAMES: tuple[str, ...] = (
     "bundles",
     "imported_results",
     "saved_digests",
+    "logs",
     "hostile_servers",
+    "read_only_sessions",
+    "kills",
 )
 
 
