@@ -319,7 +319,7 @@ def test_every_text_of_a_plan_has_a_rule() -> None:
 
     refused = {  # whole texts go, on purpose
         *("Credentials.env", "Credentials.file", "Credentials.command"),
-        "Credentials.defaults_group",
+        *("Credentials.defaults_group", "Credentials.server_public_key"),
     }
     keys_only = {"Target.config", "Target.options", "Setup.tables", "GroupPlan.options"}
     keys_only |= {"Prices.levels", "Hooks.levels", "Setup.hashes", "LoadThreads.per_s"}
