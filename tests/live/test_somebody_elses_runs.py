@@ -147,7 +147,7 @@ def test_nothing_measured_is_no_success(there: Place, strict: tuple[str, ...]) -
 def test_a_trial_whose_engine_was_stopped_is_void(there: Place) -> None:
     there.experiment(PLAIN.replace("300ms", "2s").replace("blocks: 3", "blocks: 1"))
     process = there.start("run", "experiment.yaml", "--dir", "out")
-    os.kill(_engine(process), signal.SIGSTOP)
+    os.kill(_engine(process, there.path / "out"), signal.SIGSTOP)
     out, _ = process.communicate(timeout=240)
     assert process.returncode == 0, out
     void = list((there.path / "out" / "trials").glob("*.void-1"))
@@ -156,9 +156,13 @@ def test_a_trial_whose_engine_was_stopped_is_void(there: Place) -> None:
     assert "SIGSTOP" in record["void_reason"]
 
 
-def _engine(process: subprocess.Popen[str]) -> int:
+def _engine(process: subprocess.Popen[str], run: Path) -> int:
     """The engine that drives a trial, once it measures."""
     while process.poll() is None:
+        measures = [path for path in run.glob("trials/*/events.ndjson") if path.stat().st_size]
+        if not measures:
+            time.sleep(0.01)
+            continue
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         for child in children:
             try:

@@ -69,19 +69,19 @@ def _child(
         null = os.open(os.devnull, os.O_RDONLY)
         for number, at in ((null, 0), (out.fileno(), 1), (err.fileno(), 2)):
             os.dup2(number, at)
-        sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-        sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
         _limit(resource.RLIMIT_CPU, CPU_S)
         _limit(resource.RLIMIT_AS, _virtual_bytes() + MEMORY_BYTES)
         _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
         _limit(resource.RLIMIT_CORE, 0)
-        from dbdyno.cli.main import main
+        from dbdyno.cli import entry
 
         sys.argv = ["dyno", *arguments]
         try:
-            main()
+            entry.main()
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 0
         sys.stdout.flush()

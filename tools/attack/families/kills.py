@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -30,7 +31,11 @@ def _kill(tally: Tally, effort: Effort, times: int, *options: str) -> None:
     """The program's lines, one a death, and its end."""
     command = [sys.executable, str(_PROGRAM), "--times", str(times), "--seed", str(effort.seed)]
     with subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*command, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(_PROGRAM.parents[1])},
     ) as program:
         assert program.stdout is not None
         last, deaths = "", 0
