@@ -3,6 +3,7 @@
 //! Events on standard output, one JSON object a line: `progress` (bytes of files read, and of how many)
 //! at most ten times a second, then `digest` with the document (or `shape`, `parallelism`), or `failed`.
 
+use crate::confined::{self, Needs};
 use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
 use dyno_core::error::{Error, Kind};
 use dyno_core::shown::shown;
@@ -73,8 +74,14 @@ pub fn main(args: &[String]) -> i32 {
     };
     signals::install();
     let now = Instant::now();
-    let mut watching =
-        Watching { every: arguments.every, said: None, documented: now, is_understood: true };
+    let needs = arguments.needs();
+    let mut watching = Watching {
+        needs,
+        every: arguments.every,
+        said: None,
+        documented: now,
+        is_understood: true,
+    };
     let done = match &arguments.wanted {
         Wanted::Document => digest(&arguments.request, &signals::STOP, &mut watching),
         Wanted::Trace(out) => trace(&arguments.request, out, &mut watching),
@@ -135,6 +142,7 @@ fn line(value: &Value) {
 
 /// Writes what happens as events.
 struct Watching {
+    needs: Needs,
     every: Duration,
     said: Option<Instant>,
     documented: Instant,
@@ -148,6 +156,10 @@ impl Watching {
 }
 
 impl Watcher for Watching {
+    fn opened(&mut self) {
+        confined::confine(&self.needs);
+    }
+
     fn progress(&mut self, bytes: u64, bytes_total: Option<u64>) {
         let now = Instant::now();
         if self.said.is_none_or(|said| now - said >= Duration::from_millis(100)) {
@@ -239,6 +251,15 @@ impl Arguments {
             return Err(wrong("--follow has no end at which to make a shape or a simulation"));
         }
         Ok(all)
+    }
+
+    /// What is still to be done with files once the logs are open.
+    fn needs(&self) -> Needs {
+        match (&self.wanted, self.request.logs.as_slice()) {
+            (Wanted::Trace(out), _) => Needs::Renaming(out.clone()),
+            (_, [log]) if self.request.follows => Needs::Reopening(log.into()),
+            _ => Needs::Nothing,
+        }
     }
 
     fn option(&mut self, name: &str, value: Option<String>) -> Result<(), Error> {
@@ -367,6 +388,14 @@ mod tests {
         assert_eq!(all.request.logs, ["a.log", "--b"]);
         assert_eq!(all.request.taking.filter.user.as_deref(), Some(&b"app"[..]));
         assert_eq!(all.request.taking.order_by, OrderBy::Measure(Measure::RowsExamined));
+    }
+
+    #[test]
+    fn only_what_is_followed_or_written_needs_files_later() {
+        let needs = |args: &[&str]| parse(args).unwrap().needs();
+        assert_eq!(needs(&["a.log", "b.log", "--shape"]), Needs::Nothing);
+        assert_eq!(needs(&["/var/a.log", "--follow"]), Needs::Reopening("/var/a.log".into()));
+        assert_eq!(needs(&["a.log", "--trace", "t/out"]), Needs::Renaming("t/out".into()));
     }
 
     #[test]

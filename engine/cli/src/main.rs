@@ -2,6 +2,7 @@
 //! standard output; nothing else is read or written but the trial's directory.
 
 mod bench_record;
+mod confined;
 mod digest;
 mod fingerprints;
 mod list;

@@ -2,10 +2,13 @@
 //! SIGHUP is ignored (a run survives a lost terminal), and the death of the parent is ours at once (prctl(2), PR_SET_PDEATHSIG): nobody is
 //! left to use what we measure, and whoever resumes the run must not meet us in its files.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Set when the job must end; also by whoever finds that nobody reads the events.
 pub static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The process that started this one.
+static PARENT: AtomicI32 = AtomicI32::new(0);
 
 /// Set while a job has nothing worth keeping when cut short.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
@@ -18,16 +21,8 @@ extern "C" fn on_signal(_signal: libc::c_int) {
 /// Installs the handlers.
 pub fn install() {
     // SAFETY: getppid has no preconditions.
-    let parent = unsafe { libc::getppid() };
-    // SAFETY: PR_SET_PDEATHSIG takes a signal number.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0_usize, 0_usize, 0_usize)
-    };
-    // SAFETY: getppid has no preconditions.
-    if unsafe { libc::getppid() } != parent {
-        // The parent died before the request was in place.
-        std::process::exit(crate::INTERRUPTED);
-    }
+    PARENT.store(unsafe { libc::getppid() }, Ordering::Relaxed);
+    end_with_parent();
     for signal in [libc::SIGINT, libc::SIGTERM] {
         handle(signal, on_signal as *const () as libc::sighandler_t);
     }
@@ -35,6 +30,19 @@ pub fn install() {
     block(&only(libc::SIGUSR1));
     // Beyond a limit on file sizes (setrlimit(2)) a write then fails as on a full disk.
     handle(libc::SIGXFSZ, libc::SIG_IGN);
+}
+
+/// Asks for our death with the parent's. Asked for again where the account has changed (prctl(2)).
+pub fn end_with_parent() {
+    // SAFETY: PR_SET_PDEATHSIG takes a signal number.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0_usize, 0_usize, 0_usize)
+    };
+    // SAFETY: getppid has no preconditions.
+    if unsafe { libc::getppid() } != PARENT.load(Ordering::Relaxed) {
+        // The parent died before the request was in place.
+        std::process::exit(crate::INTERRUPTED);
+    }
 }
 
 /// Whether SIGUSR1 has come since this was last asked. It is blocked and taken from here, not handled:

@@ -15,6 +15,7 @@ use crate::source::{self, Source};
 use crate::summary::{self, Asked};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
+use std::fs::File;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +41,10 @@ pub struct Request {
 
 /// Who looks on.
 pub trait Watcher {
+    /// Called once, when all logs are open: before their first byte is read, and before there is a second
+    /// thread.
+    fn opened(&mut self) {}
+
     /// Called at meetings: bytes of files read, and of how many, if that is known.
     fn progress(&mut self, bytes: u64, bytes_total: Option<u64>);
 
@@ -62,7 +67,7 @@ pub fn digest(
     stop: &'static AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<()> {
-    let sources = open(request, stop)?;
+    let sources = open(request, stop, watcher)?;
     let mut run = Run {
         request,
         classes: Classes::new(request.taking.order_by, DETAILED),
@@ -82,7 +87,11 @@ pub fn digest(
 }
 
 /// Opens all logs first: a name that is wrong is an error before hours of reading.
-pub(crate) fn open(request: &Request, stop: &'static AtomicBool) -> Result<Vec<Source>> {
+pub(crate) fn open(
+    request: &Request,
+    stop: &'static AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Vec<Source>> {
     if request.logs.is_empty() {
         return Err(Error::new(Kind::Plan, "no log is given").hint("`-` is standard input"));
     }
@@ -92,7 +101,11 @@ pub(crate) fn open(request: &Request, stop: &'static AtomicBool) -> Result<Vec<S
     if request.logs.iter().filter(|path| *path == "-").count() > 1 {
         return Err(Error::new(Kind::Plan, "standard input can be read once only"));
     }
-    request.logs.iter().map(|path| Source::open(path, request.follows, stop)).collect()
+    let files: Vec<File> =
+        request.logs.iter().map(|path| source::open(path)).collect::<Result<_>>()?;
+    watcher.opened();
+    let logs = request.logs.iter().zip(files);
+    logs.map(|(path, file)| Source::new(path, file, request.follows, stop)).collect()
 }
 
 /// The formats by name, or of a log; `damage`: why there is no more of it than its head.
@@ -206,8 +219,8 @@ impl Run<'_> {
     fn close(&mut self, number: u32, parts: &mut Parts<'_>, tally: &Tally, is_end: bool) {
         let input = &mut self.inputs[number as usize];
         in_turn::close(input, parts, tally);
-        if is_end && parts.source().is_plain_file && !self.request.follows {
-            lines::number(&input.path, &input.format, &mut input.not_understood);
+        if let Some(file) = parts.source().plain_file().filter(|_| is_end) {
+            lines::number(file, &input.format, &mut input.not_understood);
         }
         let format = &self.inputs[number as usize].format;
         self.censored.extend(censoring::censored(number, format, &parts.facts, &tally.durations));

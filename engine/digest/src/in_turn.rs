@@ -57,7 +57,7 @@ pub(crate) fn each_log(
     watcher: &mut dyn Watcher,
     read: &mut dyn FnMut(&mut Log<'_>) -> Result<()>,
 ) -> Result<Logs> {
-    let sources = open(request, stop)?;
+    let sources = open(request, stop, watcher)?;
     let total = sources.iter().map(|source| source.size).sum();
     let (mut logs, mut read_before) = (Logs::default(), 0);
     for (path, source) in request.logs.iter().zip(sources) {
@@ -70,8 +70,8 @@ pub(crate) fn each_log(
         read_before += log.parts.source().progress.read.load(Ordering::Relaxed);
         let Log { mut parts, mut input, tally, .. } = log;
         close(&mut input, &mut parts, &tally);
-        if parts.source().is_plain_file && !request.follows {
-            lines::number(path, &input.format, &mut input.not_understood);
+        if let Some(file) = parts.source().plain_file() {
+            lines::number(file, &input.format, &mut input.not_understood);
         }
         let number = logs.inputs.len() as u32;
         logs.censored.extend(censored(number, &input.format, &parts.facts, &tally.durations));

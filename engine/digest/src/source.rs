@@ -57,8 +57,6 @@ pub struct Source {
     pub progress: Arc<Progress>,
     /// Size of the file, if it is one.
     pub size: Option<u64>,
-    /// Whether offsets are those of the file itself.
-    pub is_plain_file: bool,
 }
 
 enum From {
@@ -273,23 +271,32 @@ impl Growing {
     }
 }
 
+fn refused(path: &str, error: &io::Error) -> Error {
+    Error::new(Kind::Plan, format!("{path}: {error}"))
+        .hint("a log is a file that this user may read; `-` is standard input")
+}
+
+/// Opens a log, of which nothing is read. `-` is standard input.
+///
+/// # Errors
+/// [`Kind::Plan`] if it cannot be read.
+pub fn open(path: &str) -> Result<File> {
+    let file = if path == "-" {
+        use std::os::fd::AsFd;
+        io::stdin().as_fd().try_clone_to_owned().map(File::from)
+    } else {
+        File::open(path)
+    };
+    file.map_err(|error| refused(path, &error))
+}
+
 impl Source {
-    /// Opens a log. `-` is standard input. `follows`: it never ends, until `stop` is set.
+    /// Reads an open log. `follows`: it never ends, until `stop` is set.
     ///
     /// # Errors
     /// [`Kind::Plan`] if it cannot be read.
-    pub fn open(path: &str, follows: bool, stop: &'static AtomicBool) -> Result<Self> {
-        let refused = |error: &io::Error| {
-            Error::new(Kind::Plan, format!("{path}: {error}"))
-                .hint("a log is a file that this user may read; `-` is standard input")
-        };
-        let file = if path == "-" {
-            use std::os::fd::AsFd;
-            io::stdin().as_fd().try_clone_to_owned().map(File::from)
-        } else {
-            File::open(path)
-        };
-        let file = file.map_err(|error| refused(&error))?;
+    pub fn new(path: &str, file: File, follows: bool, stop: &'static AtomicBool) -> Result<Self> {
+        let refused = |error: &io::Error| refused(path, error);
         let about = file.metadata().map_err(|error| refused(&error))?;
         if about.is_dir() {
             return Err(refused(&io::Error::from(io::ErrorKind::IsADirectory)));
@@ -310,7 +317,7 @@ impl Source {
                     .hint("without --follow it is unpacked and read to its end"));
             }
             let from = Growing::new(path, file, Arc::clone(&progress));
-            return Ok(Self::of(From::Growing(from), Vec::new(), progress, None, true));
+            return Ok(Self::of(From::Growing(from), Vec::new(), progress, None));
         }
         let size = (kind.is_file() && path != "-").then_some(about.len());
         let waits = kind.is_fifo() || kind.is_socket() || kind.is_char_device();
@@ -318,14 +325,8 @@ impl Source {
         Self::unpacked(plain, progress, size).map_err(|error| refused(&error))?
     }
 
-    fn of(
-        from: From,
-        head: Vec<u8>,
-        progress: Arc<Progress>,
-        size: Option<u64>,
-        is_plain_file: bool,
-    ) -> Self {
-        Self { from, head, damage: None, progress, size, is_plain_file }
+    fn of(from: From, head: Vec<u8>, progress: Arc<Progress>, size: Option<u64>) -> Self {
+        Self { from, head, damage: None, progress, size }
     }
 
     /// Looks whether it is packed.
@@ -341,8 +342,7 @@ impl Source {
         }
         head.truncate(count);
         let Some(by) = packed_by(&head) else {
-            let is_file = size.is_some();
-            return Ok(Ok(Self::of(From::Plain(plain), head, progress, size, is_file)));
+            return Ok(Ok(Self::of(From::Plain(plain), head, progress, size)));
         };
         let all = io::Cursor::new(head).chain(plain);
         let unpack: Box<dyn Read + Send> = if by == "zstd" {
@@ -354,7 +354,15 @@ impl Source {
             Ok(packed) => packed,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(Ok(Self::of(From::Packed(packed), Vec::new(), progress, size, false)))
+        Ok(Ok(Self::of(From::Packed(packed), Vec::new(), progress, size)))
+    }
+
+    /// The file, if it is one in which offsets are those of the log.
+    pub fn plain_file(&self) -> Option<&File> {
+        match &self.from {
+            From::Plain(plain) if self.size.is_some() => Some(&plain.file),
+            _ => None,
+        }
     }
 
     /// Whether it is a file that is followed.
@@ -419,7 +427,7 @@ mod tests {
     fn a_file_that_is_emptied_and_outgrows_its_old_size_is_another_log() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap().to_owned();
-        let mut source = Source::open(&path, true, &NEVER).unwrap();
+        let mut source = Source::new(&path, open(&path).unwrap(), true, &NEVER).unwrap();
         assert_eq!(given(&mut source), (String::new(), false));
         for text in ["one", " and more".repeat(20).as_str()] {
             file.write_all(text.as_bytes()).unwrap();
@@ -440,7 +448,8 @@ mod tests {
     fn packed_files_are_not_followed() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&[0x1F, 0x8B, 8, 0]).unwrap();
-        let refused = Source::open(file.path().to_str().unwrap(), true, &NEVER).err().unwrap();
+        let path = file.path().to_str().unwrap();
+        let refused = Source::new(path, open(path).unwrap(), true, &NEVER).err().unwrap();
         assert!(refused.to_string().contains("packed by gzip, and packed files do not grow"));
     }
 }
