@@ -15,9 +15,9 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, Any, Protocol, TextIO
 
 _FLAGS = {
     "rb": os.O_RDONLY,
@@ -36,6 +36,31 @@ _KINDS = (
 _NAME_BYTES = 64  # of a name, in that of its temporary file: a name may have 255 in all
 
 
+class Keeper(Protocol):
+    """Opens and makes files for a process that has given up its rights to do so."""
+
+    def keeps(self, path: Path) -> bool:
+        """Whether this one is the keeper's."""
+
+    def opened(self, path: Path) -> IO[bytes]:
+        """As the function of this name, for reading."""
+
+    def replacing(self, path: Path, *, private: bool) -> AbstractContextManager[IO[bytes]]:
+        """As the function of this name."""
+
+    def make_directory(self, path: Path, mode: int) -> None:
+        """As the function of this name."""
+
+
+_keeper: Keeper | None = None
+
+
+def keep_by(keeper: Keeper) -> None:
+    """From now on this process asks `keeper` for what is the keeper's."""
+    global _keeper
+    _keeper = keeper
+
+
 def opened(path: Path, mode: str = "rb", *, links: bool = False) -> IO[Any]:
     """Opens a regular file; OSError, with what it is, for anything else. Never waits.
 
@@ -44,6 +69,8 @@ def opened(path: Path, mode: str = "rb", *, links: bool = False) -> IO[Any]:
     must have no second name (a hard link may be to a file of somebody else's).
     """
     assert not links or mode == "rb", "a link is followed by readers only"
+    if _keeper is not None and mode == "rb" and _keeper.keeps(path):
+        return _keeper.opened(path)
     flags = _FLAGS[mode] | _ALWAYS | (0 if links else os.O_NOFOLLOW)
     try:
         descriptor = os.open(path, flags, 0o666)
@@ -91,6 +118,10 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
 
     All is done within one open directory, so that nobody can exchange it in between.
     """
+    if _keeper is not None and _keeper.keeps(path):
+        with _keeper.replacing(path, private=private) as kept:
+            yield kept
+        return
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     temporary = temporary_name(path.name)
     try:
@@ -110,6 +141,15 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def make_directory(path: Path, mode: int = 0o700) -> None:
+    """Makes a directory, and those above it, where they are not there."""
+    if _keeper is not None and _keeper.keeps(path):
+        _keeper.make_directory(path, mode)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=mode, exist_ok=True)
 
 
 def temporary_name(name: str) -> str:

@@ -81,7 +81,7 @@ def test_two_runs_have_a_ratio_and_no_verdict(there: Place) -> None:
 def test_a_history_gives_a_verdict_also_on_a_bundle(there: Place) -> None:
     packed = here(there, "report", "runs/day6", "--bundle", "day6.zip")
     assert packed.return_value == 0, packed.stderr
-    done = here(there, "compare", "runs/day5", "day6.zip", "--history", "runs", "--json")
+    done = there.dyno("compare", "runs/day5", "day6.zip", "--history", "runs", "--json")
     found = json.loads(done.stdout)
     assert found["judged"] and found["before"] == [f"day{day}" for day in range(1, 6)]
     assert all(row["verdict"] for row in found["rows"])

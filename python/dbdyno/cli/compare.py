@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli import gate as gates
-from dbdyno.cli import past
+from dbdyno.cli import past, unprivileged
 from dbdyno.cli.console import Shown
 from dbdyno.cli.stored import stored
 
@@ -55,7 +55,7 @@ def compare(
     from dbdyno.analysis.across.result import compared_json
     from dbdyno.report.across import compared_text
 
-    with stored(a, b):
+    def shown() -> int:
         first, second = past.read(a, metrics), past.read(b, metrics)
         earlier, unread = (
             past.read_all(history, metrics, like=second.fingerprint) if history else (None, [])
@@ -69,3 +69,6 @@ def compare(
         else:
             Shown().print(compared_text(compared, second.plan))
         return gates.verdict(compared) if gate else 0
+
+    with stored(a, b):
+        return unprivileged.reading(shown, [a, b, *([history] if history else [])])

@@ -13,13 +13,14 @@ from typing import BinaryIO
 import click
 
 from dbdyno import diskfiles
-from dbdyno.cli import output
+from dbdyno.cli import output, unprivileged
 from dbdyno.cli.stored import stored
 from dbdyno.share import csvfile, openmetrics, parquet, tables
 from dbdyno.share.opened import opened
 from dbdyno.share.tables import Source, Table
 
 STDOUT = "-"
+CSV, PARQUET = ".csv", ".parquet"
 Write = Callable[[Source, Table, BinaryIO], int]
 
 
@@ -68,35 +69,48 @@ def export(
         raise click.UsageError("--table is for --csv and --parquet")
     if parquet_to is not None:
         parquet.library()  # what is missing is said before anything is written
-    written: list[dict[str, object]] = []
-    with stored(run), opened(run) as source:
-        if csv_to is not None:
-            written += _tables(source, csv_to, wanted, ".csv", _csv)
-        if parquet_to is not None:
-            written += _tables(source, parquet_to, wanted, ".parquet", parquet.write)
-        if openmetrics_to is not None:
-            with _sink(openmetrics_to) as raw, _as_text(raw) as out:
-                samples = openmetrics.write(source, out)
-            written.append({"file": openmetrics_to, "samples": samples})
+    named = [openmetrics_to or STDOUT]
+    for to, suffix in ((csv_to, CSV), (parquet_to, PARQUET)):
+        named += _places(to, suffix, wanted).values() if to is not None else ()
+    makes = [Path(place) for place in named if place != STDOUT]
+
+    def write() -> list[dict[str, object]]:
+        written: list[dict[str, object]] = []
+        with opened(run) as source:
+            if csv_to is not None:
+                written += _tables(source, csv_to, wanted, CSV, _csv)
+            if parquet_to is not None:
+                written += _tables(source, parquet_to, wanted, PARQUET, parquet.write)
+            if openmetrics_to is not None:
+                with _sink(openmetrics_to) as raw, _as_text(raw) as out:
+                    samples = openmetrics.write(source, out)
+                written.append({"file": openmetrics_to, "samples": samples})
+        return written
+
+    with stored(run):
+        written = unprivileged.reading(write, [run], makes)
     _tell(written, as_json)
     return 0
+
+
+def _places(to: str, suffix: str, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Where each table goes."""
+    if to == STDOUT or to.endswith(suffix):
+        chosen = wanted or ("trials",)
+        if len(chosen) > 1:
+            raise click.UsageError(f"{to} holds one table: name one --table, or a directory")
+        return {chosen[0]: to}
+    return {table.name: str(Path(to) / f"{table.name}{suffix}") for table in tables.named(wanted)}
 
 
 def _tables(
     source: Source, to: str, wanted: tuple[str, ...], suffix: str, write: Write
 ) -> list[dict[str, object]]:
-    if to == STDOUT or to.endswith(suffix):
-        chosen = wanted or ("trials",)
-        if len(chosen) > 1:
-            raise click.UsageError(f"{to} holds one table: name one --table, or a directory")
-        places = {chosen[0]: to}
-    else:
-        directory = Path(to)
-        with output.explained(directory):
-            directory.mkdir(parents=True, exist_ok=True)
-        places = {t.name: str(directory / f"{t.name}{suffix}") for t in tables.named(wanted)}
+    if to != STDOUT and not to.endswith(suffix):
+        with output.explained(Path(to)):
+            diskfiles.make_directory(Path(to), 0o777)
     written: list[dict[str, object]] = []
-    for name, place in places.items():
+    for name, place in _places(to, suffix, wanted).items():
         with _sink(place) as out:
             rows = write(source, tables.TABLES[name], out)
         written.append({"file": place, "table": name, "rows": rows})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import output, past
+from dbdyno.cli import output, past, unprivileged
 from dbdyno.cli.console import Shown
 from dbdyno.cli.stored import stored
 
@@ -40,7 +40,7 @@ def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_
     from dbdyno.report.history import history_text
     from dbdyno.report.history_page import history_page
 
-    with stored(directory):
+    def shown() -> int:
         found = across.history(*past.read_all(directory, metrics))
         if html_to is not None:
             output.put(history_page(found, directory.name or str(directory)), html_to, "page")
@@ -49,3 +49,6 @@ def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_
         else:
             Shown().print(history_text(found))
         return 0
+
+    with stored(directory):
+        return unprivileged.reading(shown, [directory], [html_to] if html_to else [])

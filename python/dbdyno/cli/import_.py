@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import studies
+from dbdyno.cli import studies, unprivileged
 from dbdyno.cli.finish import conclude
 from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
@@ -84,7 +84,10 @@ def import_(
     name = _name(files, name, head)
     held = [Pattern.of(pattern) for pattern in patterns]
     with stored(*files):
-        collected = collect(files, dict(map(_mapped, columns)), skip_bad=skip_bad)
+        mapped = dict(map(_mapped, columns))
+        collected = unprivileged.reading(
+            lambda: collect(files, mapped, skip_bad=skip_bad), files, always=True
+        )
         if columns and not any(found.row for found in collected.results):
             raise DynoError(
                 "--map names a table's column, and none of the files is a table",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import output, past
+from dbdyno.cli import output, past, unprivileged
 from dbdyno.cli.console import Shown
 from dbdyno.cli.stored import stored
 
@@ -53,7 +53,7 @@ def pool(
     from dbdyno.report.pooling.page import combined_page
     from dbdyno.report.pooling.text import combined_markdown, combined_text
 
-    with stored(*paths):
+    def shown() -> int:
         found = pooling.pool([one for path in paths for one in past.sources(path)], claims)
         if html_to is not None:
             output.put(combined_page(found), html_to, "page")
@@ -64,3 +64,7 @@ def pool(
         else:
             Shown().print(combined_text(found))
         return 0
+
+    with stored(*paths):
+        makes = [place for place in (html_to, markdown_to) if place is not None]
+        return unprivileged.reading(shown, paths, makes)

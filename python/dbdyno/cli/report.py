@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from dbdyno import diskfiles
-from dbdyno.cli import output
+from dbdyno.cli import output, unprivileged
 from dbdyno.cli.finish import conclude
 from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
@@ -54,15 +54,25 @@ def report(
     Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
     the answer. With --redact, whatever is written or printed is redacted.
     """
-    with stored(run), opened(run) as found, _shared(found, redacted) as shown:
-        place = _made(to or _default(run, redacted), found)
-        code = conclude(shown, strict=strict, as_json=as_json, to=place)
-        if bundle_to is not None:
-            if place.resolve() != shown.path.resolve():
-                _copy(place / "result.json", shown.path / "result.json")
-            size_bytes = bundle.pack(shown, bundle_to, redacted=redacted)
-            click.echo(f"bundle: {bundle_to} ({size_bytes / 2**20:.1f} MiB)", err=True)
-    return code
+    from dbdyno.report.write import HTML, MARKDOWN, RESULT  # here, since scipy comes with it
+
+    place = to or _default(run, redacted)
+
+    def drawn() -> int:
+        with stored(run), opened(run) as found, _shared(found, redacted) as shown:
+            there = _made(place, found)
+            code = conclude(shown, strict=strict, as_json=as_json, to=there)
+            if bundle_to is not None:
+                if there.resolve() != shown.path.resolve():
+                    _copy(there / RESULT, shown.path / RESULT)
+                size_bytes = bundle.pack(shown, bundle_to, redacted=redacted)
+                click.echo(f"bundle: {bundle_to} ({size_bytes / 2**20:.1f} MiB)", err=True)
+        return code
+
+    makes = [place / name for name in (RESULT, MARKDOWN, HTML)]
+    if bundle_to is not None:
+        makes += [bundle_to, run / RESULT]
+    return unprivileged.reading(drawn, [run], makes)
 
 
 @contextlib.contextmanager
@@ -99,8 +109,7 @@ def _made(place: Path, run: Run) -> Path:
     if place.parent == run.path:
         files.refuse_link(place)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.mkdir(mode=0o700, exist_ok=True)
+        diskfiles.make_directory(place)
     except OSError as error:
         raise DynoError(
             f"cannot make {place}: {error.strerror or error}",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dbdyno.cli import unprivileged
 from dbdyno.cli.live import duration, interval_line
 from dbdyno.cli.stored import stored
 from dbdyno.plan import estimate
@@ -25,8 +26,13 @@ def status(run: Path, as_json: bool) -> int:
 
     RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
     """
-    with stored(run), opened(run) as found:
-        facts = _facts(found)
+
+    def read() -> dict[str, Any]:
+        with opened(run) as found:
+            return _facts(found)
+
+    with stored(run):
+        facts = unprivileged.reading(read, [run])
     if as_json:
         json.dump(facts, sys.stdout, indent=1)
         click.echo()
