@@ -7,7 +7,8 @@ from reference_pages.markdown import code, sections, table
 
 INTRO = """A server asks first, and is believed later: what it may ask for until then is one policy for everything that logs in, the control connections of
 `dyno run`, `dyno digest` and `dyno model`, the load engine (`dyno-engine run`, trials and loading), and `dyno sysbench`. A server that asks for more ends the
-login; the message says what it asked for, and what can be done. Tests lead each of these to servers that ask for everything (`tests/live/hostile/`)."""
+login; the message says what it asked for, and what can be done. Tests lead each of these to servers that ask for everything (`tests/live/hostile/`).
+Who else is trusted for what stands in the [threat model](../threat-model.md)."""
 
 WAYS = """*Without TLS* is TCP that is not encrypted: `tls: off`, and `tls: prefer` (the default on loopback) where the server says that it has no TLS, or somebody
 on the way says so in its place. `tls: require` encrypts and knows nobody; `verify` and `ca:FILE` check the certificate, and are the default for other hosts."""
