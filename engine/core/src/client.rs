@@ -126,6 +126,12 @@ pub trait Client: Answers + Send {
     /// The connection is lost or broken, or the login was refused.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)>;
 
+    /// Whether a message is being taken in pieces, of which more must come at once: none of it is in
+    /// what `receive` has left.
+    fn is_amid_message(&self) -> bool {
+        false
+    }
+
     /// What the server itself said when it refused the login or ended the connection, once `receive`
     /// has failed. None: nothing.
     fn parting(&self) -> Option<&Refused> {

@@ -134,6 +134,12 @@ pub trait Wire: Send {
     /// consumed: the caller keeps them and calls again with more behind them.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)>;
 
+    /// Whether a message is being skipped in pieces, of which more must come at once: none of it is in
+    /// what `receive` has left.
+    fn is_amid_message(&self) -> bool {
+        false
+    }
+
     /// Starts a bulk load into `table` (`columns`), answered by `WantData`. PostgreSQL: rows are
     /// frozen if the open transaction has run `TRUNCATE table` by [`Wire::query`].
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);

@@ -8,6 +8,9 @@
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
 
+/// How much of a server's answer a message repeats.
+const VALUE_CHARS_MAX: usize = 64;
+
 /// How one system keeps a session from writing.
 #[derive(Debug)]
 pub(crate) struct Guard {
@@ -51,7 +54,10 @@ impl Guard {
     pub fn check(&self, place: &str, row: &[Option<String>]) -> Result<()> {
         match row.last().and_then(Option::as_deref) {
             Some(value) if value == self.holds => Ok(()),
-            Some(value) => Err(lifted(place, &format!("it answers `{value}` to `{}`", self.ask))),
+            Some(value) => Err(lifted(
+                place,
+                &format!("it answers `{value:.VALUE_CHARS_MAX$}` to `{}`", self.ask),
+            )),
             None => Err(lifted(place, &format!("it answers nothing to `{}`", self.ask))),
         }
     }

@@ -4,6 +4,7 @@
 use dyno_core::client::ClientKind;
 use dyno_core::driver::DriverKind;
 
+mod allowance;
 mod guard;
 pub mod mysql;
 pub mod null;

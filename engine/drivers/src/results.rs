@@ -1,14 +1,19 @@
 //! The results of one request, for clients that keep them: rows as bytes in whatever form the driver
 //! has them, in one buffer that is used again, taken apart only when somebody looks at them.
 //!
-//! Like `libpq`, which scripts were written for, a result is kept whole: its size is bounded by what
-//! the script asks for. What a large one leaves behind is given back by the requests after it.
+//! Like `libpq`, which scripts were written for, a result is kept whole, within bounds
+//! (`allowance.rs`). What a large one leaves behind is given back by the requests after it.
 
+use crate::allowance::{Allowance, no_memory};
 use dyno_core::client::{Answer, Refused};
 use dyno_core::error::{Error, Kind, Result};
 
 /// Buffers up to this size are kept for the next request, however small that is.
 const KEPT_BYTES: usize = 256 << 10;
+/// What a row takes beside its contents.
+const ROW_BYTES: usize = size_of::<usize>();
+/// What an answer takes, here and with whoever reads it.
+const ANSWER_BYTES: usize = size_of::<Answer>() + 3 * size_of::<usize>();
 
 /// The results of the request in flight, or of the last one.
 #[derive(Default)]
@@ -26,6 +31,9 @@ pub(crate) struct Results {
     fields: u32,
     /// The first row of the result under way.
     first: usize,
+    /// What the request's results take, with all that belongs to them.
+    size: usize,
+    allowance: Allowance,
 }
 
 impl Results {
@@ -33,11 +41,25 @@ impl Results {
     pub fn clear(&mut self) {
         give_back(&mut self.rows);
         give_back(&mut self.bytes);
+        give_back(&mut self.answers);
+        give_back(&mut self.firsts);
         self.answers.clear();
         self.firsts.clear();
         self.rows.clear();
         self.bytes.clear();
+        self.size = 0;
+        self.allowance.lower(self.bytes.capacity() + self.rows.capacity() * ROW_BYTES);
         self.begin(0);
+    }
+
+    /// So many bytes more are kept, here or with whoever reads the answer.
+    ///
+    /// # Errors
+    /// Those of [`Allowance::check`].
+    #[inline]
+    pub fn count(&mut self, bytes: usize) -> Result<()> {
+        self.size = self.size.saturating_add(bytes);
+        self.allowance.check(self.size)
     }
 
     fn begin(&mut self, fields: u32) {
@@ -51,45 +73,64 @@ impl Results {
         self.fields = fields;
     }
 
-    /// A row of `size` bytes begins; [`take`](Self::take) fills it.
+    /// A row of `size` bytes begins; [`take`](Self::take) fills it. What a server says of its size
+    /// takes no memory: what comes does.
     #[inline]
-    pub fn row(&mut self, size: usize) {
+    pub fn row(&mut self, size: usize) -> Result<()> {
+        self.count(size + ROW_BYTES)?;
+        self.rows.try_reserve(1).map_err(no_memory)?;
         self.rows.push(self.bytes.len());
         self.missing = size;
+        Ok(())
+    }
+
+    /// The last row goes on for `size` bytes.
+    pub fn go_on(&mut self, size: usize) -> Result<()> {
+        debug_assert_eq!(self.missing, 0);
+        self.missing = size;
+        self.count(size)
     }
 
     /// Takes as much of `input` as belongs to the row under way; returns how much.
     #[inline]
-    pub fn take(&mut self, input: &[u8]) -> usize {
+    pub fn take(&mut self, input: &[u8]) -> Result<usize> {
         let here = self.missing.min(input.len());
+        self.bytes.try_reserve(here).map_err(no_memory)?;
         self.bytes.extend_from_slice(&input[..here]);
         self.missing -= here;
-        here
+        Ok(here)
     }
 
-    /// More of the last row, which was longer than was said.
-    pub fn go_on(&mut self, input: &[u8]) {
-        self.bytes.extend_from_slice(input);
+    /// Whether a part of the row under way is still to come.
+    pub fn is_amid_row(&self) -> bool {
+        self.missing > 0
     }
 
     /// A whole row, which `write` appends.
-    pub fn row_by<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-        self.rows.push(self.bytes.len());
-        write(&mut self.bytes)
+    pub fn row_by<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T> {
+        let begin = self.bytes.len();
+        self.rows.push(begin);
+        let written = write(&mut self.bytes);
+        self.count(self.bytes.len() - begin + ROW_BYTES)?;
+        Ok(written)
     }
 
     /// Drops the rows of the result under way, which begins anew.
     pub fn rewind(&mut self) {
         if let Some(&start) = self.rows.get(self.first) {
+            let dropped = (self.rows.len() - self.first) * ROW_BYTES + self.bytes.len() - start;
+            self.size = self.size.saturating_sub(dropped);
             self.bytes.truncate(start);
             self.rows.truncate(self.first);
         }
     }
 
     /// The result under way is whole.
-    pub fn end(&mut self, affected: u64) {
+    pub fn end(&mut self, affected: u64) -> Result<()> {
+        self.count(ANSWER_BYTES)?;
         let rows = (self.rows.len() - self.first) as u64;
         self.put(Answer { fields: self.fields, rows, affected, error: None });
+        Ok(())
     }
 
     /// The statement under way was refused: its rows so far are dropped. Only the first refusal of
@@ -130,7 +171,7 @@ impl Results {
 }
 
 /// Shrinks a buffer whose use of last time is small against its size.
-fn give_back<T>(buffer: &mut Vec<T>) {
+pub(crate) fn give_back<T>(buffer: &mut Vec<T>) {
     let kept = (KEPT_BYTES / size_of::<T>()).max(buffer.len() * 2);
     if buffer.capacity() > kept.saturating_mul(2) {
         buffer.clear();
@@ -146,16 +187,17 @@ mod tests {
     fn rows_belong_to_their_result() {
         let mut results = Results::default();
         results.describe(1);
-        results.row(3);
-        assert_eq!((results.take(b"ab"), results.take(b"cd"), results.take(b"d")), (2, 1, 0));
-        results.row_by(|out| out.push(b'x'));
-        results.end(0);
-        results.end(5);
-        results.row_by(|out| out.push(b'y'));
+        results.row(3).unwrap();
+        assert_eq!(["ab", "cd", "d"].map(|part| results.take(part.as_bytes()).unwrap()), [2, 1, 0]);
+        let row = |results: &mut Results, byte| results.row_by(|out| out.push(byte)).unwrap();
+        row(&mut results, b'x');
+        results.end(0).unwrap();
+        results.end(5).unwrap();
+        row(&mut results, b'y');
         results.rewind();
-        results.row_by(|out| out.push(b'z'));
-        results.end(0);
-        results.row_by(|out| out.push(b'?'));
+        row(&mut results, b'z');
+        results.end(0).unwrap();
+        row(&mut results, b'?');
         let refused = Refused { number: 1, state: String::new(), message: "no".into() };
         results.refuse(refused.clone());
         results.refuse(Refused { number: 2, ..refused });
@@ -176,9 +218,9 @@ mod tests {
         let mut results = Results::default();
         let fill = |results: &mut Results, size: usize| {
             results.clear();
-            results.row(size);
-            results.take(&vec![0; size]);
-            results.end(0);
+            results.row(size).unwrap();
+            results.take(&vec![0; size]).unwrap();
+            results.end(0).unwrap();
             results.bytes.capacity()
         };
         let large = fill(&mut results, 100 << 20);
@@ -188,5 +230,42 @@ mod tests {
         assert!(fill(&mut results, 10) <= 4 * KEPT_BYTES);
         let small = fill(&mut results, 10);
         assert_eq!(fill(&mut results, KEPT_BYTES / 2), small, "small ones too");
+    }
+
+    /// Results of which a request may have a megabyte.
+    fn bounded() -> Results {
+        Results { allowance: Allowance::of(1 << 20, usize::MAX), ..Results::default() }
+    }
+
+    /// How many times a server can do it before a request is refused.
+    fn times(mut again: impl FnMut(&mut Results) -> Result<()>) -> usize {
+        let mut results = bounded();
+        let refused = (0..).find_map(|count| again(&mut results).err().map(|why| (count, why)));
+        let (count, error) = refused.unwrap();
+        assert_eq!(error.kind, Kind::System);
+        results.clear();
+        assert_eq!(again(&mut results), Ok(()), "the next request is another");
+        count
+    }
+
+    #[test]
+    fn nothing_that_a_server_repeats_is_kept_without_end() {
+        assert_eq!(times(|results| results.row(1 << 17)), 7, "sizes that it says");
+        assert_eq!(times(|results| results.row(0)), (1 << 20) / ROW_BYTES, "empty rows");
+        assert_eq!(times(|results| results.end(0)), (1 << 20) / ANSWER_BYTES, "results");
+        assert_eq!(times(|results| results.go_on(0).and(results.count(1 << 19))), 2, "columns");
+        let large = |results: &mut Results| results.row_by(|out| out.extend([0; 1 << 18]));
+        assert_eq!(times(large), 3, "rows of a library");
+        assert_eq!(bounded().row((1 << 20) + 1).unwrap_err().kind, Kind::System);
+    }
+
+    #[test]
+    fn rows_that_are_dropped_do_not_count() {
+        let mut results = bounded();
+        for _ in 0..100 {
+            results.row_by(|out| out.extend([0; 1 << 19])).unwrap();
+            results.rewind();
+        }
+        assert_eq!(results.size, 0);
     }
 }

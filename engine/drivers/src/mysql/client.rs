@@ -329,6 +329,10 @@ impl Client for MysqlClient {
         }
     }
 
+    fn is_amid_message(&self) -> bool {
+        self.reader.is_amid_packet()
+    }
+
     fn parting(&self) -> Option<&Refused> {
         self.parting.as_ref()
     }

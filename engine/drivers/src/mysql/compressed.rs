@@ -13,6 +13,9 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 /// Bytes of a compressed packet's header.
 const HEAD_BYTES: usize = 7;
 
+/// Most that is unpacked at a time: a few bytes may hold sixteen megabytes.
+const UNPACKED_BYTES: usize = 64 << 10;
+
 /// What is shorter than this is sent as it is, as servers and their clients do.
 const COMPRESSED_BYTES_MIN: usize = 50;
 
@@ -22,13 +25,27 @@ pub struct Codec {
     inflate: Decompress,
     /// Kept for its memory.
     packed: Vec<u8>,
+    /// What is still to come of the packet that is being taken.
+    part: Part,
+}
+
+/// A compressed packet on its way in: it is taken in pieces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Part {
+    /// None is.
+    #[default]
+    None,
+    /// So many bytes as they are.
+    Plain(usize),
+    /// So many bytes of zlib, which hold so many more.
+    Packed(usize, usize),
 }
 
 impl Default for Codec {
     fn default() -> Self {
         // zlib's own level, as servers have it.
         let deflate = Compress::new(Compression::default(), true);
-        Self { deflate, inflate: Decompress::new(true), packed: vec![] }
+        Self { deflate, inflate: Decompress::new(true), packed: vec![], part: Part::None }
     }
 }
 
@@ -72,37 +89,77 @@ impl Codec {
         Ok(status == Status::StreamEnd && self.packed.len() < part.len())
     }
 
-    /// Appends what the compressed packet at the front of `input` holds to `plain`, and returns how
-    /// long that packet was. None: it is not whole yet.
+    /// Appends some of what the compressed packets in `input` hold to `plain`, and returns how much of
+    /// `input` that was, which may be nothing. None: there is no more in it.
     ///
     /// # Errors
     /// [`Kind::Protocol`] for bytes that are no compressed packet.
     pub fn take(&mut self, input: &[u8], plain: &mut Vec<u8>) -> Result<Option<usize>> {
-        let Some(head) = input.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
-        let length =
-            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], 0]) as usize;
-        let (packed_bytes, plain_bytes) = (length(0), length(4));
-        let end = HEAD_BYTES + packed_bytes;
-        let Some(payload) = input.get(HEAD_BYTES..end) else { return Ok(None) };
-        match plain_bytes {
-            0 => plain.extend_from_slice(payload),
-            _ => self.unpack(payload, plain_bytes, plain)?,
+        match self.part {
+            Part::None => {
+                let Some(head) = input.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
+                self.begin(*head);
+                Ok(Some(HEAD_BYTES))
+            }
+            Part::Plain(left) => {
+                let here = left.min(input.len());
+                plain.extend_from_slice(&input[..here]);
+                self.part = if here < left { Part::Plain(left - here) } else { Part::None };
+                Ok((here > 0 || left == 0).then_some(here))
+            }
+            Part::Packed(left, _) if left > 0 && input.is_empty() => Ok(None),
+            Part::Packed(left, plain_left) => self.unpack(left, plain_left, input, plain).map(Some),
         }
-        Ok(Some(end))
     }
 
-    fn unpack(&mut self, payload: &[u8], plain_bytes: usize, plain: &mut Vec<u8>) -> Result<()> {
-        let begin = plain.len();
-        plain.resize(begin + plain_bytes, 0);
-        self.inflate.reset(true);
-        let status = self.inflate.decompress(payload, &mut plain[begin..], FlushDecompress::Finish);
-        let whole = (payload.len() as u64, plain_bytes as u64);
-        let seen = (self.inflate.total_in(), self.inflate.total_out());
-        match status {
-            Ok(Status::StreamEnd) if seen == whole => Ok(()),
-            Ok(_) => Err(broken("a compressed packet of another length than it says")),
-            Err(why) => Err(broken(format_args!("a compressed packet that is not zlib's ({why})"))),
-        }
+    /// Whether a packet has begun and is not taken to its end.
+    pub fn is_amid_packet(&self) -> bool {
+        self.part != Part::None
+    }
+
+    fn begin(&mut self, head: [u8; HEAD_BYTES]) {
+        let [a, b, c, _number, d, e, f] = head;
+        let length =
+            |bytes: [u8; 3]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]) as usize;
+        self.part = match length([d, e, f]) {
+            0 => Part::Plain(length([a, b, c])),
+            plain_bytes => {
+                self.inflate.reset(true);
+                Part::Packed(length([a, b, c]), plain_bytes)
+            }
+        };
+    }
+
+    /// Unpacks a piece; returns how much of `input` it took.
+    fn unpack(
+        &mut self,
+        left: usize,
+        plain_left: usize,
+        input: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let wrong = || broken("a compressed packet of another length than it says");
+        let here = &input[..left.min(input.len())];
+        let (begin, before) = (plain.len(), (self.inflate.total_in(), self.inflate.total_out()));
+        // A byte more than there may be: zlib's end comes behind the last one.
+        plain.resize(begin + plain_left.min(UNPACKED_BYTES) + 1, 0);
+        let status =
+            self.inflate.decompress(here, &mut plain[begin..], FlushDecompress::None).map_err(
+                |why| broken(format_args!("a compressed packet that is not zlib's ({why})")),
+            )?;
+        let taken = (self.inflate.total_in() - before.0) as usize;
+        let made = (self.inflate.total_out() - before.1) as usize;
+        plain.truncate(begin + made);
+        let left = left - taken;
+        let plain_left = plain_left.checked_sub(made).ok_or_else(wrong)?;
+        self.part = match status {
+            Status::StreamEnd if (left, plain_left) == (0, 0) => Part::None,
+            Status::StreamEnd => return Err(wrong()),
+            // Nothing goes in, and nothing comes out.
+            _ if (taken, made) == (0, 0) => return Err(wrong()),
+            _ => Part::Packed(left, plain_left),
+        };
+        Ok(taken)
     }
 }
 
@@ -178,6 +235,19 @@ mod tests {
         let first = u32::from_le_bytes([out[0], out[1], out[2], 0]) as usize;
         assert_eq!((out[3], out[HEAD_BYTES + first + 3]), (0, 1));
         assert_eq!(unpacked(&out, out.len()).unwrap(), long);
+    }
+
+    #[test]
+    fn a_few_bytes_that_hold_megabytes_are_unpacked_piece_by_piece() {
+        let long = request(PAYLOAD_BYTES_MAX - HEADER_BYTES - 1);
+        let bomb = packed(&long);
+        let (mut codec, mut plain, mut at) = (Codec::default(), vec![], 0);
+        while let Some(taken) = codec.take(&bomb[at..], &mut plain).unwrap() {
+            at += taken;
+            assert!(plain.len() <= UNPACKED_BYTES + 1 && plain.capacity() < 4 * UNPACKED_BYTES);
+            plain.clear();
+        }
+        assert!(at == bomb.len() && !codec.is_amid_packet());
     }
 
     #[test]

@@ -15,9 +15,6 @@ use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, 
 use dyno_core::error::Result;
 use dyno_core::rows::Rows;
 
-/// Longest row that is kept, bytes.
-const ROW_BYTES_MAX: usize = 64 << 20;
-
 /// What the request in flight may be answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
@@ -180,6 +177,11 @@ impl Reader {
         self.seq.unwrap_or(1)
     }
 
+    /// Whether a part of a packet is still to come of which the first is consumed.
+    pub fn is_amid_packet(&self) -> bool {
+        self.inside
+    }
+
     /// Name of the file that the server asks for.
     pub fn infile_name(&self) -> &[u8] {
         &self.row
@@ -310,10 +312,14 @@ impl Reader {
 
     #[cold]
     fn keep_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.row.len() + bytes.len() > ROW_BYTES_MAX {
-            return Err(broken("a row of more than 64 MB that is to be kept"));
+        if self.row.len() + bytes.len() <= CONTROL_BYTES_MAX {
+            self.row.extend_from_slice(bytes);
+        } else if self.keep == Keep::FirstRow {
+            // One of unreasonable size is counted, not kept.
+            self.keep = Keep::Nothing;
+        } else {
+            return Err(broken("a row or a column definition of more than 1 MB that is kept"));
         }
-        self.row.extend_from_slice(bytes);
         Ok(())
     }
 
@@ -387,7 +393,7 @@ impl Reader {
             (Keep::Nothing | Keep::Column, _) => {}
         }
         if self.kept.is_too_long() {
-            return Err(broken("more rows than the workload may keep (16 MB)"));
+            return Err(broken("more rows than the workload may keep (1 MB)"));
         }
         Ok(())
     }

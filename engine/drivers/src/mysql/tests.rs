@@ -1,6 +1,7 @@
 //! The whole driver against scripted servers, byte by byte.
 
 mod client;
+mod endless;
 mod login;
 mod replies;
 mod script;

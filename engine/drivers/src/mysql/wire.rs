@@ -432,6 +432,10 @@ impl Wire for MysqlWire {
         }
     }
 
+    fn is_amid_message(&self) -> bool {
+        self.reader.is_amid_packet()
+    }
+
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
         self.statement = None;

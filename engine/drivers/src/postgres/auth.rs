@@ -12,6 +12,8 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 
 const SCRAM_SHA_256: &[u8] = b"SCRAM-SHA-256";
+/// How much of the methods that a server offers a message repeats.
+const OFFERED_CHARS_MAX: usize = 200;
 const CLEARTEXT: &str = "authentication 3, the password in clear text";
 
 /// Where the conversation stands.
@@ -113,7 +115,8 @@ impl Auth {
                 other => offered.push(other.escape_ascii().to_string()),
             }
         }
-        Err(refused(login, &format!("the server offers only {}", offered.join(", ")))
+        let offered: String = offered.join(", ").chars().take(OFFERED_CHARS_MAX).collect();
+        Err(refused(login, &format!("the server offers only {offered}"))
             .hint("dbdyno speaks SCRAM-SHA-256: let pg_hba.conf offer scram-sha-256 to this user"))
     }
 }

@@ -76,6 +76,8 @@ struct PostgresClient {
     prepared: (u32, u16),
     /// The text that was prepared last, with numbered parameters.
     sql: Vec<u8>,
+    /// The server has asked for rows that it does not get, in answer to this request.
+    has_refused_copy: bool,
 }
 
 /// What the connection is doing.
@@ -119,12 +121,14 @@ impl PostgresClient {
             statements: Slots::default(),
             prepared: (0, 0),
             sql: Vec::new(),
+            has_refused_copy: false,
         }
     }
 
     fn begin(&mut self, busy: Busy) {
         debug_assert_eq!(self.phase, Phase::Idle, "one request in flight");
         self.phase = Phase::Busy(busy);
+        self.has_refused_copy = false;
         self.results.clear();
     }
 
@@ -141,14 +145,14 @@ impl PostgresClient {
         let mut at = self.skip.min(input.len());
         self.skip -= at;
         loop {
-            at += self.results.take(&input[at..]);
+            at += self.results.take(&input[at..])?;
             let rest = &input[at..];
             let Some((tag, size)) = frames::header(rest)? else {
                 return Ok((at, Said::More));
             };
             match self.handling(tag, size)? {
                 Handling::Keep => {
-                    self.results.row(size - HEADER_BYTES);
+                    self.results.row(size - HEADER_BYTES)?;
                     at += HEADER_BYTES;
                 }
                 Handling::Skip => {
@@ -208,14 +212,18 @@ impl PostgresClient {
             // ParameterDescription.
             b't' => self.prepared.1 = frames::Body(body).u16()?,
             // EmptyQueryResponse.
-            b'I' => self.end(0),
+            b'I' => self.end(0)?,
             b'E' => self.error(body)?,
             b'S' => self.reported(body)?,
-            // Of the question whether the guard holds: others are kept or skipped unparsed.
-            b'D' => frames::row(body, &mut self.guard)?,
+            // Of the question whether the guard holds: others are kept or skipped unparsed. Its answer
+            // has one row: of more the last one counts.
+            b'D' => {
+                self.guard.clear();
+                frames::row(body, &mut self.guard)?;
+            }
             b'R' => self.opening.authentication(body, &self.login, out)?,
             b'K' => self.opening.key(body)?,
-            b'G' => self.copy_in(out),
+            b'G' => self.copy_in(out)?,
             // ParseComplete, BindComplete, CloseComplete, NoData.
             _ => {}
         }
@@ -236,14 +244,14 @@ impl PostgresClient {
         let Some(tag) = body.strip_suffix(&[0]) else {
             return Err(rubbish("a command tag without an end"));
         };
-        self.end(frames::affected(tag, false));
-        Ok(())
+        self.end(frames::affected(tag, false))
     }
 
     /// The statement under way has ended.
-    fn end(&mut self, affected: u64) {
-        if matches!(self.phase, Phase::Busy(_)) {
-            self.results.end(affected);
+    fn end(&mut self, affected: u64) -> Result<()> {
+        match self.phase {
+            Phase::Busy(_) => self.results.end(affected),
+            _ => Ok(()),
         }
     }
 
@@ -267,6 +275,7 @@ impl PostgresClient {
             Phase::Busy(busy) => return self.answered(busy).map(Some),
             Phase::Setup { done } => {
                 self.login.guarded(done, status, &self.guard)?;
+                self.has_refused_copy = false;
                 self.phase = Phase::Setup { done: done + 1 };
             }
             _ => {
@@ -289,7 +298,7 @@ impl PostgresClient {
         let is_refused = self.results.answers().last().is_some_and(|last| last.error.is_some());
         match busy {
             Busy::Prepare if is_refused => self.statements.remove(self.prepared.0),
-            Busy::Prepare | Busy::Close if !is_refused => self.results.end(0),
+            Busy::Prepare | Busy::Close if !is_refused => self.results.end(0)?,
             Busy::Query | Busy::Execute if self.results.answers().is_empty() => {
                 return Err(rubbish("ReadyForQuery without an answer before it"));
             }
@@ -323,12 +332,17 @@ impl PostgresClient {
     }
 
     /// CopyInResponse.
-    fn copy_in(&self, out: &mut Vec<u8>) {
+    fn copy_in(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        // Each is answered, and the refusal ends the statement: who goes on asking does not listen.
+        if std::mem::replace(&mut self.has_refused_copy, true) {
+            return Err(rubbish("a second request for rows in answer to one statement"));
+        }
         messages::copy_fail("scripts send no rows by COPY FROM STDIN", out);
         if self.phase == Phase::Busy(Busy::Execute) {
             // The Sync behind Execute was swallowed by the COPY.
             out.extend_from_slice(&messages::SYNC);
         }
+        Ok(())
     }
 }
 
@@ -406,6 +420,10 @@ impl Client for PostgresClient {
             self.phase = Phase::Lost;
         }
         result
+    }
+
+    fn is_amid_message(&self) -> bool {
+        self.skip > 0 || self.results.is_amid_row()
     }
 
     fn cancel(&self) -> Cancel {

@@ -139,7 +139,7 @@ pub(super) fn kept_row(body: &[u8], rows: &mut Rows) -> Result<()> {
         }
     }
     if rows.is_too_long() {
-        return Err(rubbish("more rows than the workload may keep (16 MB)"));
+        return Err(rubbish("more rows than the workload may keep (1 MB)"));
     }
     body.end()
 }

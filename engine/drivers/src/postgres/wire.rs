@@ -32,6 +32,8 @@ pub(super) struct PostgresWire {
     /// A table that the open transaction has emptied, hence may fill with frozen rows.
     truncated: Option<String>,
     first_row: Vec<Option<String>>,
+    /// The server has asked for rows that it does not get, in answer to this request.
+    has_refused_copy: bool,
 }
 
 /// What the connection is doing.
@@ -81,6 +83,7 @@ impl PostgresWire {
             answered: false,
             truncated: None,
             first_row: Vec::new(),
+            has_refused_copy: false,
         }
     }
 
@@ -138,6 +141,8 @@ impl PostgresWire {
                 frames::kept_row(body, &mut self.reply.kept)
             }
             b'D' if matches!(self.phase, Phase::Setup { .. }) => {
+                // The answer to a question has one row: of more the last one counts.
+                self.first_row.clear();
                 frames::row(body, &mut self.first_row)
             }
             b'D' => {
@@ -161,7 +166,7 @@ impl PostgresWire {
                 opening.authentication(body, &shared.login, out)
             }
             b'K' => self.opening.key(body),
-            b'G' => return Ok(self.copy_in(out)),
+            b'G' => return self.copy_in(out),
             // BindComplete, CloseComplete, NoData.
             _ => Ok(()),
         }
@@ -294,23 +299,28 @@ impl PostgresWire {
     }
 
     /// CopyInResponse.
-    fn copy_in(&mut self, out: &mut Vec<u8>) -> Option<Progress> {
+    fn copy_in(&mut self, out: &mut Vec<u8>) -> Result<Option<Progress>> {
         if self.phase == Phase::Busy(Busy::CopyStart) {
             self.phase = Phase::Busy(Busy::CopyIn);
-            return Some(Progress::WantData);
+            return Ok(Some(Progress::WantData));
+        }
+        // Each is answered, and the refusal ends the statement: who goes on asking does not listen.
+        if std::mem::replace(&mut self.has_refused_copy, true) {
+            return Err(rubbish("a second request for rows in answer to one statement"));
         }
         messages::copy_fail("dbdyno sends rows only in a bulk load", out);
         if self.is_operation() {
             // The Sync behind Execute was swallowed by the COPY.
             out.extend_from_slice(&messages::SYNC);
         }
-        None
+        Ok(None)
     }
 
     fn begin(&mut self, busy: Busy) {
         debug_assert_eq!(self.phase, Phase::Idle, "one request in flight");
         self.phase = Phase::Busy(busy);
         self.answered = false;
+        self.has_refused_copy = false;
         self.reply = Reply::default();
     }
 
@@ -384,6 +394,10 @@ impl Wire for PostgresWire {
             self.phase = Phase::Lost;
         }
         result
+    }
+
+    fn is_amid_message(&self) -> bool {
+        self.skip > 0
     }
 
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {

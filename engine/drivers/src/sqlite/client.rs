@@ -194,7 +194,7 @@ impl SqliteClient {
             })?;
         }
         if self.results.answers().is_empty() {
-            self.results.end(0);
+            self.results.end(0).map_err(|error| too_large(&error))?;
         }
         Ok(())
     }
@@ -212,8 +212,7 @@ impl SqliteClient {
         // SQLite's own limit is below this.
         let parameters = u16::try_from(statement.parameter_count()).unwrap_or(u16::MAX);
         self.prepared = (self.statements.add(statement), parameters);
-        self.results.end(0);
-        Ok(())
+        self.results.end(0).map_err(|error| too_large(&error))
     }
 
     fn execute_prepared(
@@ -266,14 +265,19 @@ fn run(
     let changes = connection.total_changes();
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        results.row_by(|out| put_row(row, out))?;
+        results.row_by(|out| put_row(row, out)).map_err(|error| too_large(&error))??;
     }
     drop(rows);
     // Asked for after the first step, which prepares anew what a change of the schema has outdated.
     results.describe(statement.column_count() as u32);
     let is_changed = connection.total_changes() != changes;
-    results.end(if is_changed { connection.changes() } else { 0 });
-    Ok(())
+    let affected = if is_changed { connection.changes() } else { 0 };
+    results.end(affected).map_err(|error| too_large(&error))
+}
+
+/// More than is kept.
+fn too_large(error: &Error) -> rusqlite::Error {
+    refusal(ffi::SQLITE_NOMEM, &error.to_string())
 }
 
 /// Appends a row: each value's length and its text.

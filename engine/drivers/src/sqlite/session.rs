@@ -256,7 +256,7 @@ fn keep(
             }
         }
         if kept.is_too_long() {
-            let what = "more rows than the workload may keep (16 MB)";
+            let what = "more rows than the workload may keep (1 MB)";
             return Err(rusqlite::Error::ToSqlConversionFailure(what.into()));
         }
         count += 1;

@@ -141,6 +141,11 @@ impl Client for Compressing {
         }
     }
 
+    fn is_amid_message(&self) -> bool {
+        let is_amid = self.codec.as_ref().is_some_and(Codec::is_amid_packet);
+        is_amid || !self.heard.is_empty() || self.inner.is_amid_message()
+    }
+
     fn parting(&self) -> Option<&Refused> {
         self.inner.parting()
     }

@@ -1,5 +1,5 @@
-//! Replies on their way in: rows are kept as they come, by one copy each, and taken apart only if
-//! somebody fetches them.
+//! Replies on their way in: rows are kept as they come, in pieces, by one copy each, and taken apart
+//! only if somebody fetches them.
 //!
 //! Sources: MySQL protocol, "Text Resultset", "Binary Protocol Resultset", "COM_STMT_PREPARE
 //! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
@@ -10,7 +10,7 @@ use crate::mysql::control::{self, Done, Prepared};
 use crate::mysql::flags::{capability, status};
 use crate::mysql::handshake::Agreed;
 use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
-use crate::results::Results;
+use crate::results::{Results, give_back};
 use dyno_core::client::{Answer, Refused};
 use dyno_core::error::Result;
 use std::cell::Cell;
@@ -107,6 +107,8 @@ impl Reader {
         self.seq = None;
         self.continued = false;
         self.results.clear();
+        give_back(&mut self.columns);
+        give_back(&mut self.defined);
         self.columns.clear();
         self.defined.clear();
     }
@@ -128,32 +130,56 @@ impl Reader {
     pub fn feed(&mut self, input: &[u8]) -> Result<(usize, bool)> {
         let mut at = 0;
         loop {
+            at += self.results.take(&input[at..])?;
             let rest = &input[at..];
             let Some((length, seq)) = header(rest) else { return Ok((at, false)) };
-            let is_bounded = self.step != Step::Rows;
-            if is_bounded && length > CONTROL_BYTES_MAX {
+            if self.continued {
+                self.check_seq(seq)?;
+                self.continued = length == PAYLOAD_BYTES_MAX;
+                self.results.go_on(length)?;
+                at += HEADER_BYTES;
+                continue;
+            }
+            if length == 0 {
+                return Err(broken("an empty packet"));
+            }
+            let Some(&first) = rest.get(HEADER_BYTES) else { return Ok((at, false)) };
+            if self.begins_row(first, length) {
+                self.check_seq(seq)?;
+                self.continued = length == PAYLOAD_BYTES_MAX;
+                self.results.row(length)?;
+                at += HEADER_BYTES;
+                continue;
+            }
+            if length > CONTROL_BYTES_MAX {
                 return Err(broken(format_args!("a control packet of {length} bytes")));
             }
             let Some(payload) = rest.get(HEADER_BYTES..HEADER_BYTES + length) else {
                 return Ok((at, false));
             };
             at += HEADER_BYTES + length;
-            if self.packet(payload, seq)? {
+            if self.control(first, payload, seq)? {
                 return Ok((at, true));
             }
         }
     }
 
-    /// Takes a whole packet. True: the reply is over.
+    /// Whether a part of what the server is saying is still to come.
+    pub fn is_amid_packet(&self) -> bool {
+        self.continued || self.results.is_amid_row()
+    }
+
+    /// Whether the packet that begins with `first` is a row. One may begin with 0xfe too, but then it
+    /// is a full packet (or, where rows end with an EOF packet, at least nine bytes long).
     #[inline]
-    fn packet(&mut self, payload: &[u8], seq: u8) -> Result<bool> {
-        if self.continued {
-            self.check_seq(seq)?;
-            self.continued = payload.len() == PAYLOAD_BYTES_MAX;
-            self.results.go_on(payload);
-            return Ok(false);
-        }
-        let Some(&first) = payload.first() else { return Err(broken("an empty packet")) };
+    fn begins_row(&self, first: u8, length: usize) -> bool {
+        let end_bytes = if self.deprecate_eof { PAYLOAD_BYTES_MAX } else { 9 };
+        self.step == Step::Rows && first != 0xff && (first != 0xfe || length >= end_bytes)
+    }
+
+    /// Takes a whole packet that is no row. True: the reply is over.
+    #[inline]
+    fn control(&mut self, first: u8, payload: &[u8], seq: u8) -> Result<bool> {
         if first == 0xff {
             // Its number is not checked: servers on their way out send 0 here.
             self.defined.push((0, 0));
@@ -162,32 +188,20 @@ impl Reader {
         }
         self.check_seq(seq)?;
         match self.step {
-            Step::Rows if first != 0xfe || !self.ends_rows(payload) => {
-                self.continued = payload.len() == PAYLOAD_BYTES_MAX;
-                self.results.row(payload.len());
-                self.results.take(payload);
-                Ok(false)
-            }
             Step::Rows => {
                 let done = control::rows_end(payload, self.deprecate_eof)?;
-                self.results.end(0);
+                self.results.end(0)?;
                 Ok(self.result_end(done))
             }
             Step::First => self.first(first, payload),
             Step::Definitions(0, of) if first == 0xfe && payload.len() < 9 => {
-                Ok(self.definitions_end(of))
+                self.definitions_end(of)
             }
             Step::Definitions(0, _) => {
                 Err(broken(format_args!("packet 0x{first:02x} amid column definitions")))
             }
             Step::Definitions(left, of) => self.definition(left - 1, of, payload),
         }
-    }
-
-    /// Whether a packet that begins with 0xfe ends the rows. A row may begin so too, but then its
-    /// packet is a full one (or, where rows end with an EOF packet, at least nine bytes long).
-    fn ends_rows(&self, payload: &[u8]) -> bool {
-        payload.len() < if self.deprecate_eof { PAYLOAD_BYTES_MAX } else { 9 }
     }
 
     #[inline]
@@ -208,7 +222,7 @@ impl Reader {
             (0x00, _) => {
                 let done = control::ok(payload)?;
                 self.defined.push((0, 0));
-                self.results.end(done.affected);
+                self.results.end(done.affected)?;
                 Ok(self.result_end(done))
             }
             (0xfb, _) => Err(broken("it asks for a file that we did not offer")),
@@ -232,7 +246,7 @@ impl Reader {
         self.defined.push((0, 0));
         self.step = match (u64::from(self.prepared.params), u64::from(self.prepared.columns)) {
             (0, 0) => {
-                self.results.end(0);
+                self.results.end(0)?;
                 return Ok(true);
             }
             (0, columns) => Step::Definitions(columns, Of::Columns),
@@ -246,31 +260,29 @@ impl Reader {
         self.step = Step::Definitions(left, of);
         // Text needs none: every field comes as what is printed.
         if self.expect != Expect::Text && !matches!(of, Of::Params(_)) {
+            self.results.count(size_of::<Column>())?;
             self.columns.push(Column::parse(payload)?);
         }
         // Where EOF packets are deprecated nothing else ends them.
-        Ok(left == 0 && self.deprecate_eof && self.definitions_end(of))
+        if left == 0 && self.deprecate_eof { self.definitions_end(of) } else { Ok(false) }
     }
 
     /// Moves on behind definitions. True: the reply is over.
-    fn definitions_end(&mut self, of: Of) -> bool {
+    fn definitions_end(&mut self, of: Of) -> Result<bool> {
         if let Some(defined) = self.defined.last_mut() {
             defined.1 = self.columns.len();
         }
         match of {
-            Of::Result => {
-                self.step = Step::Rows;
-                false
-            }
+            Of::Result => self.step = Step::Rows,
             Of::Params(columns) if columns > 0 => {
                 self.step = Step::Definitions(columns, Of::Columns);
-                false
             }
             Of::Params(_) | Of::Columns => {
-                self.results.end(0);
-                true
+                self.results.end(0)?;
+                return Ok(true);
             }
         }
+        Ok(false)
     }
 
     /// One result is over. True: and no other follows.

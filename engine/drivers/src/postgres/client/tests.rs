@@ -1,6 +1,8 @@
 //! The client against scripted servers: requests byte by byte, whole conversations cut at every
 //! place, and rubbish.
 
+mod endless;
+
 use super::CLIENT;
 use dyno_core::Result;
 use dyno_core::client::{Answer, Bind, Client, Nature, Said};

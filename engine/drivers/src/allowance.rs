@@ -1,0 +1,167 @@
+//! How much memory servers may have us take for results that are kept: a bound for one request, and
+//! one for all connections of this process, so that no server decides when the machine is full.
+//!
+//! Small results never ask for more than every connection has: nothing shared is touched for them.
+
+use dyno_core::error::{Error, Kind, Result};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Most that is kept of the results of one request.
+pub(crate) const REQUEST_BYTES_MAX: usize = 256 << 20;
+/// What every connection has without asking.
+const OWN_BYTES: usize = 256 << 10;
+
+/// What all connections may have beyond their own.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    taken: AtomicUsize,
+    bytes_max: OnceLock<usize>,
+}
+
+/// Of this process: a quarter of the machine's memory, and as much as one request needs at least.
+static PROCESS: Pool = Pool { taken: AtomicUsize::new(0), bytes_max: OnceLock::new() };
+
+impl Pool {
+    fn bytes_max(&self) -> usize {
+        *self.bytes_max.get_or_init(|| (memory_bytes() / 4).max(REQUEST_BYTES_MAX))
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let fits =
+            |taken: usize| taken.checked_add(bytes).filter(|&after| after <= self.bytes_max());
+        self.taken.fetch_update(Relaxed, Relaxed, fits).is_ok()
+    }
+}
+
+/// Memory of this machine; 0: it does not say.
+fn memory_bytes() -> usize {
+    // SAFETY: asks the system for two numbers; -1 where it does not know them.
+    let (pages, page_bytes) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let number = |value: libc::c_long| usize::try_from(value).unwrap_or(0);
+    number(pages).saturating_mul(number(page_bytes))
+}
+
+/// What one connection may take for the request under way.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    granted: usize,
+    bytes_max: usize,
+    pool: &'static Pool,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { granted: OWN_BYTES, bytes_max: REQUEST_BYTES_MAX, pool: &PROCESS }
+    }
+}
+
+impl Allowance {
+    /// Whether `size` bytes in all may be kept.
+    ///
+    /// # Errors
+    /// [`Kind::System`]: they are too many for one request, or for this machine.
+    #[inline]
+    pub fn check(&mut self, size: usize) -> Result<()> {
+        if size <= self.granted { Ok(()) } else { self.raise(size) }
+    }
+
+    #[cold]
+    fn raise(&mut self, size: usize) -> Result<()> {
+        if size > self.bytes_max {
+            return Err(too_large(self.bytes_max));
+        }
+        // Twice as much each time: a large result asks seldom.
+        let wanted = size.next_power_of_two().min(self.bytes_max);
+        if !self.pool.take(wanted - self.granted) {
+            return Err(all_taken(self.pool.bytes_max()));
+        }
+        self.granted = wanted;
+        Ok(())
+    }
+
+    /// Gives back what is not needed for so many bytes.
+    #[inline]
+    pub fn lower(&mut self, size: usize) {
+        let needed = size.max(OWN_BYTES);
+        if needed < self.granted {
+            self.pool.taken.fetch_sub(self.granted - needed, Relaxed);
+            self.granted = needed;
+        }
+    }
+}
+
+impl Drop for Allowance {
+    fn drop(&mut self) {
+        self.lower(0);
+    }
+}
+
+fn too_large(bytes_max: usize) -> Error {
+    let what = format!(
+        "the results of a statement are larger than the {} that are kept",
+        shown(bytes_max)
+    );
+    Error::new(Kind::System, what)
+        .hint("let the statement select less (LIMIT); or the server never ends its answer: look into its log, and at what stands between")
+}
+
+fn all_taken(bytes_max: usize) -> Error {
+    let what = format!(
+        "the results of all sessions' statements are larger than {}, a quarter of this machine's memory",
+        shown(bytes_max)
+    );
+    Error::new(Kind::System, what).hint("use fewer sessions, or let statements select less (LIMIT)")
+}
+
+/// The system has no more memory.
+#[cold]
+pub(crate) fn no_memory(_: std::collections::TryReserveError) -> Error {
+    Error::new(Kind::System, "the system has no memory left for the results of a statement")
+        .hint("raise `ulimit -v` or the container's limit, use fewer sessions, or let statements select less (LIMIT)")
+}
+
+fn shown(bytes: usize) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+#[cfg(test)]
+impl Allowance {
+    /// So much for a request, of a pool that nobody else uses.
+    pub fn of(bytes_max: usize, pool_bytes_max: usize) -> Self {
+        let pool = Pool { taken: AtomicUsize::new(0), bytes_max: OnceLock::from(pool_bytes_max) };
+        Self { granted: OWN_BYTES, bytes_max, pool: Box::leak(Box::new(pool)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_has_a_bound_of_its_own() {
+        let mut allowance = Allowance::of(10 << 20, usize::MAX);
+        assert_eq!(allowance.check(10 << 20), Ok(()));
+        let error = allowance.check((10 << 20) + 1).unwrap_err();
+        assert_eq!(error.kind, Kind::System);
+        assert!(error.what.contains("10 MiB") && error.hint.contains("LIMIT"), "{error}");
+    }
+
+    #[test]
+    fn connections_share_what_all_of_them_may_have_and_give_it_back() {
+        let mut one = Allowance::of(8 << 20, 10 << 20);
+        let mut other = Allowance { granted: OWN_BYTES, ..Allowance::of(8 << 20, 0) };
+        other.pool = one.pool;
+        assert_eq!(one.check(8 << 20), Ok(()));
+        assert_eq!(other.check(OWN_BYTES), Ok(()), "its own costs nobody anything");
+        let error = other.check(4 << 20).unwrap_err();
+        assert!(error.what.contains("10 MiB") && error.hint.contains("fewer sessions"), "{error}");
+        one.lower(1 << 20);
+        assert_eq!(other.check(4 << 20), Ok(()));
+        let pool = one.pool;
+        drop((one, other));
+        assert_eq!(pool.taken.load(Relaxed), 0);
+    }
+}
