@@ -2,14 +2,18 @@
 //! measured: loading, counting rows, cancelling a statement.
 
 use crate::endpoint::Endpoint;
+use crate::patience::Patience;
 use crate::transport::Link;
 use crate::tsv::Tsv;
+use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::driver::{Progress, Reply, ServerError, Wire};
 use dyno_core::error::{Error, Kind, Result};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest time to connect and log in.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest time to say farewell to a server that does not listen.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// Input that was consumed is moved out of the way when this much of it has gathered.
 const COMPACT_BYTES: usize = 64 * 1024;
 
@@ -23,19 +27,30 @@ pub struct Client<'a> {
     consumed: usize,
     /// To be sent.
     output: Vec<u8>,
+    /// How long the answer to what is sent may take, and until when that is.
     timeout: Duration,
+    deadline: Instant,
+    patience: Patience,
 }
 
 impl<'a> Client<'a> {
-    /// Connects and logs in; `timeout` bounds each wait afterwards.
+    /// Connects and logs in; `timeout` bounds each answer afterwards.
     ///
     /// # Errors
     /// Those of the transport and of the login, within [`CONNECT_TIMEOUT`].
     pub fn connect(endpoint: &'a Endpoint, wire: Box<dyn Wire>, timeout: Duration) -> Result<Self> {
-        let link = Link::open_blocking(endpoint, CONNECT_TIMEOUT)?;
-        let (input, output) = (Vec::new(), Vec::new());
-        let mut client =
-            Self { endpoint, link, wire, input, consumed: 0, output, timeout: CONNECT_TIMEOUT };
+        let deadline = Instant::now() + CONNECT_TIMEOUT;
+        let mut client = Self {
+            endpoint,
+            link: Link::open_blocking(endpoint, deadline)?,
+            wire,
+            input: Vec::new(),
+            consumed: 0,
+            output: Vec::new(),
+            timeout,
+            deadline,
+            patience: Patience::default(),
+        };
         client.wire.connected(endpoint.is_unix(), &mut client.output);
         loop {
             match client.next()? {
@@ -44,7 +59,6 @@ impl<'a> Client<'a> {
                 other => return Err(client.out_of_turn(&other)),
             }
         }
-        client.timeout = timeout;
         Ok(client)
     }
 
@@ -53,6 +67,7 @@ impl<'a> Client<'a> {
     /// # Errors
     /// When the connection breaks.
     pub fn query(&mut self, sql: &str) -> Result<Reply> {
+        self.begin();
         self.wire.query(sql, &mut self.output);
         self.reply()
     }
@@ -81,6 +96,7 @@ impl<'a> Client<'a> {
         more: &mut dyn FnMut(&mut Tsv) -> Result<bool>,
     ) -> Result<u64> {
         let what = format!("rows for table {table}");
+        self.begin();
         self.wire.bulk(table, columns, &mut self.output);
         match self.next()? {
             Progress::WantData => {}
@@ -91,11 +107,13 @@ impl<'a> Client<'a> {
         while more(&mut rows)? {
             self.wire.bulk_data(&rows.bytes, &mut self.output);
             rows.bytes.clear();
+            self.begin();
             self.flush()?;
             if let Some(reply) = self.early_reply()? {
                 return affected(&what, reply);
             }
         }
+        self.begin();
         self.wire.bulk_end(&mut self.output);
         let reply = self.reply()?;
         affected(&what, reply)
@@ -103,13 +121,20 @@ impl<'a> Client<'a> {
 
     /// Says farewell, where the protocol has one, and closes.
     pub fn quit(mut self) {
+        self.deadline = Instant::now() + FAREWELL;
         self.wire.quit(&mut self.output);
         // The connection ends either way.
         let _ = self.flush();
     }
 
+    /// Something is to be sent: what comes next answers it.
+    fn begin(&mut self) {
+        self.deadline = Instant::now() + self.timeout;
+        self.patience.sent();
+    }
+
     fn encrypt(&mut self) -> Result<()> {
-        self.link.encrypt_blocking(self.endpoint, &mut self.input, self.timeout)?;
+        self.link.encrypt_blocking(self.endpoint, &mut self.input, self.deadline)?;
         self.wire.tls_established(&mut self.output);
         Ok(())
     }
@@ -123,6 +148,7 @@ impl<'a> Client<'a> {
 
     /// Sends what is to be sent and waits for the next event.
     fn next(&mut self) -> Result<Progress> {
+        let mut received = 0;
         loop {
             // What was received may have called for an answer: sent before we wait again.
             let event = self.digest()?;
@@ -130,7 +156,10 @@ impl<'a> Client<'a> {
             if event != Progress::More {
                 return Ok(event);
             }
-            self.link.receive_some(&mut self.input, self.timeout)?;
+            let is_amid = !self.input.is_empty() || self.wire.is_amid_message();
+            let heard = self.patience.heard(MonotonicClock.now_ns(), received as u64, is_amid);
+            heard.map_err(|error| named(self.link.label(), error))?;
+            received = self.link.receive_some(&mut self.input, self.deadline)?;
         }
     }
 
@@ -138,7 +167,10 @@ impl<'a> Client<'a> {
     fn digest(&mut self) -> Result<Progress> {
         while self.consumed < self.input.len() {
             let unread = &self.input[self.consumed..];
-            let (n, event) = self.wire.receive(unread, &mut self.output)?;
+            let (n, event) = self
+                .wire
+                .receive(unread, &mut self.output)
+                .map_err(|error| named(self.link.label(), error))?;
             self.consumed += n;
             if self.consumed == self.input.len() || self.consumed >= COMPACT_BYTES {
                 self.input.drain(..self.consumed);
@@ -174,14 +206,22 @@ impl<'a> Client<'a> {
         if self.output.is_empty() {
             return Ok(());
         }
-        let sent = self.link.send_all(&self.output, self.timeout);
+        let sent = self.link.send_all(&self.output, self.deadline);
         self.output.clear();
         sent
     }
 
     fn out_of_turn(&self, event: &Progress) -> Error {
-        let what = format!("{}: the server answered out of turn ({event:?})", self.link.label());
-        Error::new(Kind::Protocol, what)
+        let what = format!("the server answered out of turn ({event:?})");
+        named(self.link.label(), Error::new(Kind::Protocol, what))
+    }
+}
+
+/// Says of which server an error is: what a protocol finds wrong does not know from whom.
+fn named(label: &str, error: Error) -> Error {
+    match error.what.contains(label) {
+        true => error,
+        false => Error { what: format!("{label}: {}", error.what), ..error },
     }
 }
 

@@ -20,6 +20,7 @@ pub mod loader;
 pub mod machine;
 pub mod notice;
 pub mod open;
+pub mod patience;
 mod pieces;
 pub mod playback;
 pub mod poller;

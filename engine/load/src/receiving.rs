@@ -15,6 +15,9 @@ pub const SLOT: usize = 64 * 1024;
 /// Bytes received in one turn before they are looked at. Packed, so that small answers stay in
 /// cache.
 pub(crate) const ARENA: usize = 1024 * 1024;
+/// Reads of one socket in a turn: one that always has more must not keep its thread from the others,
+/// from timers, and from the end.
+pub const READS_A_TURN: usize = 16;
 /// Buffers above this size are given back once empty.
 pub const KEEP_BYTES: usize = 4096;
 
@@ -91,25 +94,48 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.received = received;
     }
 
-    /// Reads and handles all that the socket still has.
+    /// Reads and handles what the socket still has, as far as one turn goes.
     fn read_on(&mut self, index: u32, era: u32) {
         let mut spill = std::mem::take(&mut self.spill);
         spill.resize(SLOT, 0);
-        while self.seats[index as usize].era == era {
-            let Some(link) = self.link(index) else { break };
-            let outcome = link.receive_raw(&mut spill);
-            self.recorder.syscalls.add(1);
-            match outcome {
-                Ok(None) => break,
-                Ok(Some(0)) => self.stream_ended(index),
-                Ok(Some(bytes)) => {
-                    let stamp_ns = self.clock.now_ns();
-                    self.absorb(index, &spill[..bytes], stamp_ns);
-                }
-                Err(error) => self.stream_broke(index, &error),
+        let mut has_more = true;
+        for _ in 0..READS_A_TURN {
+            has_more = self.seats[index as usize].era == era && self.read(index, &mut spill);
+            if !has_more {
+                break;
             }
         }
         self.spill = spill;
+        if has_more && self.seats[index as usize].era == era {
+            self.look_again(index);
+        }
+    }
+
+    /// Reads once; whether there may be more.
+    fn read(&mut self, index: u32, spill: &mut [u8]) -> bool {
+        let Some(link) = self.link(index) else { return false };
+        let outcome = link.receive_raw(spill);
+        self.recorder.syscalls.add(1);
+        match outcome {
+            Ok(None) => return false,
+            Ok(Some(0)) => self.stream_ended(index),
+            Ok(Some(bytes)) => {
+                let stamp_ns = self.clock.now_ns();
+                self.absorb(index, &spill[..bytes], stamp_ns);
+            }
+            Err(error) => self.stream_broke(index, &error),
+        }
+        true
+    }
+
+    /// Has the socket reported again, since an edge is reported once and it was not emptied.
+    fn look_again(&mut self, index: u32) {
+        let seat = &self.seats[index as usize];
+        let Line::Wire(_, link) = &seat.line else { return };
+        let (fd, token, writing) = (link.fd(), seat.token(index), seat.is_watched_for_writing);
+        if let Err(error) = self.poller.watch(fd, token, writing, true) {
+            self.not_watched(index, &error);
+        }
     }
 
     fn stream_ended(&mut self, index: u32) {

@@ -12,7 +12,7 @@ use socket2::Socket;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// One connection to a server.
 #[derive(Debug)]
@@ -226,13 +226,7 @@ impl Link {
                 return Ok(());
             }
             if n == 0 && left.is_zero() {
-                return Err(Error::new(
-                    Kind::Connection,
-                    format!("{}: no answer in time", self.label),
-                )
-                .hint(
-                    "the server hangs or is overloaded: look into its error log and process list",
-                ));
+                return Err(self.too_late());
             }
             if n < 0 {
                 let error = io::Error::last_os_error();
@@ -243,12 +237,16 @@ impl Link {
         }
     }
 
+    fn too_late(&self) -> Error {
+        Error::new(Kind::Connection, format!("{}: no answer in time", self.label))
+            .hint("the server hangs or is overloaded: look into its error log and process list")
+    }
+
     /// Connects, trying each address of the name, and waits for it.
     ///
     /// # Errors
     /// [`Kind::Connection`], of the last address tried.
-    pub fn open_blocking(endpoint: &Endpoint, timeout: Duration) -> Result<Self> {
-        let deadline = Instant::now() + timeout;
+    pub fn open_blocking(endpoint: &Endpoint, deadline: Instant) -> Result<Self> {
         let mut attempt = 0;
         loop {
             let outcome = Self::open(endpoint, attempt).and_then(|(link, connected)| {
@@ -274,8 +272,7 @@ impl Link {
     ///
     /// # Errors
     /// [`Kind::Connection`] when the connection breaks or the deadline passes.
-    pub fn send_all(&mut self, bytes: &[u8], timeout: Duration) -> Result<()> {
-        let deadline = Instant::now() + timeout;
+    pub fn send_all(&mut self, bytes: &[u8], deadline: Instant) -> Result<()> {
         self.send(bytes).map_err(|error| self.lost(&error))?;
         while self.has_unsent() {
             self.wait(true, deadline)?;
@@ -284,16 +281,20 @@ impl Link {
         Ok(())
     }
 
-    /// Waits for bytes and appends them, decrypted, to `plain`; returns how many (at least 1).
+    /// Waits for bytes and appends them, decrypted, to `plain`; returns how many (at least 1). Past the
+    /// deadline bytes that have come are of no use either: a server that always has some must not be
+    /// read for ever.
     ///
     /// # Errors
     /// [`Kind::Connection`] at the end of the stream or past the deadline; see also
     /// [`decrypt`](Self::decrypt).
-    pub fn receive_some(&mut self, plain: &mut Vec<u8>, timeout: Duration) -> Result<usize> {
-        let deadline = Instant::now() + timeout;
+    pub fn receive_some(&mut self, plain: &mut Vec<u8>, deadline: Instant) -> Result<usize> {
         let start = plain.len();
         let mut raw = [0; 16 * 1024];
         while plain.len() == start {
+            if Instant::now() >= deadline {
+                return Err(self.too_late());
+            }
             match self.receive_raw(&mut raw).map_err(|error| self.lost(&error))? {
                 Some(0) => return Err(self.closed()),
                 Some(n) => self.decrypt(&raw[..n], plain)?,
@@ -312,9 +313,8 @@ impl Link {
         &mut self,
         endpoint: &Endpoint,
         plain: &mut Vec<u8>,
-        timeout: Duration,
+        deadline: Instant,
     ) -> Result<()> {
-        let deadline = Instant::now() + timeout;
         self.start_tls(endpoint)?;
         let mut raw = [0; 16 * 1024];
         while self.is_handshaking() {
@@ -393,6 +393,11 @@ mod tests {
     use dyno_core::plan::{Address, Target};
     use std::io::Write;
     use std::net::TcpListener;
+    use std::time::Duration;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
 
     fn endpoint(port: u16) -> Endpoint {
         let target: Target = serde_json::from_value(serde_json::json!({
@@ -407,20 +412,19 @@ mod tests {
     fn bytes_go_both_ways_and_the_end_is_noticed() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = endpoint(listener.local_addr().unwrap().port());
-        let second = Duration::from_secs(10);
-        let mut link = Link::open_blocking(&endpoint, second).unwrap();
+        let mut link = Link::open_blocking(&endpoint, soon()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
-        link.send_all(b"ping", second).unwrap();
+        link.send_all(b"ping", soon()).unwrap();
         let mut got = [0; 4];
         peer.read_exact(&mut got).unwrap();
         peer.write_all(b"pong").unwrap();
         let mut plain = Vec::new();
         while plain.len() < 4 {
-            link.receive_some(&mut plain, second).unwrap();
+            link.receive_some(&mut plain, soon()).unwrap();
         }
         drop(peer);
         assert_eq!((&got, plain.as_slice()), (b"ping", b"pong".as_slice()));
-        let error = link.receive_some(&mut plain, second).unwrap_err();
+        let error = link.receive_some(&mut plain, soon()).unwrap_err();
         assert!(error.what.contains("closed the connection"), "{error}");
     }
 
@@ -428,7 +432,7 @@ mod tests {
     fn more_than_the_kernel_takes_is_kept_and_sent_later() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = endpoint(listener.local_addr().unwrap().port());
-        let mut link = Link::open_blocking(&endpoint, Duration::from_secs(10)).unwrap();
+        let mut link = Link::open_blocking(&endpoint, soon()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let sent: Vec<u8> = (0..16_000_000_u32).map(|i| (i % 251) as u8).collect();
         link.send(&sent).unwrap();
@@ -437,16 +441,28 @@ mod tests {
             let mut got = Vec::new();
             peer.read_to_end(&mut got).map(|_| got)
         });
-        link.send_all(b"!", Duration::from_secs(60)).unwrap();
+        link.send_all(b"!", soon()).unwrap();
         drop(link);
         let got = reader.join().unwrap().unwrap();
         assert!(got[..sent.len()] == sent[..] && got[sent.len()..] == *b"!");
     }
 
     #[test]
+    fn a_server_that_always_has_bytes_is_not_read_past_the_deadline() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = endpoint(listener.local_addr().unwrap().port());
+        let mut link = Link::open_blocking(&endpoint, soon()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(b"more").unwrap();
+        link.wait(false, soon()).unwrap();
+        let error = link.receive_some(&mut Vec::new(), Instant::now()).unwrap_err();
+        assert!(error.what.contains("no answer in time") && !error.hint.is_empty(), "{error}");
+    }
+
+    #[test]
     fn a_refused_connection_names_address_and_cause() {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let error = Link::open_blocking(&endpoint(port), Duration::from_secs(10)).unwrap_err();
+        let error = Link::open_blocking(&endpoint(port), soon()).unwrap_err();
         assert_eq!(error.kind, Kind::Connection);
         assert!(error.what.contains(&format!("127.0.0.1:{port}")), "{error}");
         assert!(error.what.contains("refused") && !error.hint.is_empty(), "{error}");

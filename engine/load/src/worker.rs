@@ -381,10 +381,14 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             seat.is_watched_for_writing = link.has_unsent();
             let (fd, writing) = (link.fd(), seat.is_watched_for_writing);
             if let Err(error) = self.poller.watch(fd, seat.token(index), writing, true) {
-                let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
-                self.connection_lost(index, Some(error));
+                self.not_watched(index, &error);
             }
         }
+    }
+
+    pub(crate) fn not_watched(&mut self, index: u32, error: &io::Error) {
+        let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
+        self.connection_lost(index, Some(error));
     }
 
     pub(crate) fn add_timer(&mut self, index: u32, at_ns: u64, cause: Cause) {

@@ -102,6 +102,47 @@ fn a_server_that_hangs_meets_the_deadline_and_is_told_to_cancel() {
 }
 
 #[test]
+fn answers_without_end_meet_the_deadline_and_keep_nobody_from_working() {
+    let server = serve(|number, lines| {
+        lines.say("hi\n")?;
+        if number == 0 {
+            lines.request()?;
+            return lines.go_on_for_ever();
+        }
+        lines.answer(usize::MAX)
+    });
+    // All on one thread.
+    let one = serde_json::json!({"workers": 1});
+    let trial = run_plan(server.port, serde_json::json!({"deadline_s": 0.5}), one, quietly);
+    assert_eq!(trial.result, Ok(false));
+    let total = trial.total();
+    assert_eq!(total.errors.get("deadline"), Some(&1), "{:?}", total.errors);
+    assert!(total.transactions > 0);
+}
+
+#[test]
+fn a_trial_ends_in_time_though_all_answers_go_on() {
+    let server = serve(|_, lines| {
+        lines.say("hi\n")?;
+        lines.request()?;
+        lines.go_on_for_ever()
+    });
+    let trial = run(server.port, serde_json::json!({}), quietly);
+    assert_eq!(trial.result, Ok(false));
+    assert_eq!(trial.total().transactions, 0);
+}
+
+#[test]
+fn a_login_that_goes_on_and_on_ends_with_the_interrupt() {
+    let server = serve(|_, lines| lines.go_on_for_ever());
+    let trial = run(server.port, serde_json::json!({}), |interrupted| {
+        std::thread::sleep(Duration::from_millis(300));
+        interrupted.store(true, Ordering::Relaxed);
+    });
+    assert!(trial.result.is_ok_and(|interrupted| interrupted));
+}
+
+#[test]
 fn a_server_that_is_gone_for_good_costs_outages_without_an_end() {
     // Sessions are closed in the middle of the trial by answering with the end of the stream.
     static GONE: AtomicBool = AtomicBool::new(false);

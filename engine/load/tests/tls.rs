@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -96,12 +96,13 @@ fn echo_with(port: u16, tls: &serde_json::Value, extras: &serde_json::Value) -> 
     }))
     .unwrap();
     let endpoint = Endpoint::resolve(&target)?;
-    let mut link = Link::open_blocking(&endpoint, TIMEOUT)?;
+    let deadline = Instant::now() + TIMEOUT;
+    let mut link = Link::open_blocking(&endpoint, deadline)?;
     let mut plain = Vec::new();
-    link.encrypt_blocking(&endpoint, &mut plain, TIMEOUT)?;
-    link.send_all(b"ping", TIMEOUT)?;
+    link.encrypt_blocking(&endpoint, &mut plain, deadline)?;
+    link.send_all(b"ping", deadline)?;
     while plain.len() < 4 {
-        link.receive_some(&mut plain, TIMEOUT)?;
+        link.receive_some(&mut plain, deadline)?;
     }
     Ok(plain)
 }

@@ -1,7 +1,8 @@
 //! What a script's session is connected by.
 
 use dyno_core::client::{Client, Library};
-use dyno_core::error::Error;
+use dyno_core::error::{Error, Result};
+use dyno_load::patience::Patience;
 use dyno_load::transport::Link;
 
 /// A connection that a script has asked for.
@@ -30,6 +31,8 @@ pub struct Wired {
     pub(crate) is_watched_for_writing: bool,
     /// When the request under way was sent, in a trial of an experiment.
     pub(crate) sent_ns: u64,
+    /// How much has come in answer to it.
+    pub(crate) patience: Patience,
     /// Which of the host's addresses is being tried.
     pub(crate) address: usize,
     /// Why it was lost while nobody waited for it.
@@ -66,6 +69,7 @@ impl Wired {
             era: 0,
             is_watched_for_writing: false,
             sent_ns: 0,
+            patience: Patience::default(),
             address: 0,
             lost: None,
             is_unsent: false,
@@ -75,6 +79,16 @@ impl Wired {
     /// Whether requests may be sent.
     pub fn is_up(&self) -> bool {
         self.stage == Stage::Up
+    }
+
+    /// So many bytes have come and were looked at.
+    ///
+    /// # Errors
+    /// The answer does not come to an end.
+    #[inline]
+    pub(crate) fn heard(&mut self, now_ns: u64, bytes: usize) -> Result<()> {
+        let is_amid = !self.input.is_empty() || self.client.is_amid_message();
+        self.patience.heard(now_ns, bytes as u64, is_amid)
     }
 
     /// Of a lost one: whether the request that waits for it was not sent at all. What is sent over

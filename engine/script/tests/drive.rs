@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use toy::{Server, serve};
 
+const NEVER: Duration = Duration::from_secs(3600);
+
 /// Answers for ever.
 fn good() -> Server {
     serve(|_, lines| {
@@ -177,6 +179,61 @@ fn a_query_that_hangs_does_not_hang_the_run_and_is_cancelled() {
     while server.cancels.load(Ordering::Relaxed) == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+#[test]
+fn an_answer_without_end_is_cut_and_keeps_nobody_from_working() {
+    let server = serve(|number, lines| {
+        lines.say("hi\n")?;
+        if number == 0 {
+            lines.request()?;
+            return lines.go_on_for_ever();
+        }
+        lines.answer(usize::MAX)
+    });
+    let mut trial = Trial::new(server.port);
+    (trial.times.grace, trial.threads) = (Duration::from_millis(100), 1);
+    let done = trial.run();
+    assert_eq!((done.ended.how, done.ended.abandoned), (Ending::Forced { unfinished: 1 }, 0));
+    assert!(done.events() > 0);
+}
+
+#[test]
+fn a_server_that_answers_nothing_any_more_is_not_waited_for() {
+    // Three sessions, and the one that asks whether anybody is there.
+    let server = serve(|number, lines| {
+        if number < 3 {
+            lines.say("hi\n")?;
+            lines.request()?;
+            std::thread::sleep(Duration::from_secs(60));
+        }
+        Ok(())
+    });
+    let mut trial = Trial::new(server.port);
+    (trial.times.grace, trial.times.ask_after) = (NEVER, Duration::ZERO);
+    let done = trial.run();
+    assert_eq!((done.ended.how, done.ended.abandoned), (Ending::Forced { unfinished: 3 }, 0));
+    assert_eq!(server.connections.load(Ordering::Relaxed), 4, "nothing is cancelled there");
+}
+
+#[test]
+fn a_server_that_answers_others_is_waited_for() {
+    let server = serve(|number, lines| {
+        lines.say("hi\n")?;
+        if number == 0 {
+            lines.request()?;
+            while lines.connections() < 4 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            lines.say("ok\n")?;
+        }
+        lines.answer(usize::MAX)
+    });
+    let mut trial = Trial::new(server.port);
+    (trial.times.grace, trial.times.ask_after) = (NEVER, Duration::ZERO);
+    let done = trial.run();
+    assert_eq!(done.ended.how, Ending::Done);
+    assert!(done.tallies.sessions.iter().any(|session| session.events.get() == 1));
 }
 
 #[test]

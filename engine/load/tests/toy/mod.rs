@@ -1,4 +1,5 @@
-//! A toy protocol of lines (`hi`, then `r` answered by `ok`, `big N` or `err CODE`), servers that speak
+//! A toy protocol of lines (`hi`, then `r` answered by `ok`, `big N` or `err CODE`, before which any
+//! number of `more` may come), servers that speak
 //! it, and trials against them. Each test binary uses a part of it.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -48,6 +49,7 @@ impl Wire for ToyWire {
                 self.greeted = true;
                 Ok((end + 1, Progress::Ready))
             }
+            ["more", ..] => Ok((end + 1, Progress::More)),
             ["ok"] => Ok((end + 1, Progress::Reply(Reply { rows: 1, ..Reply::default() }))),
             ["big", bytes] => {
                 let total = end + 1 + bytes.parse::<usize>().unwrap_or(0);
@@ -122,11 +124,23 @@ pub type Behaviour = fn(connection: usize, lines: &mut Lines) -> std::io::Result
 pub struct Lines {
     pub reader: BufReader<TcpStream>,
     pub cancels: Arc<AtomicUsize>,
+    accepted: Arc<AtomicUsize>,
 }
 
 impl Lines {
+    /// How many connections the server has had so far.
+    pub fn connections(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
+    }
     pub fn say(&mut self, text: &str) -> std::io::Result<()> {
         self.reader.get_mut().write_all(text.as_bytes())
+    }
+    /// Says something of an answer, as fast as it is heard, until nobody hears.
+    pub fn go_on_for_ever(&mut self) -> std::io::Result<()> {
+        let lines = format!("more {}\n", "x".repeat(1000)).repeat(100);
+        loop {
+            self.say(&lines)?;
+        }
     }
     /// Waits for a request; an error at the end of the stream.
     pub fn request(&mut self) -> std::io::Result<()> {
@@ -171,9 +185,9 @@ pub fn serve(behaviour: Behaviour) -> Server {
             let Ok(stream) = stream else { continue };
             accepted.fetch_add(1, Ordering::Relaxed);
             stream.set_nodelay(true).unwrap();
-            let cancels = Arc::clone(&counted);
+            let (cancels, accepted) = (Arc::clone(&counted), Arc::clone(&accepted));
             std::thread::spawn(move || {
-                let mut lines = Lines { reader: BufReader::new(stream), cancels };
+                let mut lines = Lines { reader: BufReader::new(stream), cancels, accepted };
                 // The end of a conversation is no failure of the server.
                 let _ = behaviour(number, &mut lines);
             });

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How long an event may outlast the time where nothing else is asked for, at least. sysbench waits
 /// for ever: one hung query and there is no report.
 const GRACE_MIN: Duration = Duration::from_secs(60);
+/// How long after the time servers are asked whether they still answer anything, where nothing else is
+/// asked for.
+const ASK_AFTER: Duration = Duration::from_secs(5);
 
 /// What is carried out: a script's sessions or a native test's.
 pub struct Work<'a> {
@@ -154,6 +157,7 @@ fn drive_of(work: &Work<'_>) -> Drive {
             warmup: settings.warmup,
             length: settings.time,
             grace: settings.forced.unwrap_or(grace),
+            ask_after: settings.forced.map_or(ASK_AFTER, |_| Duration::MAX),
             start_max: settings.start_max,
         },
         cpus: Vec::new(),

@@ -157,6 +157,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.queue.under_way -= 1;
         if let Some(wired) = self.seats[index as usize].wired(place) {
             wired.stage = Stage::Up;
+            let server = wired.server;
+            self.shared.reach(server);
         }
         self.go_on(index, Outcome::Come);
     }

@@ -47,6 +47,9 @@ pub struct Times {
     /// How long after the measured time an event may go on; then its statements are cancelled and
     /// its connections closed.
     pub grace: Duration,
+    /// How long after the measured time servers are first asked whether they answer anything: if none
+    /// does, nothing is waited for. [`Duration::MAX`]: never.
+    pub ask_after: Duration,
     /// How long the sessions may take to begin.
     pub start_max: Duration,
 }

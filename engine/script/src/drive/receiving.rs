@@ -8,7 +8,7 @@ use dyno_core::client::Said;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind};
 use dyno_load::poller::{Poller, Ready};
-use dyno_load::receiving::KEEP_BYTES;
+use dyno_load::receiving::{KEEP_BYTES, READS_A_TURN};
 use std::io;
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
@@ -41,8 +41,12 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
     }
 
+    /// Reads what the socket has, as far as one turn goes.
     fn read(&mut self, token: Token, buffer: &mut [u8], is_closing: bool) {
-        while let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
+        for _ in 0..READS_A_TURN {
+            let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) else {
+                return;
+            };
             let received = link.receive_raw(buffer);
             self.count_calls(1);
             match received {
@@ -58,6 +62,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 }
                 Err(error) => return self.stream_broke(token, &error),
             }
+        }
+        // An edge is reported once, and the socket was not emptied: it is to be reported again.
+        if self.wired_of(token).is_some_and(|wired| wired.link.is_some()) {
+            self.watch(token.seat(), token.place());
         }
     }
 
@@ -77,6 +85,16 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     /// Bytes came in: decrypted if need be, put behind what was incomplete, understood.
     fn absorb(&mut self, token: Token, raw: &[u8]) {
+        self.take_in(token, raw);
+        let now_ns = self.now_ns;
+        if let Some(wired) = self.wired_of(token)
+            && let Err(error) = wired.heard(now_ns, raw.len())
+        {
+            self.connection_lost(token.seat(), token.place(), error);
+        }
+    }
+
+    fn take_in(&mut self, token: Token, raw: &[u8]) {
         let Some(wired) = self.wired_of(token) else { return };
         let Some(link) = &mut wired.link else { return };
         if !link.is_encrypted() && wired.input.is_empty() {

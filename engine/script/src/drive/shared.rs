@@ -17,6 +17,8 @@ const FAILURES_MAX: usize = 64;
 /// Shared by all threads of a run, and kept alive by those that are left behind.
 pub(crate) struct Shared {
     pub servers: Arc<[Server]>,
+    /// To which of them sessions have connected over a transport.
+    reached: Box<[AtomicBool]>,
     pub pace: Arc<Pace>,
     tallies: Arc<Tallies>,
     /// Where the warm-up counts: read by nobody.
@@ -46,6 +48,7 @@ impl Shared {
         let has_warmup = !drive.times.warmup.is_zero();
         Self {
             servers: Arc::clone(&drive.servers),
+            reached: drive.servers.iter().map(|_| AtomicBool::new(false)).collect(),
             pace: Arc::clone(&drive.pace),
             tallies: Arc::clone(&drive.tallies),
             discarded: has_warmup.then(|| Tallies::new(drive.sessions as usize, threads)),
@@ -155,6 +158,17 @@ impl Shared {
     /// What failed since this was last asked.
     pub fn take_failures(&self) -> Vec<(u32, String)> {
         if self.has_failed() { std::mem::take(&mut lock(&self.failures)) } else { Vec::new() }
+    }
+
+    /// A session is connected to a server.
+    pub fn reach(&self, server: usize) {
+        self.reached[server].store(true, Relaxed);
+    }
+
+    /// The servers that sessions have connected to.
+    pub fn reached(&self) -> Vec<&Server> {
+        let reached = self.servers.iter().zip(&self.reached);
+        reached.filter(|(_, reached)| reached.load(Relaxed)).map(|(server, _)| server).collect()
     }
 
     /// A statement that was cut is to be cancelled at its server.

@@ -64,7 +64,8 @@ fn simulate(
     let warmup = Duration::from_nanos(warmup_ns);
     let rate = per_s.map(|per_s| Rate { per_s, seed: 42 });
     let pace = Arc::new(Pace::new(0, rate, warmup.as_secs_f64()));
-    let (length, start_max) = (Some(Duration::from_secs(1)), Duration::ZERO);
+    let length = Some(Duration::from_secs(1));
+    let (grace, start_max, ask_after) = (Duration::ZERO, Duration::ZERO, Duration::MAX);
     let drive = Drive {
         program: Program::Run,
         sessions,
@@ -74,7 +75,7 @@ fn simulate(
         tallies: Arc::clone(&tallies),
         pace: Arc::clone(&pace),
         make: Arc::new(|_| unreachable!("the test makes its scripts")),
-        times: Times { warmup, length, grace: Duration::ZERO, start_max },
+        times: Times { warmup, length, grace, ask_after, start_max },
         cpus: Vec::new(),
     };
     let shared = Shared::new(&drive, 1);

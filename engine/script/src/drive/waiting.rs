@@ -5,6 +5,7 @@ use super::cancel;
 use super::progress::{Observer, Progress};
 use super::shared::Shared;
 use super::{Drive, Ended, Ending};
+use crate::console::{self, Level};
 use crate::pace::Backlog;
 use crate::session::Program;
 use dyno_core::clock::{Clock, MonotonicClock};
@@ -14,7 +15,8 @@ use std::time::Duration;
 const SLEEP_MAX_NS: u64 = 100_000_000;
 /// How long load threads may take to close their connections once they are told to.
 const CLOSE_NS: u64 = 1_000_000_000;
-
+/// How often servers are asked again whether they answer anything.
+const ASK_AGAIN_NS: u64 = 10_000_000_000;
 /// How long the other sessions may go on to begin once one of them has failed to.
 const OTHERS_NS: u64 = 1_000_000_000;
 
@@ -23,7 +25,13 @@ pub(crate) struct Waiting<'a> {
     drive: &'a Drive,
     shared: &'a Shared,
     observer: &'a mut dyn Observer,
+    /// No server has answered when it was asked after the end. One that works on something long does,
+    /// over another connection, and is waited for as sysbench would; one that hangs does not.
+    hears_nobody: bool,
 }
+
+const HEARS_NOBODY: &str = "the time is over, and no server answers any more, not even `SELECT 1` over a \
+    new connection: what is under way is given up. Look into the server's log and process list";
 
 /// A moment of the run that has not come.
 const NEVER: u64 = u64::MAX;
@@ -39,7 +47,7 @@ struct Frame {
 impl<'a> Waiting<'a> {
     /// For load threads that have been started.
     pub fn new(drive: &'a Drive, shared: &'a Shared, observer: &'a mut dyn Observer) -> Self {
-        Self { drive, shared, observer }
+        Self { drive, shared, observer, hears_nobody: false }
     }
 
     /// Waits until all has ended, or nobody waits for it any more.
@@ -100,6 +108,8 @@ impl<'a> Waiting<'a> {
         let mut backlog = self.drive.pace.backlog();
         let grace_ns = nanos(self.drive.times.grace);
         let mut cut_ns = frame.end_ns.saturating_add(grace_ns);
+        let ask_after_ns = nanos(self.drive.times.ask_after);
+        let mut ask_ns = frame.end_ns.saturating_add(ask_after_ns);
         let mut is_stopping = false;
         let mut tick_ns = frame.origin_ns;
         let mut is_measuring = false;
@@ -116,6 +126,7 @@ impl<'a> Waiting<'a> {
                 is_stopping = true;
                 self.drive.pace.stop();
                 cut_ns = cut_ns.min(now_ns.saturating_add(grace_ns));
+                ask_ns = ask_ns.min(now_ns.saturating_add(ask_after_ns));
             }
             if now_ns >= tick_ns {
                 let at = self.progress(frame, backlog.as_mut());
@@ -129,7 +140,13 @@ impl<'a> Waiting<'a> {
                 let unfinished = self.drive.sessions - self.shared.ended();
                 return self.cut(Ending::Forced { unfinished }, frame);
             }
-            self.sleep_until(tick_ns.min(cut_ns));
+            if now_ns >= ask_ns {
+                self.hears_nobody = !cancel::any_answers(&self.shared.reached());
+                cut_ns = if self.hears_nobody { now_ns } else { cut_ns };
+                ask_ns = MonotonicClock.now_ns().saturating_add(ASK_AGAIN_NS);
+                continue;
+            }
+            self.sleep_until(tick_ns.min(cut_ns).min(ask_ns));
         }
         self.ended(Ending::Done, frame)
     }
@@ -171,7 +188,11 @@ impl<'a> Waiting<'a> {
         self.shared.cut();
         let until_ns = now_ns + CLOSE_NS;
         while self.shared.threads() > 0 && self.sleep_until(until_ns) < until_ns {}
-        cancel::carry_out(&self.drive.servers, self.shared.take_cancels());
+        if self.hears_nobody {
+            console::say(Level::Warning, HEARS_NOBODY);
+        } else {
+            cancel::carry_out(&self.drive.servers, self.shared.take_cancels());
+        }
         self.tell_failures();
         let abandoned = self.shared.threads();
         // A session that hangs must not stretch the time in which the others did their work.

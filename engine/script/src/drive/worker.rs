@@ -280,6 +280,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
         let sent = link.send(&wired.output);
         wired.output.clear();
+        wired.patience.sent();
         self.count_calls(sent.as_ref().copied().unwrap_or(1));
         self.after_send(index, place, sent);
     }
@@ -317,11 +318,20 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
         if link.has_unsent() != wired.is_watched_for_writing {
             wired.is_watched_for_writing = link.has_unsent();
-            let token = Token::new(index, place, wired.era);
-            if let Err(error) = self.poller.watch(link.fd(), token.0, link.has_unsent(), true) {
-                let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
-                self.connection_lost(index, place, error);
-            }
+            self.watch(index, place);
+        }
+    }
+
+    /// Has the socket reported, also if it was before: it may have changed what it is watched for, or
+    /// hold what was reported and not read.
+    pub fn watch(&mut self, index: u32, place: usize) {
+        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(link) = &wired.link else { return };
+        let token = Token::new(index, place, wired.era);
+        let watched = self.poller.watch(link.fd(), token.0, wired.is_watched_for_writing, true);
+        if let Err(error) = watched {
+            let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
+            self.connection_lost(index, place, error);
         }
     }
 

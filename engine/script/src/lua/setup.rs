@@ -112,10 +112,13 @@ impl Driver {
             ("mysql", During::Connect, _) => (2003, "HY000"),
             ("mysql", During::Idle, _) => (2006, "HY000"),
             ("mysql", During::Request, Kind::Protocol) => (2027, "HY000"),
+            // A bound of ours: both libraries have it when memory is out.
+            ("mysql", During::Request, Kind::System) => (2008, "HY000"),
             ("mysql", During::Request, _) => (2013, "HY000"),
             (_, During::Connect, Kind::Authentication) => (0, "28000"),
             (_, During::Connect, _) => (0, "08001"),
             (_, During::Request, Kind::Protocol) => (0, "08P01"),
+            (_, During::Request, Kind::System) => (0, "53200"),
             (_, During::Idle | During::Request, _) => (0, "08006"),
         };
         // In the client library's words, which logs are searched for, and then in ours.

@@ -67,6 +67,7 @@ pub(super) const TIMES: Times = Times {
     warmup: Duration::ZERO,
     length: None,
     grace: Duration::from_secs(600),
+    ask_after: Duration::MAX,
     start_max: Duration::from_secs(600),
 };
 

@@ -51,6 +51,7 @@ fn in_parallel(plan: &Plan, order: &Order, sessions: u32) -> Result<()> {
             warmup: Duration::ZERO,
             length: None,
             grace: Duration::ZERO,
+            ask_after: Duration::MAX,
             start_max: Duration::ZERO,
         },
         cpus: plan.cpus.clone(),

@@ -98,6 +98,7 @@ fn drive(plan: &Plan, group: &Group, order: &Order, threads: usize, notices: Not
             // with them.
             length: None,
             grace: GRACE,
+            ask_after: Duration::MAX,
             start_max: START_MAX,
         },
         cpus: plan.cpus.clone(),

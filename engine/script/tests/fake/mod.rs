@@ -1,5 +1,5 @@
-//! A protocol of lines as a `Client` (`hi`, then `r` answered by `ok` or `big N`), and scripts in
-//! plain Rust over it: what load threads are tried with.
+//! A protocol of lines as a `Client` (`hi`, then `r` answered by `ok` or `big N`, before which any
+//! number of `more` may come), and scripts in plain Rust over it: what load threads are tried with.
 
 use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature, Said};
 use dyno_core::clock::{Clock, MonotonicClock};
@@ -66,6 +66,7 @@ impl Client for ToyClient {
                 self.greeted = true;
                 return Ok((end + 1, Said::Ready));
             }
+            ["more", ..] => return Ok((end + 1, Said::More)),
             ["ok"] => (1, end + 1),
             ["big", bytes] => (2, end + 1 + bytes.parse::<usize>().unwrap_or(0)),
             _ => return Err(Error::new(Kind::Protocol, format!("toy: unknown line {line:?}"))),
@@ -205,6 +206,8 @@ pub struct Trial {
     pub sessions: u32,
     pub program: Program,
     pub shares_threads: bool,
+    /// 0: as many as are chosen.
+    pub threads: u32,
     pub events: u64,
     pub rate: Option<Rate>,
     pub times: Times,
@@ -218,17 +221,24 @@ impl Trial {
             warmup: Duration::ZERO,
             length: Some(Duration::from_millis(300)),
             grace: Duration::from_secs(10),
+            ask_after: Duration::MAX,
             start_max: Duration::from_secs(30),
         };
         let habits = Habits { connections: 1, ..Habits::default() };
-        let (sessions, shares_threads, events, rate) = (3, true, 0, None);
-        Self { port, sessions, program: Program::Run, shares_threads, events, rate, times, habits }
+        let (sessions, shares_threads, threads, events, rate) = (3, true, 0, 0, None);
+        let program = Program::Run;
+        Self { port, sessions, program, shares_threads, threads, events, rate, times, habits }
     }
 
     pub fn run(self) -> Done {
         let cpus = [];
-        let threads =
-            Drive::threads_for(&self.program, self.sessions, self.shares_threads, (0, &cpus), &[]);
+        let threads = Drive::threads_for(
+            &self.program,
+            self.sessions,
+            self.shares_threads,
+            (self.threads, &cpus),
+            &[],
+        );
         let tallies = Arc::new(Tallies::new(self.sessions as usize, threads));
         let (log, habits) = (Log::default(), self.habits);
         let shared_log = Arc::clone(&log);

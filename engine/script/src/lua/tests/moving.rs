@@ -46,6 +46,7 @@ fn drive(text: &str, sessions: u32, warmup_ms: u64) -> (Ended, Heard, Arc<Tallie
             warmup,
             length: Some(Duration::from_secs(1)),
             grace: Duration::from_secs(60),
+            ask_after: Duration::MAX,
             start_max: Duration::from_secs(60),
         },
         cpus: Vec::new(),
