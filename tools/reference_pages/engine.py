@@ -14,6 +14,10 @@ INTRO = """The load engine: one job a call. `dyno` calls it; people need it by h
 (`schemas/engine-plan.schema.json`) goes in on standard input, events (`schemas/engine-event.schema.json`) come out on
 standard output, one JSON object a line; examples of all stand in `schemas/examples/`."""
 
+BOUNDS = """What a server may make the engine take: in trials rows are counted and dropped, also within a row, and a transaction has its deadline; the end comes in time whatever a server sends. What is
+looked at whole (errors, definitions) has 1 MiB at most. While loading, the answer to a statement has 6 hours and 1 GiB, and a message that has begun must go on by 4 KiB a minute
+([why](../decisions/answers-have-bounds.md)). For scripts see [`dyno sysbench`](sysbench.md#time-rate-and-end)."""
+
 
 def page() -> str:
     """docs/reference/engine.md"""
@@ -22,6 +26,8 @@ def page() -> str:
         INTRO,
         block(said("--help")),
         block(said("null-server", "--help")),
+        "## Bounds on answers",
+        BOUNDS,
         "## Drivers",
         "A driver is chosen by the system (`kind:`). Its options are written as `options:` of a target.",
         *(_driver(driver) for driver in listed()["drivers"]),
