@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(times(|results| results.row(0)), (1 << 20) / ROW_BYTES, "empty rows");
         assert_eq!(times(|results| results.end(0)), (1 << 20) / ANSWER_BYTES, "results");
         assert_eq!(times(|results| results.go_on(0).and(results.count(1 << 19))), 2, "columns");
-        let large = |results: &mut Results| results.row_by(|out| out.extend([0; 1 << 18]));
+        let large = |results: &mut Results| results.row_by(|out| out.extend(vec![0; 1 << 18]));
         assert_eq!(times(large), 3, "rows of a library");
         assert_eq!(bounded().row((1 << 20) + 1).unwrap_err().kind, Kind::System);
     }
@@ -263,7 +263,7 @@ mod tests {
     fn rows_that_are_dropped_do_not_count() {
         let mut results = bounded();
         for _ in 0..100 {
-            results.row_by(|out| out.extend([0; 1 << 19])).unwrap();
+            results.row_by(|out| out.extend(vec![0; 1 << 19])).unwrap();
             results.rewind();
         }
         assert_eq!(results.size, 0);

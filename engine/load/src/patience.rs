@@ -2,16 +2,16 @@
 //! deadline of their own, such as those of loading, where building an index may take hours.
 //!
 //! A server that works is silent, then answers, message by message. One that sends and sends, or
-//! holds the rest of a message back for minutes, is none, or is behind something that is broken.
+//! holds the rest of a message back for half a minute, is none, or is behind something that is broken.
 
 use dyno_core::error::{Error, Kind, Result};
 
 /// Most bytes between a request and the end of its answer, which rows that are kept are a part of.
 const ANSWER_BYTES_MAX: u64 = 1 << 30;
 /// In so much time a message under way must go on ...
-const WINDOW_NS: u64 = 60_000_000_000;
+const WINDOW_NS: u64 = 30_000_000_000;
 /// ... by so many bytes: a hundredth of what a slow line carries.
-const WINDOW_BYTES_MIN: u64 = 4096;
+const WINDOW_BYTES_MIN: u64 = 2048;
 
 /// What was heard since the last request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn a_message_that_comes_byte_by_byte_is_given_up() {
         let (at_s, error) = given_up(1, true, 1000).unwrap();
-        assert_eq!((at_s, error.kind), (60, Kind::Protocol));
-        assert!(error.what.contains("61 bytes") && error.what.contains("60 s"), "{error}");
+        assert_eq!((at_s, error.kind), (30, Kind::Protocol));
+        assert!(error.what.contains("31 bytes") && error.what.contains("30 s"), "{error}");
         assert_eq!(given_up(70, true, 100_000), None, "a slow line");
     }
 

@@ -12,6 +12,7 @@ from dbdyno.spec import server_url
 from dbdyno.spec.types import Credentials, Target
 from dbdyno.systems import reach
 from dbdyno.systems.lost import understanding
+from dbdyno.systems.mysqlcontrol import ERRORS
 from dbdyno.systems.mysqlremote import MysqlRemote
 
 
@@ -47,6 +48,8 @@ def _from_server(model: Model, text: str, login: Credentials, tls: str | None) -
                          server.rows("SHOW GLOBAL VARIABLES")}  # fmt: skip
             status = {str(name).lower(): str(value) for name, value in
                       server.rows("SHOW GLOBAL STATUS LIKE 'wsrep\\_%'")}  # fmt: skip
+    except ERRORS as error:
+        raise server.unanswered(error) from error
     finally:
         server.stop()
     found = origins.from_variables(model, {**status, **variables}.get, url.place)

@@ -19,6 +19,7 @@ from dbdyno.spec.server_url import PORTS, ServerUrl
 from dbdyno.systems import credentials, mysqlfamily, postgres, words
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, System, TargetPlan, Word
 from dbdyno.systems.credentials import Login
+from dbdyno.systems.lost import understanding
 from dbdyno.systems.mysqlremote import MysqlRemote
 from dbdyno.systems.postgrescontrol import message
 from dbdyno.systems.postgresremote import PostgresRemote
@@ -108,7 +109,10 @@ def survey(target: TargetPlan, text: str) -> Surveyed:
     """Logs in and out again. DynoError as `connect`."""
     server = connect(target, text)
     try:
-        return Surveyed(server.kind, server.version, round(time.time() - server.uptime_s(), 1))
+        with understanding(server.place, "how long it is up"):
+            started_unix_s = round(time.time() - server.uptime_s(), 1)
+            time.gmtime(started_unix_s)
+        return Surveyed(server.kind, server.version, started_unix_s)
     finally:
         server.stop()
 

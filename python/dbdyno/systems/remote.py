@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dbdyno.errors import DynoError
 from dbdyno.systems.base import Server
 
 PREFIX = "dbdyno_"  # of every schema that is ours
@@ -34,6 +35,9 @@ class RemoteServer(Server, Protocol):
 
     def log_in(self) -> None:
         """Opens the control connection and learns version and kind. Refused, or DynoError."""
+
+    def unanswered(self, error: Exception) -> DynoError:
+        """The error for a client library's."""
 
     def uptime_s(self) -> float:
         """Seconds since its start."""

