@@ -73,6 +73,7 @@ def run(line: str, there: Place) -> None:
         done = in_a_shell(line, there)
     answers = (0, 1) if line.startswith("dyno plan") else (0,)  # 1: noise hides the difference
     assert done.returncode in answers, f"{line}\n{done.stdout}\n{done.stderr}"
+    assert not re.search(r"ignored errors: +[1-9]", done.stdout), f"{line}\n{done.stdout}"
 
 
 def in_a_shell(line: str, there: Place) -> subprocess.CompletedProcess[str]:

@@ -52,6 +52,21 @@ SESSIONS = {
 
 
 @pytest.mark.parametrize("kind", SESSIONS)
+def test_a_statement_that_is_wrong_is_told_once_with_its_line(kind: str, there: Place) -> None:
+    binaries(kind)
+    text = MIX.replace("KIND", kind).replace("SESSION", SESSIONS[kind])
+    wrong = text.replace(
+        "SELECT city FROM users WHERE id = :gone", "SELECT cty FROM users WHERE id = :gone"
+    )
+    line = wrong[: wrong.index("SELECT cty")].count("\n") + 1
+    done = there.dyno("run", there.experiment(wrong), "--quick", "--dir", "run")
+    assert done.returncode == 2
+    assert f"experiment.yaml:{line}:" in done.stderr, done.stderr
+    assert done.stderr.count("none_left") == 1, done.stderr
+    assert "none_left" in (there.path / "run" / "run.log").read_text()
+
+
+@pytest.mark.parametrize("kind", SESSIONS)
 def test_a_mix_runs_on_declared_tables_over_two_instances(kind: str, there: Place) -> None:
     binaries(kind)
     text = MIX.replace("KIND", kind).replace("SESSION", SESSIONS[kind])

@@ -61,6 +61,9 @@ class Bench:
     def say(self, message: str) -> None:
         self.said.append(message)
 
+    def on_failure(self, what: str) -> None:
+        self.said.append(what)
+
 
 def create(tmp_path: Path, plan: Plan) -> Run:
     return Run.create(tmp_path / "run", plan, {})

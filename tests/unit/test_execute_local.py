@@ -35,6 +35,9 @@ class Silent:
     def say(self, message: str) -> None:
         self.said.append(message)
 
+    def on_failure(self, what: str) -> None:
+        self.said.append(what)
+
 
 class World:
     """Trials that measure nothing but remember what they were pointed at."""

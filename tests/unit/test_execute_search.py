@@ -288,6 +288,9 @@ class Quiet:
     def say(self, message: str) -> None:
         self.said.append(message)
 
+    def on_failure(self, what: str) -> None:
+        self.said.append(what)
+
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:

@@ -1,4 +1,4 @@
-"""Settings found again in the file, for errors that come when a server starts."""
+"""Settings and statements found again in the file, for errors that servers tell."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ factors:
     two: {db.config.sync_binlog: 2}
     three: {db: {config: {sync_binlog: 3}}}
   port: [1, 2]
+groups:
+  readers:
+    kind: mix
+    statements: {look: SELEC 1, find: {weight: 2, sql: SELECT 2}}
+    transactions:
+      buy:
+        steps:
+          - SELECT 3
+          - {name: take, sql: UPDATE t SET a = 4}
+          - {sql: SELECT 5}
 """
 
 
@@ -28,6 +38,11 @@ factors:
         ("asked for `sync_binlog: 3`, the server uses 0", "7:27"),
         ("does not know `sync_binlog`", "5:23"),  # the first, where no value tells
         ("`port: 1` is taken", "2:63"),  # never a factor's name
+        ("cannot prepare `look`", "12:18"),
+        ("cannot prepare `find` (SELECT 2)", "12:51"),
+        ("cannot prepare `buy_1`", "16:13"),
+        ("cannot prepare `take`", "17:26"),
+        ("cannot prepare `buy_3`", "18:14"),
         ("no name of a setting in it", None),
         ("`unknown_setting` is not in the file", None),
     ],

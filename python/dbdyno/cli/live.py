@@ -133,13 +133,20 @@ class Live:
         self._progress.update(self._task, eta=self._eta.text())
 
     def say(self, message: str) -> None:
+        self._note(message)
+        self._print(message)
+
+    def on_failure(self, what: str) -> None:
+        self._note(f"error: {what}")  # the terminal has it as the last word
+        self._print("failed: servers are stopped, and what was changed is put back")
+
+    # ---- inside
+
+    def _note(self, message: str) -> None:
         stamp = time.strftime("%H:%M:%S")
         with contextlib.suppress(OSError):  # a full disk: what matters of it ends the run elsewhere
             self._log.write(shown(f"{stamp} {message}\n"))
             self._log.flush()
-        self._print(message)
-
-    # ---- inside
 
     def _on_load(self, event: Event) -> None:
         table, printed = self._loading

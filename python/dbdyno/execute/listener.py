@@ -25,6 +25,10 @@ class Listener(Protocol):
     def say(self, message: str) -> None:
         """A sentence for the user and the run's log."""
 
+    def on_failure(self, what: str) -> None:
+        """The run will end with this error, once what it changed is put back: that may take long,
+        or fail too."""
+
 
 class Several:
     """Passes news on to several listeners, in their order."""
@@ -51,3 +55,8 @@ class Several:
         """A sentence for the user and the run's log."""
         for listener in self._listeners:
             listener.say(message)
+
+    def on_failure(self, what: str) -> None:
+        """The run will end with this error."""
+        for listener in self._listeners:
+            listener.on_failure(what)

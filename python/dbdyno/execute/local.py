@@ -107,7 +107,7 @@ class LocalExecution:
                 fleet.recover()
                 return self._all(waiting, fleet, trial)
             except DynoError as error:
-                self._listener.say(f"error: {error.what}")  # undoing may take long, or fail too
+                self._listener.on_failure(error.what)
                 raise
             finally:
                 self._leave(fleet)

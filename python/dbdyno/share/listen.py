@@ -104,6 +104,9 @@ class Live:
     def say(self, message: str) -> None:
         """Sentences are not metrics."""
 
+    def on_failure(self, what: str) -> None:
+        """Nor are errors."""
+
     # ---- reading
 
     def text(self, *, open_metrics: bool) -> str:

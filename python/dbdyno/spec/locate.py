@@ -1,7 +1,8 @@
-"""Where in the user's file a setting stands: for errors that are found long after it was read.
+"""Where in the user's file a setting or a statement stands: for errors that are found long after it
+was read.
 
-What a server says of `config:` comes when it starts. By then the file is a plan, so the setting
-that a message names is looked up in the text again.
+What a server says of `config:` comes when it starts, what it says of SQL when it prepares it. By
+then the file is a plan, so what a message names is looked up in the text again.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ _NAMED = re.compile(r"`([A-Za-z_][A-Za-z0-9_.-]*)")  # messages put names betwee
 
 
 def named_in(message: str, file: Path | str) -> Where | None:
-    """The place of the first setting that `message` names; of several places where it is set, the
-    one whose value the message holds too (each level may set it), else the first.
+    """The place of the first setting or statement that `message` names; of several places where it
+    is set, the one whose value the message holds too (each level may set it), else the first.
 
     Settings stand in `config:` of a target or in a level's patch; `-` and `_` are alike, case does
-    not count. None if there is none, as for what came from `--set`, or if the file has changed.
+    not count. Statements stand in `statements:`, and as steps of `transactions:`. None if there is
+    none, as for what came from `--set`, or if the file has changed.
     """
     try:
         root = document.parse(Path(file).read_text("utf-8-sig"), file)
     except (OSError, UnicodeDecodeError, DynoError):
         return None
-    settings = [(_plain(name), value) for name, value in _settings(root)]
+    settings = [(_plain(name), value) for name, value in (*_settings(root), *_statements(root))]
     for named in dict.fromkeys(_plain(name) for name in _NAMED.findall(message)):
         values = [value for name, value in settings if name == named]
         if values:
@@ -50,3 +52,22 @@ def _settings(node: Node, in_config: bool = False) -> Iterator[tuple[str, Node]]
         elif "config" in path[:-1]:
             yield ".".join(path[path.index("config") + 1 :]), child
         yield from _settings(child, in_config or path[-1] == "config")
+
+
+def _statements(node: Node) -> Iterator[tuple[str, Node]]:
+    """Those of mixes: by their names, steps without one by TRANSACTION_NUMBER."""
+    for key, child in node.mapping.items():
+        if key == "statements":
+            yield from ((name, _sql(one)) for name, one in child.mapping.items())
+        elif key == "transactions":
+            for name, transaction in child.mapping.items():
+                steps = transaction.mapping.get("steps")
+                for number, step in enumerate(steps.items if steps else (), start=1):
+                    named = step.mapping.get("name")
+                    yield (named.text if named else f"{name}_{number}"), _sql(step)
+        else:
+            yield from _statements(child)
+
+
+def _sql(statement: Node) -> Node:
+    return statement.mapping.get("sql", statement)

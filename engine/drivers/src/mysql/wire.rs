@@ -165,7 +165,7 @@ impl MysqlWire {
         let template = &self.config.templates[index];
         if let Some(refusal) = self.reader.refusal.take() {
             let Statement { class, sql, .. } = &template.statement;
-            let what = format!("cannot prepare {class} ({:?})", sql.to_string());
+            let what = format!("cannot prepare `{class}` ({:?})", sql.to_string());
             return Err(self.fatal(*refusal, &what));
         }
         if usize::from(self.reader.params) != template.params() {

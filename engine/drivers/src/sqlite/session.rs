@@ -119,10 +119,10 @@ impl SqliteSession {
                     })
                     .map_err(|e| {
                         let doing =
-                            format!("prepare {class} (\"{words:.200}\") on {}", self.file());
+                            format!("prepare `{class}` (\"{words:.200}\") on {}", self.file());
                         let error = fatal(&doing, &e);
                         if error.hint.is_empty() {
-                            error.hint("are the tables loaded with the same options?")
+                            error.hint("correct the statement; for tables of a built-in workload, load them with the same options")
                         } else {
                             error
                         }
