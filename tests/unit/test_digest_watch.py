@@ -58,6 +58,8 @@ def watched(
     histograms: list[dict[str, Histogram]] | None = None,
     evicted: tuple[int, ...] = (),
     resets: tuple[str, ...] = (),
+    executed: tuple[int, ...] = (),
+    prepared: tuple[int, ...] = (),
     **options: Any,
 ) -> document.Document:
     shots = []
@@ -69,6 +71,8 @@ def watched(
                 keyed,
                 evicted[i] if evicted else None,
                 resets[i] if resets else "",
+                executed[i] if executed else None,
+                prepared[i] if prepared else None,
             )
         )
     names = ("group_by", "order_by", "limit", "db", "user")
@@ -225,11 +229,6 @@ def test_filters_groups_and_limits() -> None:
         watched([], rows, limit="few")
 
 
-def test_nothing_happened() -> None:
-    found = watched([row("a", 1, 1.0)], [row("a", 1, 1.0)])
-    assert found.classes == () and found.overall.count == 0
-
-
 def test_moments_are_those_of_the_values() -> None:
     one, other = Moments(3, 2.0, 0.5), Moments(5, 4.0, 3.0)
     both = one.plus(other)
@@ -254,3 +253,42 @@ def test_moments_are_those_of_the_values() -> None:
 )
 def test_literals_of_utility_statements_go(statement: str, expected: str) -> None:
     assert without_literals(statement) == expected
+
+
+@pytest.mark.parametrize(
+    ("executed", "prepared", "said"),
+    [
+        (119, 0, ""),  # commands that are no statements
+        (
+            1100,
+            0,
+            "sent 1,100 statements, and the server's table of statements counted 100 (9.1%).",
+        ),
+        (1100, 1000, "counted 100 (9.1%); 1,000 were executions of prepared statements"),
+        (60, 0, ""),  # statements of procedures are counted, and clients did not send them
+    ],
+)
+def test_statements_that_the_view_leaves_out_are_said(
+    executed: int, prepared: int, said: str
+) -> None:
+    found = watched(
+        [row("a", 10, 1.0)],
+        [row("a", 110, 2.0)],
+        executed=(5, 5 + executed),
+        prepared=(7, 7 + prepared),
+    )
+    assert said in " ".join(found.notes) and bool(said) == bool(found.notes)
+    assert not said or "slow log" in " ".join(found.notes)
+
+
+def test_nothing_counted_is_an_error() -> None:
+    idle = [row("a", 10, 1.0)]
+    with pytest.raises(DynoError, match="no statement was counted in 1 s") as caught:
+        watched(idle, idle, executed=(0, 3))
+    assert "nobody" in caught.value.cause and "--for" in caught.value.fix
+    with pytest.raises(DynoError) as caught:
+        watched(idle, idle, executed=(0, 108_000), prepared=(0, 107_990))
+    assert "prepared" in caught.value.cause and "slow log" in caught.value.fix
+    with pytest.raises(DynoError, match="none of the 5 statements") as caught:
+        watched(idle, [row("a", 15, 2.0)], db="another")
+    assert "--db" in caught.value.fix

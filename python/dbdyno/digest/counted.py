@@ -107,12 +107,16 @@ class Counted:
 @dataclass(frozen=True)
 class Shot:
     """One sample. `evicted` counts rows that the server has dropped for want of room, `resets` is
-    a word that changes with a reset; both empty where it does not tell (yet)."""
+    a word that changes with a reset, `executed` counts the statements that clients have sent, and
+    `prepared` those of them that were prepared before (by the protocol, not by SQL); all empty
+    where it does not tell (yet)."""
 
     at_unix_s: float
     rows: Mapping[Key, Counted]
     evicted: int | None = None
     resets: str = ""
+    executed: int | None = None
+    prepared: int | None = None
 
 
 Histogram = Mapping[float, int]  # upper end of a bucket, seconds -> how many

@@ -1,8 +1,8 @@
 """Statements as MySQL and MariaDB count them: `events_statements_summary_by_digest`.
 
 Sources: the MySQL manual's pages on statement summary tables, statement histogram summary tables
-and the status variable Performance_schema_digest_lost; MariaDB's pages on the same table. Only
-SELECT is used. Timers are picoseconds.
+and the status variables Performance_schema_digest_lost, Questions and Com_stmt_execute; MariaDB's
+pages on the same table. Only SELECT is used. Timers are picoseconds.
 """
 
 from __future__ import annotations
@@ -119,15 +119,23 @@ class MysqlDigests:
                 },
             )
         # Rows stay until the table is truncated, so the oldest is another one only then.
-        return Shot(at, rows, self._lost(), min(first_seen, default=""))
+        status = self._status()
+        return Shot(
+            at,
+            rows,
+            evicted=status.get("performance_schema_digest_lost"),
+            resets=min(first_seen, default=""),
+            executed=status.get("questions"),
+            prepared=status.get("com_stmt_execute"),
+        )
 
-    def _lost(self) -> int | None:
+    def _status(self) -> dict[str, int]:
         schema = "information_schema" if self._server.kind == "mariadb" else "performance_schema"
         found = self._rows(
-            f"SELECT VARIABLE_VALUE FROM {schema}.global_status AS {OURS}"
-            " WHERE VARIABLE_NAME = 'Performance_schema_digest_lost'"
+            f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM {schema}.global_status AS {OURS} WHERE"
+            " VARIABLE_NAME IN ('Performance_schema_digest_lost', 'Questions', 'Com_stmt_execute')"
         )
-        return int(found[0][0]) if found else None
+        return {_text(name).lower(): int(value) for name, value in found}
 
     def texts(self, statements: set[str]) -> dict[str, str]:
         """See `Source`."""

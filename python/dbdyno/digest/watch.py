@@ -21,6 +21,8 @@ GONE = "(a statement whose text the server no longer has)"
 LUMPED = "(all statements that found no room in the server's table)"
 QUANTILE_ERROR = 10 ** (1 / 50) - 1  # MySQL's buckets grow by this
 STEPS_MAX = 5000
+# Statements that the view does not count; some commands of clients are no statements.
+UNCOUNTED_MIN, UNCOUNTED_SHARE = 20, 0.05
 
 
 @dataclass
@@ -36,6 +38,9 @@ class Watched:
     restarted: int = 0
     resets: int = 0
     evicted: int = 0
+    counted: int = 0  # with our own
+    executed: int = 0
+    prepared: int = 0
 
     def add(self, before: Shot, after: Shot, source: Source) -> None:
         """One step more."""
@@ -46,6 +51,7 @@ class Watched:
             self.restarted += anew
             if added.count > 0:
                 changed[key] = added
+        self.counted += sum(row.count for row in changed.values())
         unknown = {row.statement for row in changed.values()} - self.texts.keys() - {""}
         found = {key: " ".join(text.split()) for key, text in source.texts(unknown).items()}
         self.texts |= dict.fromkeys(unknown, GONE) | found
@@ -55,9 +61,14 @@ class Watched:
             self.timelines.setdefault(key, {})[self.steps] = (row.count, row.time_s)
         self.steps += 1
         self.resets += was_reset
-        if before.evicted is not None and after.evicted is not None:
-            self.evicted += max(0, after.evicted - before.evicted)
+        self.evicted += _added(before.evicted, after.evicted)
+        self.executed += _added(before.executed, after.executed)
+        self.prepared += _added(before.prepared, after.prepared)
         self.end_unix_s = after.at_unix_s
+
+
+def _added(before: int | None, after: int | None) -> int:
+    return 0 if before is None or after is None else max(0, after - before)
 
 
 def watch(
@@ -76,7 +87,7 @@ def watch(
     what has been seen, once there are two samples, and tells `on_interrupt`. `on_step` hears how
     long it has been; `identify` tells the classes of texts in a language.
 
-    DynoError if the server cannot be read.
+    DynoError if the server cannot be read, or has counted nothing that was chosen.
     """
     if every_s <= 0 or for_s < every_s:
         raise DynoError(
@@ -111,7 +122,25 @@ def watch(
     if histograms is not None and not seen.restarted and not seen.resets:
         spread = _between(histograms, source.histograms() or {})
     known = identify((text for text in seen.texts.values() if _is_sql(text)), source.language)
+    if not any(choice.takes(row) for row in seen.rows.values()):
+        raise _nothing(source, seen)
     return _document(source, seen, choice, [*notes, *_notes(seen)], spread, known)
+
+
+def _nothing(source: Source, seen: Watched) -> DynoError:
+    sent = sum(row.count for row in seen.rows.values())
+    if sent:
+        return DynoError(
+            f"{source.place}: none of the {sent:,} statements counted is of those asked for",
+            fix="leave --db or --user out, or name others",
+        )
+    uncounted = _uncounted(seen)
+    seconds = seen.end_unix_s - seen.begin_unix_s
+    return DynoError(
+        f"{source.place}: no statement was counted in {seconds:.0f} s",
+        cause=" ".join(uncounted[:1]) or "nobody used the server",
+        fix=" ".join(uncounted[1:]) or "sample it while it is used: --for 10m",
+    )
 
 
 def _is_sql(text: str) -> bool:
@@ -126,6 +155,7 @@ def _notes(seen: Watched) -> list[str]:
             "The server's statistics were reset while they were sampled: what was counted between"
             " the last sample and the reset is missing."
         )
+    said += _uncounted(seen)
     lumped = [row for row in seen.rows.values() if not row.statement]
     if lumped:
         total = sum(row.time_s for row in seen.rows.values()) or 1.0
@@ -142,6 +172,22 @@ def _notes(seen: Watched) -> list[str]:
             " statements are counted too low. Raise pg_stat_statements.max."
         )
     return said
+
+
+def _uncounted(seen: Watched) -> list[str]:
+    """What the server's view leaves out of what clients have sent, and what would show it."""
+    missing = seen.executed - seen.counted
+    if missing < max(UNCOUNTED_MIN, UNCOUNTED_SHARE * seen.executed):
+        return []
+    why = ""
+    if seen.prepared > missing / 2:
+        why = f"; {seen.prepared:,} were executions of prepared statements, which it leaves out"
+    return [
+        f"Clients have sent {seen.executed:,} statements, and the server's table of statements"
+        f" counted {seen.counted:,} ({seen.counted / seen.executed:.1%}){why}.",
+        "A digest of its slow log (long_query_time=0), its general log or a capture of its"
+        " connections (tcpdump) has them all.",
+    ]
 
 
 def _between(before: Mapping[str, Histogram], after: Mapping[str, Histogram]) -> dict[str, Any]:
