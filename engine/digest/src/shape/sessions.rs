@@ -11,6 +11,8 @@ const STEPS_MAX: usize = 200;
 const UNITS_MAX: usize = 20_000;
 /// How sure it must be that one statement belongs to another.
 const SURE: f64 = 0.98;
+/// What must have been seen to be followed, though sessions' logs end behind the others.
+const FOLLOWED_MIN: f64 = 0.9;
 /// How often a statement must come for that to be judged.
 const SEEN_MIN: u64 = 20;
 
@@ -25,6 +27,8 @@ pub struct Sessions {
     /// Single statements of each session in turn: how often one follows the other.
     follows: HashMap<(u32, u32), u64>,
     singles: HashMap<u32, u64>,
+    /// Single statements behind which a session's log ends: what would have followed is not known.
+    lasts: HashMap<u32, u64>,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +93,14 @@ impl Sessions {
     /// The connection is gone.
     pub fn end(&mut self, session: u64) {
         if let Some(mut open) = self.open.remove(&session) {
+            self.is_last(&open);
             self.commit(&mut open, true);
+        }
+    }
+
+    fn is_last(&mut self, open: &Session) {
+        if let Some(statement) = open.before {
+            *self.lasts.entry(statement).or_default() += 1;
         }
     }
 
@@ -119,6 +130,9 @@ impl Sessions {
     /// Units with their counts, the most frequent first; dropped ones; sessions.
     pub fn finish(&mut self) -> (Vec<Unit>, u64, u64) {
         let transactions = std::mem::take(&mut self.transactions);
+        for open in std::mem::take(&mut self.open).into_values() {
+            self.is_last(&open);
+        }
         let mut units: Vec<Unit> = transactions
             .into_iter()
             .map(|((steps, is_rolled_back), count)| Unit {
@@ -148,8 +162,9 @@ impl Sessions {
         }
         by_first.retain(|before, after| {
             let followed: u64 = after.iter().map(|pair| pair.1).sum();
-            let all = self.singles.get(before).copied().unwrap_or(0);
-            followed as f64 >= all as f64 * SURE
+            let of = |counts: &HashMap<u32, u64>| counts.get(before).copied().unwrap_or(0) as f64;
+            let (all, lasts) = (of(&self.singles), of(&self.lasts));
+            followed as f64 >= ((all - lasts) * SURE).max(all * FOLLOWED_MIN)
         });
         // A statement that both follows and leads would stand in two pairs: it follows.
         let followers: HashSet<u32> =

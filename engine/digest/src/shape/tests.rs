@@ -70,6 +70,18 @@ fn sessions_that_interleave_are_told_apart() {
 }
 
 #[test]
+fn what_would_have_come_behind_the_end_of_a_log_is_not_known() {
+    let pairs = |count: usize| (0..count).flat_map(|n| [insert("b", n), insert("c", n)]);
+    let cut =
+        |session, count| pairs(count).chain([insert("b", 0)]).map(move |text| (session, text));
+    let found = shape(Language::Mysql, (1..=4).flat_map(|session| cut(session, 10)));
+    assert_eq!(units(&found), [(40, false, vec!["bx1".into(), "cx1".into()])]);
+    // One in three: not a pair.
+    let found = shape(Language::Mysql, (1..=40).flat_map(|session| cut(session, 2)));
+    assert_eq!(found.units.len(), 2);
+}
+
+#[test]
 fn sessions_that_come_one_after_the_other_are_not_at_once() {
     let log = (0..30).map(|n| (n / 10, insert("t", n as usize)));
     let found = shape(Language::Mysql, log);
