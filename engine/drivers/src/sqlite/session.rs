@@ -122,7 +122,7 @@ impl SqliteSession {
                             format!("prepare `{class}` (\"{words:.200}\") on {}", self.file());
                         let error = fatal(&doing, &e);
                         if error.hint.is_empty() {
-                            error.hint("correct the statement; for tables of a built-in workload, load them with the same options")
+                            error.hint("correct the statement; if it is a built-in one: are the tables loaded with the same options?")
                         } else {
                             error
                         }
