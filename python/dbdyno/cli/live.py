@@ -138,7 +138,7 @@ class Live:
 
     def on_failure(self, what: str) -> None:
         self._note(f"error: {what}")  # the terminal has it as the last word
-        self._print("failed: servers are stopped, and what was changed is put back")
+        self._print("failed: stopping servers, and putting back what was changed")
 
     # ---- inside
 
