@@ -23,6 +23,10 @@ QUANTILE_ERROR = 10 ** (1 / 50) - 1  # MySQL's buckets grow by this
 STEPS_MAX = 5000
 # Statements that the view does not count; some commands of clients are no statements.
 UNCOUNTED_MIN, UNCOUNTED_SHARE = 20, 0.05
+ELSEWHERE = (
+    "A digest of its slow log (long_query_time=0), its general log or a capture of its connections"
+    " (tcpdump) has them all."
+)
 
 
 @dataclass
@@ -138,8 +142,8 @@ def _nothing(source: Source, seen: Watched) -> DynoError:
     seconds = seen.end_unix_s - seen.begin_unix_s
     return DynoError(
         f"{source.place}: no statement was counted in {seconds:.0f} s",
-        cause=" ".join(uncounted[:1]) or "nobody used the server",
-        fix=" ".join(uncounted[1:]) or "sample it while it is used: --for 10m",
+        cause=uncounted or "nobody used the server",
+        fix=ELSEWHERE if uncounted else "sample it while it is used: --for 10m",
     )
 
 
@@ -155,7 +159,8 @@ def _notes(seen: Watched) -> list[str]:
             "The server's statistics were reset while they were sampled: what was counted between"
             " the last sample and the reset is missing."
         )
-    said += _uncounted(seen)
+    if uncounted := _uncounted(seen):
+        said += [uncounted, ELSEWHERE]
     lumped = [row for row in seen.rows.values() if not row.statement]
     if lumped:
         total = sum(row.time_s for row in seen.rows.values()) or 1.0
@@ -174,20 +179,18 @@ def _notes(seen: Watched) -> list[str]:
     return said
 
 
-def _uncounted(seen: Watched) -> list[str]:
-    """What the server's view leaves out of what clients have sent, and what would show it."""
+def _uncounted(seen: Watched) -> str:
+    """What the server's view leaves out of what clients have sent; empty: next to nothing."""
     missing = seen.executed - seen.counted
     if missing < max(UNCOUNTED_MIN, UNCOUNTED_SHARE * seen.executed):
-        return []
+        return ""
     why = ""
     if seen.prepared > missing / 2:
         why = f"; {seen.prepared:,} were executions of prepared statements, which it leaves out"
-    return [
+    return (
         f"Clients have sent {seen.executed:,} statements, and the server's table of statements"
-        f" counted {seen.counted:,} ({seen.counted / seen.executed:.1%}){why}.",
-        "A digest of its slow log (long_query_time=0), its general log or a capture of its"
-        " connections (tcpdump) has them all.",
-    ]
+        f" counted {seen.counted:,} ({seen.counted / seen.executed:.1%}){why}."
+    )
 
 
 def _between(before: Mapping[str, Histogram], after: Mapping[str, Histogram]) -> dict[str, Any]:
