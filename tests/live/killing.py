@@ -104,7 +104,7 @@ class Slaughter:
         url: str = "",
     ) -> None:
         """With `hurry`, a run that survives a death is not waited for but ended by SIGTERM. With
-        `url`, a server that is there is measured, whose password the place's environment has."""
+        `url`, an external server is measured, whose password the place's environment has."""
         self._hurry = hurry
         self._there = there
         self._random = random.Random(seed)

@@ -13,6 +13,8 @@ from refusals import plain_words
 from tools.attack.servers import mysql, mysql_answers, postgres, postgres_answers
 from tools.attack.servers.listening import PASSWORD, USER, Peer, hostile
 
+from dbdyno.digest import servers
+from dbdyno.digest.schema import findings, prepared, reading
 from dbdyno.errors import DynoError
 from dbdyno.spec.types import Credentials
 from dbdyno.systems import mysqlcontrol, postgrescontrol, reach
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.live
 
 BYTES = 2 << 20  # a bound that is soon met
 
-# What is asked of a server that is there, and with which arguments.
+# What is asked of an external server, and with which arguments.
 QUESTIONS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("settings", ()),
     ("counters", ()),
@@ -126,11 +128,39 @@ def test_whatever_is_answered_is_an_answer_or_an_error(
 
 
 @pytest.mark.usefixtures("hurry")
+@pytest.mark.parametrize(("protocol", "answer"), CASES)
+def test_whatever_a_schema_is_said_to_be_is_a_schema_or_an_error(
+    protocol: str, answer: Any
+) -> None:
+    sent = findings.sent({"statements": {"a": {"sql": "SELECT a FROM t"}}})
+    with hostile(talk(protocol, answer, False), "plain") as server:
+        url = f"{protocol}://{USER}@127.0.0.1:{server.port}/shop"
+        with suppress(DynoError):
+            there = servers.open_server(url, Credentials(env="HOSTILE_PASSWORD"), None)
+            for question in (
+                lambda: reading.read(there, "shop", ["t"]),
+                lambda: prepared.refused(there, "shop", "app", sent),
+            ):
+                try:
+                    question()
+                except DynoError as error:
+                    _checked(error)
+            there.stop()
+
+
+@pytest.mark.usefixtures("hurry")
 @pytest.mark.parametrize(("protocol", "answer"), SLOW)
 def test_an_answer_has_its_time_in_all(protocol: str, answer: Any) -> None:
     with hostile(talk(protocol, answer, True), "plain") as server:
         [said] = ask(protocol, server.port, QUESTIONS)
     assert f"127.0.0.1:{server.port}" in said
+
+
+def test_that_the_time_is_over_is_said_in_words() -> None:
+    with pytest.raises(TimeoutError) as raised:
+        bounded.Bounds("127.0.0.1:3306", 0.0).seconds()
+    plain_words(str(raised.value))
+    assert "no whole answer" in str(raised.value)
 
 
 ENDLESS = [

@@ -12,7 +12,7 @@ from tools.attack.row import Effort, Row, Tally
 
 _PROGRAM = Path(__file__).resolve().parents[3] / "tests" / "live" / "kill_many.py"
 _TIMES = 100  # in all
-_BY_URL = 4  # one in so many is of a run on a server that is there
+_BY_URL = 4  # one in so many is of a run on an external server
 _LINE = re.compile(r" *(\d+)  (\w+) +[\d.]+ +(.*)")
 _HARMLESS = "nothing, none"
 

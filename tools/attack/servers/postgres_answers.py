@@ -154,8 +154,9 @@ def notices_without_end(line: Line) -> None:
 
 
 def settings_without_end(line: Line) -> None:
-    for number in itertools.count():
-        line.peer.send(message(b"S", b"name%d\0" % number + b"v" * 2000 + b"\0"))
+    for first in itertools.count(step=100):
+        names = (b"name%d\0" % number for number in range(first, first + 100))
+        line.peer.send(b"".join(message(b"S", name + b"v" * 2000 + b"\0") for name in names))
 
 
 def notifications_without_end(line: Line) -> None:

@@ -7,7 +7,6 @@ know of it. Sources: Python's `socket` and `ssl` (`SSLContext.sslsocket_class`).
 
 from __future__ import annotations
 
-import errno
 import socket
 import ssl
 import time
@@ -35,7 +34,7 @@ class Bounds:
         """How long a read may wait. TimeoutError: the answer has taken all its time."""
         left = self._end - time.monotonic()
         if left <= 0:
-            raise TimeoutError(errno.ETIMEDOUT, f"no whole answer within {self.timeout_s:g} s")
+            raise TimeoutError(f"no whole answer within {self.timeout_s:g} s")  # shown: no errno
         return left
 
     def count(self, size: int) -> None:
