@@ -26,7 +26,7 @@ def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 def text_of(made: shapes.Made, **options: Any) -> str:
     options = {"accepts_censored": False, **options}
     typed = document.parse(made.document())
-    return workload.made(typed, shape.parse(made.shape()), **options)
+    return workload.made(typed, shape.parse(made.shape()), **options).text
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -78,16 +78,35 @@ def run(*arguments: object) -> Result:
 
 def test_options_are_passed_through(engine: Engine, log: Path) -> None:
     found = run(
-        *("--log-format", "mysql-slow", "--where", "query_time > 1", "--strict"),
+        *("--log-format", "mysql-slow", "--where", "query_time > 1", "--strict", "--merge-names"),
         *("--port", "3306", "--port", "3307", "--group-by", "db", log, "-"),
     )
     assert found.exit_code == 0 and found.output.startswith("1,900 statements of 4 classes")
     (told,) = engine.told()
     assert told[0] == "digest" and told[-3:] == ["--", str(log), "-"]
     assert set(told[1:-3]) == {
-        *("--log-format=mysql-slow", "--where=query_time > 1", "--strict"),
+        *("--log-format=mysql-slow", "--where=query_time > 1", "--strict", "--merge-names"),
         *("--port=3306", "--port=3307", "--group-by=db"),
     }
+
+
+def test_a_time_before_now_is_a_moment_for_the_engine(
+    engine: Engine, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dbdyno.cli.digest.time.time", lambda: 1_800_000_000.0)
+    assert run(log, "--since", "-2h", "--until", "-30m").exit_code == 0
+    (told,) = engine.told()
+    assert told[1:3] == ["--since=1799992800.000", "--until=1799998200.000"]
+    assert "no moment" in str(run(log, "--since", "2h").exception)
+
+
+def test_brief_is_the_profile_alone(engine: Engine, log: Path) -> None:
+    for form, section in (("text", "1. UPDATE stock"), ("pt", "# Query 1"), ("markdown", "## 1.")):
+        full, brief = (run(log, "--format", form, *more).output for more in ((), ("--brief",)))
+        assert section in full and section not in brief and "UPDATE stock" in brief
+    for more in (["--json"], ["--format", "html"], ["--compare", log], ["--workload", "x.yaml"]):
+        refused = run(log, "--brief", *more).exception
+        assert refused is not None and "--brief is for" in str(refused), more
 
 
 def test_a_url_of_no_server_is_told_which_there_are(engine: Engine) -> None:
@@ -222,6 +241,8 @@ def test_two_are_compared(engine: Engine, log: Path) -> None:
         (("--parallelism", "mysql://db/"), "made from logs"),
         (("--parallelism", "--format", "pt", "LOG"), "no `pt`"),
         (("--parallelism", "--group-by", "db", "LOG"), "does not go with --group-by"),
+        (("--workload", "x.yaml", "--merge-names", "LOG"), "does not go with --merge-names"),
+        (("mysql://db/", "--merge-names"), "--merge-names is for logs"),
         (("--parallelism", "--compare", "LOG", "LOG"), "at a time"),
         (("--accept-censored", "LOG"), "--accept-censored is for"),
         (("postgres://u@db/x", "--for", "soon"), "--for soon"),

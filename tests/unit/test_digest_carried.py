@@ -18,7 +18,7 @@ def left(made: Made) -> dict[str, int]:
 
 def text(made: Made) -> str:
     typed, shaped = document.parse(made.document()), shape.parse(made.shape())
-    return workload.made(typed, shaped, accepts_censored=False)
+    return workload.made(typed, shaped, accepts_censored=False).text
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,5 @@ def test_calls_without_a_session_are_said() -> None:
     assert "does not tell the session" not in " ".join(text(made).split("\n# "))
     raw = made.shape() | {"statements_unplaced": 1000, "sessions": 0, "sessions_at_once": None}
     typed = document.parse(made.document())
-    said = workload.made(typed, shape.parse(raw), accepts_censored=False)
+    said = workload.made(typed, shape.parse(raw), accepts_censored=False).text
     assert "# Of 1,000 calls the log does not tell the session" in said

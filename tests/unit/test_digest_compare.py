@@ -94,6 +94,8 @@ def test_systems_that_have_no_statement_in_common_are_named() -> None:
 def test_documents_of_different_groups_are_refused() -> None:
     with pytest.raises(DynoError, match="grouped by"):
         pair(digests.shop(), digests.shop() | {"group_by": "user"})
+    with pytest.raises(DynoError, match="B was made with --merge-names, A without"):
+        pair(digests.shop(), digests.shop() | {"merges_names": True})
 
 
 def test_equal_servers_are_seldom_called_different() -> None:

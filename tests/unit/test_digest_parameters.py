@@ -14,7 +14,7 @@ ONE = {"count": 1000, "values": [1.0], "shares": [1.0]}
 
 def written(made: Made) -> dict[str, Any]:
     typed, shaped = document.parse(made.document()), shape.parse(made.shape())
-    return YAML(typ="safe").load(workload.made(typed, shaped, accepts_censored=False))
+    return YAML(typ="safe").load(workload.made(typed, shaped, accepts_censored=False).text)
 
 
 def test_places_that_held_the_same_value_share_one_in_their_transaction() -> None:

@@ -22,6 +22,8 @@ from dbdyno.digest import (
     workload,
     yamltext,
 )
+from dbdyno.digest.branching import building
+from dbdyno.digest.branching.slots import Branched
 from dbdyno.digest.shape import Step, Summary
 from dbdyno.errors import DynoError
 from dbdyno.report.digest import words
@@ -57,7 +59,7 @@ def parsed(made: Made) -> tuple[document.Document, shape.Shape]:
 
 
 def written(made: Made, **options: Any) -> dict[str, Any]:
-    text = workload.made(*parsed(made), **{"accepts_censored": False, **options})
+    text = workload.made(*parsed(made), **{"accepts_censored": False, **options}).text
     return YAML(typ="safe").load(text)
 
 
@@ -177,14 +179,16 @@ def test_what_is_left_out_says_why() -> None:
     }
 
 
-def test_transactions_that_differ_in_repetitions_are_averaged_where_there_is_no_room() -> None:
+def test_transactions_that_differ_in_repetitions_become_one_where_there_is_no_room() -> None:
     made = Made()
     one, two = made.says("SELECT 1", calls=1), made.says("INSERT INTO t VALUES (1)", calls=1)
     made.units = [unit(10, one, (two, n), transaction=True) for n in range(1, 130)]
-    chosen = carried.choose(*parsed(made))
-    [kept] = chosen.units["shop"]
-    assert kept.count == 1290 and [step.repeat for step in kept.steps] == [1, 65]
-    assert kept.steps in chosen.merged
+    [kept] = carried.choose(*parsed(made)).units["shop"]
+    assert isinstance(kept, Branched) and kept.count == 1290
+    first, second = kept.slots
+    assert first.is_plain and len(second.branches) == building.REPEATS_MAX
+    mean = sum(one.repeat * one.weight for one in second.branches) / kept.count
+    assert abs(mean - 65) < 0.5 and {one.statement for one in second.branches} == {two}
     made.units = made.units[:3]
     assert len(carried.choose(*parsed(made)).units["shop"]) == 3
 
@@ -201,19 +205,19 @@ def test_several_servers_of_a_log_are_named() -> None:
     raw = made.document()
     raw["inputs"][0]["servers"] = ["MariaDB 10.11.14", "MariaDB 11.8.3"]
     typed = document.parse(raw)
-    text = workload.made(typed, shape.parse(made.shape()), accepts_censored=False)
+    text = workload.made(typed, shape.parse(made.shape()), accepts_censored=False).text
     assert "mysql-slow, MariaDB 10.11.14, MariaDB 11.8.3, " in text
     assert "Several servers" in " ".join(text.split())
     assert "MariaDB 10.11.14, then MariaDB 11.8.3" in words.sources(typed)[0]
-    assert "Several servers" not in workload.made(*parsed(made), accepts_censored=False)
+    assert "Several servers" not in workload.made(*parsed(made), accepts_censored=False).text
 
 
 def test_a_file_of_a_filtered_log_says_so() -> None:
     found, of = parsed(shapes.shop())
-    head = workload.made(found, of, accepts_censored=False)
+    head = workload.made(found, of, accepts_censored=False).text
     assert "left out by filters" not in head
     some = replace(found, inputs=(replace(found.inputs[0], filtered=400),))
-    head = " ".join(workload.made(some, of, accepts_censored=False).split())
+    head = " ".join(workload.made(some, of, accepts_censored=False).text.split())
     assert "400 of them left out by filters (--since" in head
 
 
@@ -238,6 +242,26 @@ def test_the_pace_is_the_logs() -> None:
     bursts = pace.pace(replace(typed, timeline=line), replace(shaped, dispersion=9.0), 6000)
     assert bursts.rates is not None and len(bursts.rates) == 60 and bursts.duration_s == 60
     assert math.isclose(sum(length * rate for length, rate in bursts.rates), 6000)
+
+
+def test_a_connection_runs_one_statement_at_a_time_however_coarse_the_clock() -> None:
+    typed, shaped = parsed(shapes.shop())
+    second = document.Concurrency(seconds=(0.0,) * 3015 + (1.0,), max=3015, clock_s=1.0)
+    coarse = replace(typed, concurrency=second, timeline=None)
+
+    def sessions(of: document.Document, **changes: Any) -> tuple[int, str]:
+        found = pace.pace(of, replace(shaped, **changes), 6000)
+        return found.sessions, found.why[0]
+
+    one = sessions(coarse, sessions=1, sessions_at_once=1)
+    assert one == (1, "Sessions: the log has one connection.")
+    untold: dict[str, Any] = {"sessions": 0, "sessions_at_once": None}
+    assert sessions(coarse, **untold)[0] == 1
+    line = document.Timeline(begin_unix_s=0, bucket_s=2.0, count=(9, 9), time_s=(3.0, 6.5))
+    busiest = sessions(replace(coarse, timeline=line), **untold)
+    assert busiest == (4, "Sessions: 4 statements at once in the busiest stretch, on average.")
+    exact = replace(coarse, concurrency=replace(second, clock_s=0.0))
+    assert sessions(exact, **untold) == (3015, "Sessions: 3,015 statements ran at once.")
 
 
 def spread(values: list[float], shares: list[float] | None = None) -> dict[str, Any]:
@@ -420,7 +444,7 @@ def test_what_makes_no_workload_is_refused(change: dict[str, Any], said: str) ->
         written(made)
     assert said in refused.value.what
     if "accept" in (refused.value.fix or ""):
-        text = workload.made(*parsed(made), accepts_censored=True)
+        text = workload.made(*parsed(made), accepts_censored=True).text
         assert "# CENSORED: this log lacks" in text
 
 

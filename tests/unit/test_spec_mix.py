@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dbdyno import spec
 from dbdyno.errors import DynoError
-from dbdyno.spec import sqltext, workloads
+from dbdyno.share.redact.aliases import Aliases
+from dbdyno.share.redact.experiment import experiment as redacted
+from dbdyno.share.redact.texts import Texts
+from dbdyno.spec import locate, sqltext, workloads
 from dbdyno.spec.types import Group, Spec
+from dbdyno.spec.workloads import mix
 
 HEAD = """experiment: mine
 targets: {db: {kind: sqlite}}
@@ -51,7 +57,77 @@ def test_sums_and_lists_are_taken_as_they_are() -> None:
     assert group(SUM + '  statements: {find: "SELECT :b"}\n').options["params"].keys() == {*"abw"}
 
 
+BRANCHES = """  transactions:
+    move:
+      steps:
+        - one_of: ["SELECT 1", {sql: "SELECT 2", weight: 3, name: two}, {weight: 6}]
+          repeat: 4
+        - {choice: table, one_of: ["DELETE FROM a", "DELETE FROM b"]}
+        - {choice: table, one_of: ["INSERT INTO a VALUES (1)", "INSERT INTO b VALUES (1)"]}
+"""
+
+
+def test_a_step_may_be_one_of_several() -> None:
+    of = group(BRANCHES)
+    first, second, _ = of.options["transactions"]["move"]["steps"]
+    assert first == {
+        "one_of": [
+            {"sql": "SELECT 1", "weight": 1.0},
+            {"sql": "SELECT 2", "weight": 3.0, "name": "two"},
+            {"weight": 6.0},
+        ],
+        "repeat": 4,
+    }
+    assert second["choice"] == "table"
+    assert workloads.changes_data("mix", of.options)
+    names = [name for _, name in mix._classes(mix.WORKLOAD.effective(of.options))]
+    assert names == ["move_1_1", "two", "move_2_1", "move_2_2", "move_3_1", "move_3_2"]
+
+
+def test_a_branch_is_found_again_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(HEAD + BRANCHES)
+    for name, line in (("move_1_1", 8), ("two", 8), ("move_3_2", 11)):
+        found = locate.named_in(f"statement `{name}` is wrong", file)
+        assert found is not None and found.line == line, name
+
+
+def test_branches_are_redacted_as_statements_are() -> None:
+    text = HEAD + BRANCHES.replace("FROM b", "FROM payroll WHERE who = 'Zephyrine'")
+    shown = redacted(Texts(Aliases()), text)
+    assert "Zephyrine" not in shown and "payroll" not in shown and "one_of" in shown
+
+
 WRONG = {
+    "no branch": (
+        "  transactions: {a: {steps: [{one_of: []}]}}\n",
+        (5, "must have at least 1 entries", ""),
+    ),
+    "branches that send nothing": (
+        '  transactions: {a: {steps: [{one_of: [{weight: 1}, {sql: "SELECT 1", weight: 0}]}]}}\n',
+        (5, "it has no statement with a weight above 0", "give one of its branches `sql`"),
+    ),
+    "branch without a statement": (
+        '  transactions: {a: {steps: [{one_of: ["SELECT 1", {repeat: 3}]}]}}\n',
+        (5, "has `repeat`, but no `sql`", ""),
+    ),
+    "branches and a statement": (
+        '  transactions: {a: {steps: [{one_of: ["SELECT 1"], sql: "SELECT 2"}]}}\n',
+        (5, "there is no key `sql`", "known: "),
+    ),
+    "choice of other weights": (
+        '  transactions: {a: {steps: [{one_of: ["SELECT 1"], choice: c}, {one_of: ["SELECT 1",'
+        ' "SELECT 2"], choice: c}]}}\n',
+        (5, "steps that share the choice `c` have other weights", "as many branches"),
+    ),
+    "too many in a row": (
+        '  transactions: {a: {steps: [{one_of: [{sql: "SELECT 1", repeat: 200}], repeat: 51}]}}\n',
+        (5, "it would send 10,200 statements in a row", "lower a `repeat`"),
+    ),
+    "branch without its parameter": (
+        '  transactions: {a: {steps: [{one_of: ["SELECT 1", "SELECT :x"]}]}}\n',
+        (5, "names a parameter `:x`, which is not declared", "declare it"),
+    ),
     "sum of what is not there": (
         "  params: {b: {sum: [b2, w]}, w: {const: 1}}\n  statements: {s: 'SELECT :b'}\n",
         (5, "there is no parameter `b2`", "declare it beside `b`"),

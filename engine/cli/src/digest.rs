@@ -40,11 +40,12 @@ Options:
                        Events of this user, host or default database
   --where EXPR         Events for which this holds: query_time > 0.5 and (rows_sent = 0 or user ~ 'app')
   --group-by WHAT      fingerprint (default), table (all of a statement together), db, user, host, distill
+  --merge-names        Numbers and hashes in names count for nothing: wp_17_posts and wp_18_posts are wp_?_posts
   --order-by WHAT      query_time (default), count, max, statement_bytes, or a measure: rows_examined
   --limit WHAT         Classes listed: 95%:20 (default: 95 % of what they are ordered by, at most 20), N,
                        all (at most 10,000)
   --samples none|raw   raw: the text of each class's slowest statement, with its literals
-  --line-prefix TEXT   PostgreSQL's log_line_prefix
+  --line-prefix TEXT   PostgreSQL's log_line_prefix; the log is then its log of lines
   --utc-offset OFFSET  The server's local time ahead of UTC where the log does not say: +02:00
   --port N             A server's port in network captures; may be repeated
   --follow             Wait for more at the end of the only LOG, also after rotation
@@ -216,6 +217,7 @@ impl Arguments {
                     group_by: GroupBy::Fingerprint,
                     order_by: OrderBy::QueryTime,
                     limit: Limit { share: 0.95, count: 20 },
+                    merges_names: false,
                 },
                 follows: false,
             },
@@ -238,6 +240,7 @@ impl Arguments {
                 ("--", None) => are_options_over = true,
                 ("--follow", None) => all.request.follows = true,
                 ("--strict", None) => all.is_strict = true,
+                ("--merge-names", None) => all.request.asked.merges_names = true,
                 ("--shape", None) => all.wanted = Wanted::Shape,
                 ("--parallelism", None) => all.wanted = Wanted::Parallelism,
                 _ => {

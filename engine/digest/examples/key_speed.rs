@@ -15,6 +15,14 @@ fn statements(what: &str, bytes: usize) -> Vec<String> {
                 }
                 text
             }
+            // Characters beyond ASCII before backslashes.
+            "utf8" => {
+                let mut text = format!("SELECT `名前` FROM orders WHERE id = {n}");
+                while text.len() < bytes {
+                    text.push_str(&format!(" AND note <> '{n} 注文\\'状態\\\\ {}'", text.len()));
+                }
+                text
+            }
             "in" => {
                 let mut text = format!("SELECT id, customer_id FROM orders WHERE id IN ({n}");
                 while text.len() < bytes {
@@ -42,6 +50,8 @@ fn main() {
         ("in", 4096),
         ("values", 250),
         ("values", 4096),
+        ("utf8", 250),
+        ("utf8", 4096),
     ] {
         let statements = statements(what, bytes);
         let total: usize = statements.iter().map(String::len).sum();

@@ -107,6 +107,8 @@ pub struct Seen<'a> {
     pub database: &'a [u8],
     /// The error.
     pub error: &'a [u8],
+    /// The plan, summed up.
+    pub plan: &'a [u8],
     /// The statement, if samples have their text.
     pub text: Option<&'a [u8]>,
 }
@@ -124,6 +126,7 @@ impl<'a> Seen<'a> {
             host: event.host,
             database: event.database,
             error: event.error,
+            plan: event.plan,
             text: keeps_text.then_some(event.text),
         }
     }
@@ -144,8 +147,8 @@ pub struct Details {
     pub histogram: [u64; 9],
     /// When.
     pub times: Times,
-    /// Users, hosts, default databases and errors: apart, since they are seldom changed.
-    pub names: Box<[Names; 4]>,
+    /// Users, hosts, default databases, errors and plans: apart, since they are seldom changed.
+    pub names: Box<[Names; 5]>,
     /// The slowest event.
     pub sample: Option<Box<Sample>>,
 }
@@ -166,7 +169,7 @@ impl Details {
         if let Some(end_ns) = seen.end_ns {
             self.times.add(end_ns, seen.duration_ns.unwrap_or(0), weight);
         }
-        let texts = [seen.user, seen.host, seen.database, seen.error];
+        let texts = [seen.user, seen.host, seen.database, seen.error, seen.plan];
         for (names, text) in self.names.iter_mut().zip(texts) {
             names.add(text, 1);
         }

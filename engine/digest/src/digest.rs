@@ -4,8 +4,8 @@ use crate::censoring;
 use crate::classes::{Classes, DETAILED};
 use crate::collector::{Collected, Collector, Taking, Tally};
 use crate::document::{Censored, Document, Input};
-use crate::format::{Context, Format, FormatKind, Part, Settings};
-use crate::formats::FORMATS;
+use crate::format::{Context, Format, Part, Settings};
+use crate::formats::format_of;
 use crate::grouping::Grouper;
 use crate::in_turn::{self, Turn};
 use crate::lines;
@@ -108,37 +108,6 @@ pub(crate) fn open(
     logs.map(|(path, file)| Source::new(path, file, request.follows, stop)).collect()
 }
 
-/// The formats by name, or of a log; `damage`: why there is no more of it than its head.
-pub(crate) fn format_of<'a>(
-    request: &Request,
-    path: &str,
-    head: &[u8],
-    damage: Option<&str>,
-) -> Result<&'a FormatKind> {
-    if let Some((by, unpack)) = source::packed_otherwise(head) {
-        return Err(Error::new(
-            Kind::Plan,
-            format!("{path}: packed by {by}, which is not unpacked"),
-        )
-        .hint(format!("gzip and zstd are; for others: {unpack} | dyno digest -")));
-    }
-    let names = || FORMATS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-    match &request.format {
-        Some(name) => FORMATS.iter().find(|kind| kind.name == *name).ok_or_else(|| {
-            Error::new(Kind::Plan, format!("--log-format: there is no format {name}"))
-                .hint(format!("formats are {}", names()))
-        }),
-        None => FORMATS.iter().find(|kind| (kind.detect)(head)).ok_or_else(|| {
-            let why = damage.map(|why| format!(", and {why}")).unwrap_or_default();
-            Error::new(Kind::Plan, format!("{path}: its format is not known{why}")).hint(format!(
-                "it begins like none of {}; if it is one of these and begins with something else, \
-                 say which: --log-format NAME",
-                names()
-            ))
-        }),
-    }
-}
-
 /// A digest that is being made.
 struct Run<'a> {
     request: &'a Request,
@@ -176,9 +145,12 @@ impl Run<'_> {
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut input.format);
         self.inputs.push(input);
-        let (language, by) = (format.language(), self.request.asked.group_by);
-        let mut groupers: Vec<Grouper> =
-            self.threads.iter().map(|_| Grouper::new(by, language)).collect();
+        let (language, asked) = (format.language(), self.request.asked);
+        let grouper = |_| {
+            let grouper = Grouper::new(asked.group_by, language);
+            if asked.merges_names { grouper.merging_names() } else { grouper }
+        };
+        let mut groupers: Vec<Grouper> = self.threads.iter().map(grouper).collect();
         let (mut turn, mut context, relay) = <(Turn, Context, Relay)>::default();
         let mut tally = Tally::default();
         loop {
@@ -311,6 +283,8 @@ mod tests {
     use std::fmt::Write as _;
     use std::io::Write as _;
 
+    mod merging;
+
     static STOP: AtomicBool = AtomicBool::new(false);
 
     #[derive(Default)]
@@ -356,7 +330,7 @@ mod tests {
             settings: Settings::default(),
             threads,
             taking: Taking { filter: Filter::default(), order_by, keeps_text: true },
-            asked: Asked { group_by: GroupBy::Fingerprint, order_by, limit },
+            asked: Asked { group_by: GroupBy::Fingerprint, order_by, limit, merges_names: false },
             follows: false,
         }
     }

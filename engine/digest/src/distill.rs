@@ -202,7 +202,7 @@ impl Reader<'_> {
                 self.expected = Expected::Table
             }
             b"update" if self.writes(b"update") => self.expect(Expected::Table),
-            b"call" | b"execute" if is_outermost && self.verb.is(word) => self.routine(),
+            b"call" if is_outermost && self.verb.is(word) => self.routine(),
             b"where" | b"set" | b"group" | b"order" | b"having" | b"limit" | b"values"
             | b"window" => {
                 self.level().in_tables = false;

@@ -28,6 +28,11 @@ pub struct Document {
     pub overall: Stats,
     /// How many distinct classes there were.
     pub classes_total: u64,
+    /// Whether numbers and hashes in names count for nothing, as `--merge-names` has it.
+    #[schemars(default)]
+    pub merges_names: bool,
+    /// What `--merge-names` would make of the classes; absent if nothing.
+    pub mergeable: Option<Mergeable>,
     /// The classes asked for, by rank.
     pub classes: Vec<Class>,
     /// What the classes that are not listed come to; absent if all are.
@@ -36,6 +41,15 @@ pub struct Document {
     pub timeline: Option<Timeline>,
     /// How long so many statements ran at once.
     pub concurrency: Option<Concurrency>,
+}
+
+/// Classes that differ in numbers and hashes of names alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Mergeable {
+    /// How many classes were looked at: all, or the 10,000 most costly.
+    pub classes: u64,
+    /// How many they would be.
+    pub merged: u64,
 }
 
 /// One log.
@@ -99,7 +113,7 @@ pub struct Stats {
     pub weighted_count: f64,
     /// Events with an error.
     pub errors: u64,
-    /// Bytes of statements.
+    /// Bytes of statements, of all that the events stand for.
     pub statement_bytes: u64,
     /// How long they took; absent if no event has a duration.
     pub query_time: Option<Distribution>,
@@ -181,6 +195,9 @@ pub struct Class {
     pub databases: BTreeMap<String, u64>,
     /// Events by error.
     pub error_codes: BTreeMap<String, u64>,
+    /// Events by how the server went about them, as MongoDB sums it up: `IXSCAN { a: 1 }`.
+    #[schemars(default)]
+    pub plans: BTreeMap<String, u64>,
     /// Events by query time: below 1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms, 1 s, 10 s, and more.
     pub histogram: Option<[u64; 9]>,
     /// Time that its events ran within each bucket of the timeline, seconds.

@@ -33,6 +33,8 @@ pub struct Event<'a> {
     /// Values of the statement's parameters as the log writes them: `$1 = '7', $2 = NULL`
     /// (PostgreSQL). Empty: none known.
     pub parameters: &'a [u8],
+    /// How the server went about it, summed up: `IXSCAN { a: 1 }` (MongoDB). Empty: not known.
+    pub plan: &'a [u8],
     /// The measures that the log has for it.
     pub numbers: Numbers,
 }

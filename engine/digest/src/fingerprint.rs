@@ -13,18 +13,22 @@
 //! | lists after IN, rows after VALUES, `array[...]` | `in(?+)`, `values(?+)`, `array[?+]` if all are literals; otherwise items (rows) that repeat once |
 //! | selects of a union that repeat | the first, and `union all+` |
 //! | `limit 5, 10`, `offset 5 limit 10` | `limit ? offset ?` |
-//! | `call p(1, 2)`, `execute p(1)` | `call p`, `execute p` |
+//! | `call p(1, 2)` | `call p` |
 //! | `use orders` | `use ?` |
+//! | names of savepoints, cursors, prepared statements | `?`: `savepoint ?`, `fetch ? from ?`, `execute ?` |
+//! | `order by a asc` | `order by a` |
 
 mod hash;
 mod keywords;
 mod memo;
+mod merged;
 mod normal;
 mod pt;
 mod window;
 
 use crate::event::Language;
 use memo::Memo;
+pub use merged::{merge_names, merged_names};
 use normal::Normaliser;
 
 /// Makes keys and fingerprints of statements. Each thread has its own: it keeps buffers.
@@ -34,6 +38,8 @@ pub struct Fingerprinter {
     normaliser: Normaliser,
     memo: Memo,
     valid: String,
+    /// Fingerprints with merged names; none: names stay as they are.
+    merged: Option<Vec<u8>>,
 }
 
 impl Fingerprinter {
@@ -44,7 +50,14 @@ impl Fingerprinter {
             normaliser: Normaliser::new(language),
             memo: Memo::new(language),
             valid: String::new(),
+            merged: None,
         }
+    }
+
+    /// With `?` for numbers and hashes in names.
+    pub fn merging_names(mut self) -> Self {
+        self.merged = Some(Vec::new());
+        self
     }
 
     /// The hash of the fingerprint: equal for two statements if and only if that is. The same in every
@@ -58,7 +71,10 @@ impl Fingerprinter {
             return key;
         }
         let key = self.key_of_text(statement);
-        self.memo.keep(skeleton, key);
+        // Otherwise other statements with this skeleton may be read in another way.
+        if !self.normaliser.has_pairs() {
+            self.memo.keep(skeleton, key);
+        }
         key
     }
 
@@ -83,9 +99,26 @@ impl Fingerprinter {
         if self.language == Language::Mysql { pt::id(statement) } else { None }
     }
 
-    /// The normal form, as UTF-8: bytes that are none stand as `\xNN`.
+    /// The ID that pt-query-digest gives for a command that is no statement.
+    pub fn pt_id_of_command(&self, name: &[u8]) -> Option<String> {
+        if self.language == Language::Mysql { pt::id_of_command(name) } else { None }
+    }
+
+    /// The normal form, as UTF-8, with merged names if they are asked for.
     #[inline]
     fn text(&mut self, statement: &[u8]) -> &[u8] {
+        match self.merged.take() {
+            None => self.whole_text(statement),
+            Some(mut merged) => {
+                merge_names(self.whole_text(statement), &mut merged);
+                self.merged.insert(merged)
+            }
+        }
+    }
+
+    /// The normal form, as UTF-8: bytes that are none stand as `\xNN`.
+    #[inline]
+    fn whole_text(&mut self, statement: &[u8]) -> &[u8] {
         if self.language == Language::Mongo {
             self.valid = crate::mongo::fingerprint(statement);
             return self.valid.as_bytes();
@@ -120,6 +153,8 @@ pub(crate) fn administrator_command(text: &[u8]) -> Option<String> {
     is_name.then(|| String::from_utf8_lossy(name).into_owned())
 }
 
+#[cfg(test)]
+mod charsets;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

@@ -185,6 +185,7 @@ pub(crate) struct Owned {
     pub(crate) database: String,
     pub(crate) error: String,
     pub(crate) parameters: String,
+    pub(crate) plan: String,
 }
 
 #[cfg(test)]
@@ -199,6 +200,7 @@ impl Sink for Kept {
                 database: b"",
                 error: b"",
                 parameters: b"",
+                plan: b"",
                 numbers: event.numbers.clone(),
                 ..*event
             },
@@ -208,6 +210,7 @@ impl Sink for Kept {
             database: text(event.database),
             error: text(event.error),
             parameters: text(event.parameters),
+            plan: text(event.plan),
         });
     }
 

@@ -1,10 +1,10 @@
 //! What makes events alike: the statement without its literals, or one of its attributes.
 
 use crate::details::Title;
-use crate::distill::distill;
+use crate::distill::{Distilled, distill};
 use crate::event::{Event, Kind, Language};
-use crate::fingerprint::Fingerprinter;
-use std::collections::HashMap;
+use crate::fingerprint::{Fingerprinter, merged_names};
+use std::collections::{HashMap, HashSet};
 
 /// What classes are made by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +35,11 @@ impl GroupBy {
         ("distill", GroupBy::Distill),
     ];
 
+    /// Whether classes are told apart by names within statements.
+    pub fn has_names(self) -> bool {
+        matches!(self, GroupBy::Fingerprint | GroupBy::Table | GroupBy::Distill)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, by)| *by == self).map_or("", |(name, _)| name)
@@ -53,6 +58,7 @@ pub struct Grouper {
     by: GroupBy,
     language: Language,
     fingerprinter: Fingerprinter,
+    merges_names: bool,
     /// From fingerprints to classes, where that is far to go.
     known: HashMap<u128, u128>,
 }
@@ -60,7 +66,23 @@ pub struct Grouper {
 impl Grouper {
     /// A grouper for one thread.
     pub fn new(by: GroupBy, language: Language) -> Self {
-        Self { by, language, fingerprinter: Fingerprinter::new(language), known: HashMap::new() }
+        Self {
+            by,
+            language,
+            fingerprinter: Fingerprinter::new(language),
+            merges_names: false,
+            known: HashMap::new(),
+        }
+    }
+
+    /// With `?` for numbers and hashes in names of tables and the like.
+    pub fn merging_names(self) -> Self {
+        let fingerprinter = self.fingerprinter.merging_names();
+        Self { fingerprinter, merges_names: true, ..self }
+    }
+
+    fn merged(&self, name: String) -> String {
+        if self.merges_names { merged_names(&name) } else { name }
     }
 
     /// The class of an event.
@@ -134,7 +156,15 @@ impl Grouper {
     fn tables(&self, event: &Event<'_>) -> Vec<String> {
         match event.kind {
             Kind::Command if !self.has_values(event) => Vec::new(),
-            _ => distill(event.text, self.language).tables,
+            _ => {
+                let mut tables = distill(event.text, self.language).tables;
+                if self.merges_names {
+                    tables.iter_mut().for_each(|table| *table = merged_names(table));
+                    let mut known = HashSet::new();
+                    tables.retain(|table| known.insert(table.clone()));
+                }
+                tables
+            }
         }
     }
 
@@ -143,18 +173,26 @@ impl Grouper {
             Kind::Command if !self.has_values(event) => {
                 String::from_utf8_lossy(event.text).into_owned()
             }
-            _ => distill(event.text, self.language).to_string(),
+            _ => {
+                let verb = distill(event.text, self.language).verb;
+                Distilled { verb: self.merged(verb), tables: self.tables(event) }.to_string()
+            }
         }
     }
 
     /// What the class of an event of log `input` is called.
     pub fn title(&mut self, input: u32, event: &Event<'_>) -> Box<Title> {
-        let is_statement = self.by == GroupBy::Fingerprint && event.kind == Kind::Statement;
         let by_statement = matches!(self.by, GroupBy::Fingerprint | GroupBy::Distill);
         Box::new(Title {
             at: (input, event.offset),
             fingerprint: self.called(event),
-            pt_id: is_statement.then(|| self.fingerprinter.pt_id(event.text)).flatten(),
+            pt_id: match (self.by, event.kind) {
+                (GroupBy::Fingerprint, Kind::Statement) => self.fingerprinter.pt_id(event.text),
+                (GroupBy::Fingerprint, Kind::Command) => {
+                    self.fingerprinter.pt_id_of_command(event.text)
+                }
+                _ => None,
+            },
             distill: if by_statement { self.distilled(event) } else { String::new() },
             tables: if by_statement || self.by == GroupBy::Table {
                 self.tables(event)
@@ -221,6 +259,30 @@ mod tests {
         assert_eq!(grouper.key(&event(b"a", b"x")), grouper.key(&event(b"a", b"y")));
         assert_ne!(grouper.key(&event(b"a", b"x")), grouper.key(&event(b"b", b"x")));
         assert_eq!(grouper.title(0, &event(b"a", b"x")).fingerprint, "a");
+    }
+
+    #[test]
+    fn tables_whose_names_differ_in_numbers_are_one_class_if_that_is_asked_for() {
+        let of = |text| Event { text, ..Event::default() };
+        let one = of(b"select a from wp_17_posts join wp_17_users");
+        let other = of(b"select a from wp_18_posts join wp_18_users");
+        for (by, name) in [
+            (GroupBy::Fingerprint, "select a from wp_?_posts join wp_?_users"),
+            (GroupBy::Table, "wp_?_posts, wp_?_users"),
+            (GroupBy::Distill, "SELECT wp_?_posts wp_?_users"),
+        ] {
+            let mut apart = Grouper::new(by, Language::Mysql);
+            assert_ne!(apart.key(&one), apart.key(&other));
+            let mut grouper = Grouper::new(by, Language::Mysql).merging_names();
+            assert_eq!(grouper.key(&one), grouper.key(&other));
+            assert_eq!(grouper.title(0, &one).fingerprint, name);
+            // A class of which no name has a number keeps its ID.
+            let plain = of(b"select a from posts where b = 1");
+            assert_eq!(grouper.key(&plain), apart.key(&plain));
+        }
+        let union = of(b"select a from t1 join t2");
+        let mut grouper = Grouper::new(GroupBy::Table, Language::Mysql).merging_names();
+        assert_eq!(grouper.title(0, &union).fingerprint, "t?");
     }
 
     #[test]

@@ -247,10 +247,10 @@ impl Held {
         }
     }
 
-    /// None: it is added at once, with its text, or since there are too many names.
+    /// None: it is added at once, with its text or plan, or since there are too many names.
     #[inline]
     fn who(&mut self, seen: &Seen<'_>) -> Option<Who> {
-        if seen.text.is_some() {
+        if seen.text.is_some() || !seen.plan.is_empty() {
             return None;
         }
         let [users, hosts, databases, errors] = &mut self.names;

@@ -2,10 +2,11 @@
 
 use crate::censoring::censored;
 use crate::collector::Tally;
-use crate::digest::{Request, Watcher, format_of, open};
+use crate::digest::{Request, Watcher, open};
 use crate::document::{Censored, Input};
 use crate::event::{Event, Language};
 use crate::format::{Context, Facts, Format, Part, Sink};
+use crate::formats::format_of;
 use crate::lines;
 use crate::parts::{EVENT, PART, Parts};
 use dyno_core::Result;

@@ -4,7 +4,8 @@
 //! repeats is written once. Names of the command, its collection, those that `$lookup` and its like read,
 //! and the field of `distinct` are no values; but what a command that is not in the list below is given
 //! may be anything, so it is one. What belongs to the session (`lsid`, `$clusterTime`, ...) is left out,
-//! as are comments. Paths such as `"$status"` cannot be told from strings that begin so: they become `?`.
+//! as are comments. Paths such as `"$status"` cannot be told from strings that begin so: they become `?`, but
+//! for keys of groups, where such strings are paths. Directions of sorts (1, -1) stay, too.
 //! (MongoDB manual: "Database Commands", "Log Messages", "MongoDB Extended JSON (v2)".)
 
 use crate::distill::Distilled;
@@ -107,7 +108,7 @@ const TYPES: &[&[u8]] = &[
 ];
 
 /// Its collection stands behind it.
-const GET_MORE: &[u8] = b"getMore";
+pub(crate) const GET_MORE: &[u8] = b"getMore";
 
 /// The command without its values.
 pub(crate) fn fingerprint(command: &[u8]) -> String {
@@ -262,14 +263,13 @@ impl<'a> Reader<'a> {
         if is_key && self.lost == 0 {
             return self.member(from, to);
         }
-        match self.is_name(from, to) {
-            true => {
-                let name = &self.bytes[from..to];
-                self.begin_item();
-                self.quoted(name);
-                self.end_item(false);
-            }
-            false => self.value(),
+        if self.is_name(from, to) || self.is_group_key(from, to) {
+            let name = &self.bytes[from..to];
+            self.begin_item();
+            self.quoted(name);
+            self.end_item(false);
+        } else {
+            self.value();
         }
     }
 
@@ -342,6 +342,49 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether this string is a path of what a stage groups by. A string there that begins so is nothing else,
+    /// but within `$literal`.
+    fn is_group_key(&self, from: usize, to: usize) -> bool {
+        let path = &self.bytes[from..to];
+        let is_path = path.starts_with(b"$")
+            && path.len() <= KEY_BYTES_MAX
+            && path.iter().all(|b| b.is_ascii_alphanumeric() || b"$_.".contains(b) || *b >= 0x80);
+        is_path && self.lost == 0 && (0..self.frames.len()).any(|at| self.groups_at(at))
+    }
+
+    /// Whether the value that is read is what the stage groups by that this frame is.
+    fn groups_at(&self, at: usize) -> bool {
+        let (outer, inner) = self.frames.split_at(at);
+        let [stage, keys @ ..] = inner else { return false };
+        let owner = keys.first().map(|keys| self.key_of(keys)).unwrap_or_default();
+        let is_key = match self.key_of(stage) {
+            b"$group" => owner == b"_id",
+            b"$bucket" | b"$bucketAuto" => owner == b"groupBy",
+            b"$sortByCount" => true,
+            _ => false,
+        };
+        is_key
+            && !stage.is_array
+            && keys.iter().all(|keys| !matches!(self.key_of(keys), b"$literal" | b"$const"))
+            && self.is_pipeline(outer)
+    }
+
+    /// Whether this is the direction of a sort.
+    fn is_direction(&self, word: &[u8]) -> bool {
+        if self.lost > 0 || !matches!(word, b"1" | b"-1" | b"1.0" | b"-1.0") {
+            return false;
+        }
+        match self.frames.as_slice() {
+            [command, keys] if !command.is_array && !keys.is_array => {
+                self.key_of(command) == b"sort" && is_of_collection(self.command)
+            }
+            [stages @ .., stage, keys] if !stage.is_array && !keys.is_array => {
+                self.key_of(stage) == b"$sort" && self.is_pipeline(stages)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the last of these is an array of stages: the command's, or one within a stage.
     fn is_pipeline(&self, frames: &[Frame]) -> bool {
         let [outer @ .., owner, stages] = frames else { return false };
@@ -372,8 +415,14 @@ impl<'a> Reader<'a> {
         let rest = &self.bytes[self.at..];
         let is_end =
             |b: &u8| *b <= b' ' || matches!(b, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"');
-        self.at += rest.iter().position(is_end).unwrap_or(rest.len()).max(1);
-        self.value();
+        let length = rest.iter().position(is_end).unwrap_or(rest.len()).max(1);
+        let word = &rest[..length];
+        self.at += length;
+        if self.is_direction(word) {
+            self.text.extend_from_slice(word.strip_suffix(b".0").unwrap_or(word));
+        } else {
+            self.value();
+        }
     }
 
     /// Writes a value.
@@ -495,7 +544,30 @@ mod tests {
             ),
             (
                 r#"{"aggregate":"o","pipeline":[{"$match":{"a":1}},{"$lookup":{"from":"c","localField":"x","as":"y"}},{"$group":{"_id":"$s"}}],"cursor":{}}"#,
-                r#"{"aggregate":"o","pipeline":[{"$match":{"a":?}},{"$lookup":{"from":"c","localField":?,"as":?}},{"$group":{"_id":?}}],"cursor":{}}"#,
+                r#"{"aggregate":"o","pipeline":[{"$match":{"a":?}},{"$lookup":{"from":"c","localField":?,"as":?}},{"$group":{"_id":"$s"}}],"cursor":{}}"#,
+            ),
+            // Directions of sorts stay, and no other number.
+            (
+                r#"{"find":"o","filter":{"sort":{"a":1}},"sort":{"a":1,"b":-1.0,"c":7,"d":{"$meta":"x"}},"skip":1}"#,
+                r#"{"find":"o","filter":{"sort":{"a":?}},"sort":{"a":1,"b":-1,"c":?,"d":{"$meta":?}},"skip":?}"#,
+            ),
+            (
+                r#"{"aggregate":"o","pipeline":[{"$match":{"$sort":{"a":1}}},{"$sort":{"a":-1}},{"$facet":{"x":[{"$sort":{"b":1}}]}}]}"#,
+                r#"{"aggregate":"o","pipeline":[{"$match":{"$sort":{"a":?}}},{"$sort":{"a":-1}},{"$facet":{"x":[{"$sort":{"b":1}}]}}]}"#,
+            ),
+            (r#"{"eval":"x","sort":{"a":1}}"#, r#"{"eval":?,"sort":{"a":?}}"#),
+            // What groups are made by stays, and no other string.
+            (
+                r#"{"aggregate":"o","pipeline":[{"$group":{"_id":{"s":"$state","m":{"$month":"$at"},"l":{"$literal":"$secret"},"t":"secret"},"n":{"$sum":"$qty"}}}]}"#,
+                r#"{"aggregate":"o","pipeline":[{"$group":{"_id":{"s":"$state","m":{"$month":"$at"},"l":{"$literal":?},"t":?},"n":{"$sum":?}}}]}"#,
+            ),
+            (
+                r#"{"aggregate":"o","pipeline":[{"$sortByCount":"$state"},{"$bucket":{"groupBy":"$price","boundaries":[1,5]}},{"$match":{"$group":{"_id":"$secret"}}}]}"#,
+                r#"{"aggregate":"o","pipeline":[{"$sortByCount":"$state"},{"$bucket":{"groupBy":"$price","boundaries":[?+]}},{"$match":{"$group":{"_id":?}}}]}"#,
+            ),
+            (
+                r#"{"find":"o","filter":{"$group":{"_id":"$secret"},"p":[{"$group":{"_id":"$secret"}}]}}"#,
+                r#"{"find":"o","filter":{"$group":{"_id":?},"p":[{"$group":{"_id":?}}]}}"#,
             ),
             (
                 r#"{"insert":"o","documents":[{"a":1,"b":"x"},{"a":2,"b":"y"}],"ordered":true}"#,

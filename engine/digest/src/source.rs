@@ -14,7 +14,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::thread;
 use std::time::Duration;
 
 /// What is unpacked at a time.
@@ -25,6 +26,8 @@ const AHEAD: usize = 8;
 const TRACE: usize = 64;
 /// How often who waits for more of a log looks whether there is some, or whether to stop.
 pub const PATIENCE: Duration = Duration::from_millis(100);
+/// A FIFO whose writer is not there by then is refused.
+pub const WRITER_WAIT: Duration = Duration::from_secs(30);
 
 /// What a read gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,15 +282,29 @@ fn refused(path: &str, error: &io::Error) -> Error {
 /// Opens a log, of which nothing is read. `-` is standard input.
 ///
 /// # Errors
-/// [`Kind::Plan`] if it cannot be read.
+/// [`Kind::Plan`] if it cannot be read, or is a FIFO that nobody opens to write within
+/// [`WRITER_WAIT`].
 pub fn open(path: &str) -> Result<File> {
     let file = if path == "-" {
         use std::os::fd::AsFd;
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
+    } else if std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo()) {
+        opened_by_both(path, WRITER_WAIT)
     } else {
         File::open(path)
     };
     file.map_err(|error| refused(path, &error))
+}
+
+/// The system opens a FIFO when its writer does, and waits for one for ever (fifo(7)).
+fn opened_by_both(path: &str, within: Duration) -> io::Result<File> {
+    let (done, opened) = channel();
+    let name = path.to_owned();
+    thread::spawn(move || done.send(File::open(name)));
+    opened.recv_timeout(within).unwrap_or_else(|_| {
+        let what = format!("a FIFO that nobody opened to write within {within:?}");
+        Err(io::Error::new(io::ErrorKind::TimedOut, what))
+    })
 }
 
 impl Source {
@@ -421,6 +438,24 @@ mod tests {
                 other => return (all, other == Given::Renewed),
             }
         }
+    }
+
+    #[test]
+    fn a_fifo_is_read_if_somebody_writes_it() {
+        let place = tempfile::tempdir().unwrap();
+        let fifo = |name| {
+            let path = place.path().join(name);
+            assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+            path.to_str().unwrap().to_owned()
+        };
+        let refused = opened_by_both(&fifo("nobodys"), Duration::ZERO).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+        let path = fifo("ours");
+        let written = path.clone();
+        let writer = thread::spawn(move || std::fs::write(written, "some"));
+        let mut source = Source::new(&path, open(&path).unwrap(), false, &NEVER).unwrap();
+        assert_eq!(given(&mut source), ("some".to_owned(), false));
+        writer.join().unwrap().unwrap();
     }
 
     #[test]

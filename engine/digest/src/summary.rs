@@ -4,15 +4,18 @@ use crate::classes::{Classes, DETAILED};
 use crate::collector::OrderBy;
 use crate::details::{Details, Spread, Title, seconds};
 use crate::document::{Censored, Concurrency, Timeline};
-use crate::document::{Class, Distribution, Document, Input, Measured, SCHEMA_VERSION, Stats};
+use crate::document::{
+    Class, Distribution, Document, Input, Measured, Mergeable, SCHEMA_VERSION, Stats,
+};
 use crate::event::Unit;
+use crate::fingerprint::merge_names;
 use crate::grouping::GroupBy;
 use crate::id::id;
 use crate::names::Names;
 use crate::sketch;
 use crate::sums::{NO_DETAILS, Sums};
 use crate::timeline::Frame;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Which classes are listed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +35,8 @@ pub struct Asked {
     pub order_by: OrderBy,
     /// How many are listed.
     pub limit: Limit,
+    /// Whether numbers and hashes in names count for nothing.
+    pub merges_names: bool,
 }
 
 /// Sums of some classes, or of all.
@@ -79,6 +84,8 @@ pub fn document(
         censored,
         overall: stats(&overall.sums, Some(&classes.overall)),
         classes_total: all.len() as u64,
+        merges_names: asked.merges_names,
+        mergeable: mergeable(&all, classes, asked),
         classes: all[..listed]
             .iter()
             .enumerate()
@@ -97,6 +104,25 @@ pub fn document(
         }),
         concurrency,
     }
+}
+
+/// What merging names would make of classes whose names are kept; none: nothing.
+fn mergeable(all: &[&Sums], classes: &Classes, asked: Asked) -> Option<Mergeable> {
+    if asked.merges_names || !asked.group_by.has_names() {
+        return None;
+    }
+    let titles = all.iter().filter_map(|sums| classes.details(sums)?.title.as_deref());
+    let (mut known, mut merged) = (HashSet::new(), Vec::new());
+    let mut count = 0;
+    for title in titles {
+        merge_names(title.fingerprint.as_bytes(), &mut merged);
+        if !known.contains(&merged) {
+            known.insert(merged.clone());
+        }
+        count += 1;
+    }
+    let merged = known.len() as u64;
+    (merged < count).then_some(Mergeable { classes: count, merged })
 }
 
 /// How many classes, from the first, are listed.
@@ -143,7 +169,7 @@ fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums, frame: Frame
         distill: String::new(),
         tables: Vec::new(),
     };
-    let [users, hosts, databases, errors] = details.names.each_ref().map(Names::map);
+    let [users, hosts, databases, errors, plans] = details.names.each_ref().map(Names::map);
     let title = details.title.as_deref().unwrap_or(&unknown);
     Class {
         rank: at as u64 + 1,
@@ -159,6 +185,7 @@ fn class(at: usize, sums: &Sums, classes: &Classes, overall: &Sums, frame: Frame
         hosts,
         databases,
         error_codes: errors,
+        plans,
         histogram: (details.time.count > 0).then_some(details.histogram),
         timeline_s: (!details.times.is_empty() && sums.timed > 0)
             .then(|| details.times.seconds_in(frame)),

@@ -28,7 +28,7 @@ pub struct Sums {
     pub max_ns: u64,
     /// What classes are ordered by.
     pub cost: u64,
-    /// Bytes of statements.
+    /// Bytes of statements, weighted.
     pub bytes: u64,
     /// End of the first event; `i64::MAX`: none has an end.
     pub first_ns: i64,
@@ -81,7 +81,7 @@ impl Sums {
         let weight = u64::from(weight(event));
         self.count += 1;
         self.weighted += weight;
-        self.bytes += event.text.len() as u64;
+        self.bytes = self.bytes.saturating_add((event.text.len() as u64).saturating_mul(weight));
         self.errors = self.errors.saturating_add(u32::from(!event.error.is_empty()));
         if let Some(time_ns) = event.duration_ns {
             self.timed += 1;
@@ -105,7 +105,7 @@ impl Sums {
         self.time_ns = self.time_ns.saturating_add(other.time_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
-        self.bytes += other.bytes;
+        self.bytes = self.bytes.saturating_add(other.bytes);
         self.first_ns = self.first_ns.min(other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
         self.errors = self.errors.saturating_add(other.errors);

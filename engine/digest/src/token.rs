@@ -4,17 +4,22 @@
 //! MariaDB ("Identifier Names", "Comment Syntax") and PostgreSQL 17 ("Lexical Structure"). Server
 //! settings that change how text is read are taken at their defaults: backslashes escape in MySQL's
 //! strings, and not in PostgreSQL's plain ones. (Where they are not so, a string seems to end elsewhere,
-//! and what is in later ones may be taken for names: a log does not show it.)
+//! and what is in later ones may be taken for names: a log does not show it.) Statements that are not UTF-8 are
+//! read in all character sets that they may be in (`multibyte`).
 //!
 //! Logs cut statements: a string, name or comment without its end goes to the end of the text. Every
 //! byte is looked at a bounded number of times.
 
 pub mod bytes;
 mod literals;
+mod multibyte;
+mod utf8;
 
 use crate::event::Language;
 use bytes::{is_space, is_word, word_end};
 pub(crate) use literals::is_constant;
+pub(crate) use multibyte::Readings;
+use std::cell::Cell;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +82,8 @@ pub struct Lexer<'a> {
     in_hint: bool,
     /// How many of MySQL's version comments are open: their content is code.
     in_version: u32,
+    /// In which character sets it is read: asked for where that matters.
+    readings: Cell<Readings>,
 }
 
 impl<'a> Lexer<'a> {
@@ -89,6 +96,7 @@ impl<'a> Lexer<'a> {
             is_mysql: language != Language::Postgres,
             in_hint: false,
             in_version: 0,
+            readings: Cell::new(Readings::UNKNOWN),
         }
     }
 
@@ -117,7 +125,11 @@ impl<'a> Lexer<'a> {
 
     /// The next token, without taking it.
     pub fn peek(&self) -> Token {
-        self.clone().next_token()
+        let mut lexer = self.clone();
+        let token = lexer.next_token();
+        // What was found out of the statement is kept: there may be many such tokens.
+        self.readings.set(lexer.readings.get());
+        token
     }
 
     /// The next token; [`Kind::End`] from the end on.
@@ -274,6 +286,9 @@ impl<'a> Lexer<'a> {
             }
             _ => {}
         }
+        if self.is_trail(begin, end) {
+            return self.word_by_pairs(begin, begin);
+        }
         self.at = end;
         Token { kind: Kind::Word, begin, end }
     }
@@ -298,6 +313,9 @@ impl<'a> Lexer<'a> {
                 return self.take(Kind::CutName, begin, self.bytes.len());
             };
             at += found + 1;
+            if self.is_mysql && self.bytes[at - 2] >= 0x80 && self.may_have_pairs() {
+                return self.name_by_pairs(begin, quote_at);
+            }
             if self.byte(at) != quote {
                 return self.take(Kind::Name, begin, at);
             }
@@ -313,8 +331,7 @@ impl<'a> Lexer<'a> {
             return self.take(Kind::Parameter, begin, end);
         }
         if self.is_mysql {
-            let end = word_end(self.bytes, begin);
-            return self.take(Kind::Word, begin, end);
+            return self.run(Kind::Word, begin, begin);
         }
         self.dollar_quoted().unwrap_or_else(|| self.take(Kind::Operator, begin, begin + 1))
     }
@@ -325,8 +342,7 @@ impl<'a> Lexer<'a> {
         match self.byte(begin + 1) {
             b':' | b'=' => self.take(Kind::Operator, begin, begin + 2),
             next if next.is_ascii_alphabetic() || next == b'_' => {
-                let end = word_end(self.bytes, begin + 1);
-                self.take(Kind::Parameter, begin, end)
+                self.run(Kind::Parameter, begin, begin + 1)
             }
             _ => self.take(Kind::Operator, begin, begin + 1),
         }
@@ -337,10 +353,18 @@ impl<'a> Lexer<'a> {
         let begin = self.at;
         let name = begin + 1 + usize::from(self.byte(begin + 1) == b'@');
         if is_word(self.byte(name)) {
-            let end = word_end(self.bytes, name);
-            return self.take(Kind::Word, begin, end);
+            return self.run(Kind::Word, begin, name);
         }
         self.take(Kind::Operator, begin, name)
+    }
+
+    /// A token that ends with the run of word bytes at `from`.
+    fn run(&mut self, kind: Kind, begin: usize, from: usize) -> Token {
+        let end = word_end(self.bytes, from);
+        if end > from && self.is_trail(from, end) {
+            return self.word_by_pairs(begin, from);
+        }
+        self.take(kind, begin, end)
     }
 
     fn mysql_operator(&mut self, byte: u8) -> Token {

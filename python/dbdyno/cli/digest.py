@@ -21,6 +21,7 @@ from dbdyno.errors import DynoError
 if TYPE_CHECKING:
     from dbdyno.digest.document import Document
     from dbdyno.digest.parallelism import Parallelism
+    from dbdyno.spec.types import Credentials
 
 FORMATS = ("text", "pt", "json", "markdown", "html")
 STDIN = "-"
@@ -36,6 +37,7 @@ class Options:
     out: Path | None
     engine: tuple[tuple[str, str | bool], ...]
     url: dict[str, Any]
+    brief: bool = False
 
     def typed(self, *names: str) -> list[str]:
         """Which of these options for logs were given."""
@@ -59,6 +61,7 @@ class Options:
     help="Write it there instead of to standard output.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--brief", is_flag=True, help="The profile without a part for each class.")
 @click.option(
     "--compare",
     "compared",
@@ -88,8 +91,36 @@ class Options:
     is_flag=True,
     help="Take logs that leave statements out by their own settings all the same.",
 )
+@click.option(
+    "--accept-partial",
+    "accepts_partial",
+    is_flag=True,
+    help="With --workload: take a log of which less than 80 % can be carried over all the same.",
+)
+@click.option(
+    "--schema-of",
+    metavar="URL",
+    help="With --workload: a server whose schema says which values columns take, which keys are"
+    " there, and which keys the server makes. It is only read.",
+)
+@click.option(
+    "--keep-paths",
+    "keeps_paths",
+    is_flag=True,
+    help="With --workload: take JSON paths, formats and the like from the log, where all calls of a"
+    " statement had the same; without it such statements are left out.",
+)
+@click.option(
+    "--by-user",
+    is_flag=True,
+    help="With --workload: a group for each user of the log, of the 16 with the most calls.",
+)
 @click.option("--log-format", metavar="NAME", help="The logs' format [default: found out].")
-@click.option("--since", metavar="T", help="Only what ended from then on: RFC 3339 or Unix time.")
+@click.option(
+    "--since",
+    metavar="T",
+    help="Only what ended from then on: RFC 3339, Unix time, or -2h for two hours ago.",
+)
 @click.option("--until", metavar="T", help="Only what ended before.")
 @click.option("--db", metavar="NAME", help="Only this default database.")
 @click.option("--user", metavar="NAME", help="Only this user.")
@@ -100,6 +131,11 @@ class Options:
     metavar="WHAT",
     help="What makes a class: fingerprint, table (all tables of a statement together), db, user,"
     " host, distill [default: fingerprint].",
+)
+@click.option(
+    "--merge-names",
+    is_flag=True,
+    help="Read numbers and hashes in names as `?`: wp_17_posts and wp_18_posts are one class.",
 )
 @click.option(
     "--order-by",
@@ -117,7 +153,11 @@ class Options:
     type=click.Choice(["none", "raw"]),
     help="`raw` shows the slowest statement of each class with its literals [default: none].",
 )
-@click.option("--line-prefix", metavar="TEXT", help="PostgreSQL's log_line_prefix.")
+@click.option(
+    "--line-prefix",
+    metavar="TEXT",
+    help="PostgreSQL's log_line_prefix; the log is then its log of lines.",
+)
 @click.option("--utc-offset", metavar="OFFSET", help="What the server's clock is ahead of UTC.")
 @click.option("--port", "ports", multiple=True, type=int, help="A server's port, of captures.")
 @click.option("--threads", type=int, metavar="N", help="Threads that read [default: all CPUs].")
@@ -154,15 +194,36 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
     side_by_side = typed.pop("compared")
     parallel = typed.pop("parallelism")
     accepts_censored = typed.pop("accepts_censored")
+    accepts_partial = typed.pop("accepts_partial")
     experiment = typed.pop("workload")
     trace = typed.pop("trace")
+    schema_of = typed.pop("schema_of")
+    keeps_paths = typed.pop("keeps_paths")
+    by_user = typed.pop("by_user")
     options = _options(form, out, typed)
     if accepts_censored and not parallel and experiment is None and trace is None:
         raise click.UsageError("--accept-censored is for --parallelism, --workload and --trace")
+    if options.brief and (side_by_side or parallel or experiment is not None or trace is not None):
+        raise click.UsageError("--brief is for profiles")
+    if options.brief and form in ("json", "html"):
+        raise click.UsageError(f"--brief is for text, pt and markdown, not for {form}")
+    if accepts_partial and experiment is None:
+        raise click.UsageError("--accept-partial is for --workload")
+    if schema_of is not None and experiment is None:
+        raise click.UsageError("--schema-of is for --workload")
+    if keeps_paths and experiment is None:
+        raise click.UsageError("--keep-paths is for --workload")
+    if by_user and (experiment is None or typed["user"]):
+        raise click.UsageError("--by-user is for --workload, without --user")
     if side_by_side + parallel + (experiment is not None) + (trace is not None) > 1:
         raise click.UsageError("one of --parallelism, --workload, --trace, --compare at a time")
     if experiment is not None:
-        return _workload(sources, options, experiment, accepts_censored)
+        from dbdyno.cli import log_workload
+
+        asked = log_workload.Asked(
+            *(experiment, accepts_censored, accepts_partial, schema_of, keeps_paths, by_user)
+        )
+        return log_workload.write(sources, options, asked)
     if trace is not None:
         return _trace(sources, options, trace, accepts_censored)
     if side_by_side or parallel:
@@ -181,7 +242,7 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
         with stored(*sources):
             _write(saved, options)
         return 0
-    raw, code = _read(sources, options, on_document=lambda each: _write(each, options))
+    raw, code = read_log(sources, options, on_document=lambda each: _write(each, options))
     _write(raw, options)
     ended = bool(options.typed("--follow")) and code == reading.INTERRUPTED  # as it is meant to be
     return 0 if ended else code
@@ -189,6 +250,11 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
 
 def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
     """Sorts options into those of logs and those of servers."""
+    from dbdyno.digest import ago
+
+    brief, now_s = typed.pop("brief"), time.time()
+    for name in ("since", "until"):
+        typed[name] = ago.resolved(f"--{name}", typed[name], now_s)
     url_names = ("for_", "every", "password_env", "password_file", "password_command",
                  "defaults_group", "tls", "cleartext_password", "server_public_key")  # fmt: skip
     url = {name: typed.pop(name) for name in url_names}
@@ -201,7 +267,7 @@ def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
             engine.append((option, True))
         elif value not in (None, False):
             engine.append((option, str(value)))
-    return Options(form, out, tuple(engine), url)
+    return Options(form, out, tuple(engine), url, brief)
 
 
 def _compare(sources: Sequence[str], options: Options) -> int:
@@ -223,7 +289,7 @@ def _compare(sources: Sequence[str], options: Options) -> int:
     for source in sources:
         raw = _saved([source], options)
         if raw is None:
-            raw, one_code = _read([source], _all(options))
+            raw, one_code = read_log([source], all_classes(options))
             code = max(code, one_code)
         read.append(document.parse(raw, source))
     compared = comparing.compare(*read)
@@ -246,54 +312,18 @@ def _parallelism(sources: Sequence[str], options: Options, accepts_censored: boo
         raise click.UsageError("--parallelism is made from logs, not from a server's URL")
     if options.format == "pt":
         raise click.UsageError("--parallelism has no `pt` layout: text, json, markdown or html")
-    senseless = ("--follow", "--group-by", "--order-by", "--limit", "--samples")
+    senseless = ("--follow", "--group-by", "--merge-names", "--order-by", "--limit", "--samples")
     if typed := options.typed(*senseless):
         raise click.UsageError(f"--parallelism does not go with {', '.join(typed)}")
     raw, code = _saved(sources, options), 0
     if raw is None:
         with_option = (*options.engine, ("--parallelism", True))
         asked = Options(options.format, options.out, with_option, options.url)
-        raw, code = _read(sources, asked, made="parallelism")
+        raw, code = read_log(sources, asked, made="parallelism")
     found = parallelism.parse(raw)
     if not accepts_censored:
         censoring.refuse_censored(found, "--parallelism")
     _write(raw, options)
-    return code
-
-
-def _workload(
-    sources: Sequence[str], options: Options, experiment: Path, accepts_censored: bool
-) -> int:
-    from dbdyno.digest import document, reading, servers, shape, workload
-
-    if any(map(servers.is_url, sources)):
-        raise click.UsageError("--workload takes logs: a server's counts know no values, no order")
-    if options.format != "text" or options.out is not None:
-        raise click.UsageError(
-            "--workload writes an experiment to its own file: no --format, --out"
-        )
-    senseless = ("--follow", "--group-by", "--order-by", "--limit", "--samples")
-    if typed := options.typed(*senseless):
-        raise click.UsageError(f"--workload does not go with {', '.join(typed)}")
-    for source in sources:
-        if source == STDIN or (Path(source).exists() and not Path(source).is_file()):
-            raise click.UsageError("--workload reads logs twice: give files, not pipes")
-        if document.saved(Path(source)) is not None:
-            raise click.UsageError(f"--workload takes logs, and {source} is a saved digest")
-    raw, code = _read(sources, _all(options))
-    found = document.parse(raw)
-    workload.check(found, accepts_censored=accepts_censored)
-    made, interrupted = None, code == reading.INTERRUPTED
-    if not interrupted:
-        with_option = (*options.engine, ("--shape", True))
-        asked = Options(options.format, options.out, with_option, options.url)
-        made, second = _read(sources, asked, made="shape")
-        interrupted = second == reading.INTERRUPTED
-    if interrupted:
-        return reading.INTERRUPTED  # half a log makes no workload
-    text = workload.made(found, shape.parse(made), accepts_censored=accepts_censored)
-    output.put(text, experiment, "digest")
-    click.echo(f"what it needs and lacks stands at its head; then: dyno run {experiment}", err=True)
     return code
 
 
@@ -304,7 +334,7 @@ def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored
         raise click.UsageError("--trace takes logs: a server's counts know no order")
     if options.format != "text" or options.out is not None:
         raise click.UsageError("--trace writes its own file: no --format, --out")
-    senseless = ("--follow", "--group-by", "--order-by", "--limit", "--samples")
+    senseless = ("--follow", "--group-by", "--merge-names", "--order-by", "--limit", "--samples")
     if typed := options.typed(*senseless):
         raise click.UsageError(f"--trace does not go with {', '.join(typed)}")
     for source in sources:
@@ -312,7 +342,7 @@ def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored
             raise click.UsageError(f"--trace takes logs, and {source} is a saved digest")
     with_option = (*options.engine, ("--trace", str(out)))
     asked = Options(options.format, options.out, with_option, options.url)
-    raw, code = _read(sources, asked, made="trace")
+    raw, code = read_log(sources, asked, made="trace")
     found = trace.parse(raw)
     if not accepts_censored:
         try:
@@ -326,7 +356,7 @@ def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored
     return code
 
 
-def _all(options: Options) -> Options:
+def all_classes(options: Options) -> Options:
     """With every class listed, unless a limit was typed: else what is new could not be told."""
     if options.typed("--limit"):
         return options
@@ -354,7 +384,7 @@ def _saved(sources: Sequence[str], options: Options) -> Any | None:
     return found[0]
 
 
-def _read(
+def read_log(
     sources: Sequence[str],
     options: Options,
     on_document: Callable[[Any], None] | None = None,
@@ -421,7 +451,6 @@ class _Progress:
 
 def _sampled(url: str, options: Options) -> tuple[Any, int]:
     from dbdyno.digest import chosen, reading, servers, watch
-    from dbdyno.spec.types import Credentials
     from dbdyno.systems.lost import understanding
 
     known = ("--db", "--user", "--group-by", "--order-by", "--limit")
@@ -432,20 +461,9 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
     choice = chosen.make(**{key: given.get(key) for key in  # type: ignore[arg-type]
                             ("group_by", "order_by", "limit", "db", "user")})  # fmt: skip
     typed = options.url
-    sources = ("password_env", "password_file", "password_command", "defaults_group")
-    named = [name for name in sources if typed[name] is not None]
-    if len(named) > 1:
-        raise click.UsageError("name one source of the password")
+    login = credentials_of(options)
     for_s = _seconds("--for", typed["for_"] or FOR_S)
     every_s = _seconds("--every", typed["every"] or EVERY_S)
-    login = Credentials(
-        env=typed["password_env"],
-        file=typed["password_file"],
-        command=typed["password_command"],
-        defaults_group=typed["defaults_group"],
-        cleartext=bool(typed["cleartext_password"]),
-        server_public_key=typed["server_public_key"],
-    )
     source = servers.open_source(url, login, typed["tls"])
     progress = _Progress()
     interrupts: list[int] = []
@@ -463,6 +481,24 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
         progress.end()
         source.close()
     return raw, max(interrupts, default=0)
+
+
+def credentials_of(options: Options) -> Credentials:
+    """Where the password of a URL comes from."""
+    from dbdyno.spec.types import Credentials
+
+    typed = options.url
+    sources = ("password_env", "password_file", "password_command", "defaults_group")
+    if sum(typed[name] is not None for name in sources) > 1:
+        raise click.UsageError("name one source of the password")
+    return Credentials(
+        env=typed["password_env"],
+        file=typed["password_file"],
+        command=typed["password_command"],
+        defaults_group=typed["defaults_group"],
+        cleartext=bool(typed["cleartext_password"]),
+        server_public_key=typed["server_public_key"],
+    )
 
 
 def _seconds(option: str, text: str) -> float:
@@ -497,15 +533,18 @@ def _digest_drawn(typed: Document, options: Options) -> str:
     if options.format == "html":
         return page.page(typed)
     if options.format == "markdown":
-        return markdown.markdown(typed)
+        return markdown.markdown(typed, brief=options.brief)
     if options.format == "pt":
-        return pt.pt(typed, now_unix_s=time.time(), hostname=socket.gethostname())
-    return text.text(typed, output.width(options.out))
+        name = socket.gethostname()
+        return pt.pt(typed, now_unix_s=time.time(), hostname=name, brief=options.brief)
+    return text.text(typed, output.width(options.out), brief=options.brief)
 
 
 def _parallel_drawn(found: Parallelism, options: Options) -> str:
     from dbdyno.report.digest import parallel, parallel_page
 
+    if options.brief:
+        raise click.UsageError("--brief is for profiles")
     if options.format == "html":
         return parallel_page.page(found)
     if options.format == "markdown":

@@ -11,11 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbdyno.digest import lengths
+from dbdyno.digest.branching import alignment, building, likeness
+from dbdyno.digest.branching.slots import Branched
 from dbdyno.digest.document import Class, Document
-from dbdyno.digest.places import Places, look
+from dbdyno.digest.kept import looked
+from dbdyno.digest.places import DOCUMENTS, Place, Places, look
+from dbdyno.digest.schema import naming, values
+from dbdyno.digest.schema.catalog import Catalog
 from dbdyno.digest.shape import Counter, Shape, Statement, Step, Tie, Unit
 from dbdyno.spec import sqltext
-from dbdyno.spec.workloads.mix import REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
+from dbdyno.spec.workloads.mix import BRANCHES_MAX, REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
 
 WORK = ("select", "insert", "update", "delete", "replace", "with", "call", "values", "merge")
 FRAME = ("begin", "start", "commit", "end", "rollback", "abort")
@@ -33,8 +38,9 @@ BARE = ("duration", "error", "fatal")  # PostgreSQL's, as with log_duration alon
 DATABASES_MAX = 64  # the engine runs no more groups
 RARE, BULKY = 10, 50  # calls below which, and values above which, a statement is a bulk load
 OPERATIONS_MAX = 5000  # of a transaction; the engine allows twice as many
+FORMS_MAX = 4000  # statements with all lengths of their lists; the engine takes 96 more
 
-EDGES = "sent in transactions that were cut off by the log's ends, too rare or too long to be kept"
+EDGES = "sent in transactions or pairs that the log's ends cut off, or that are too long to be kept"
 ROLLED_BACK = "in transactions that were rolled back"
 TOO_MANY = f"beyond the {STATEMENTS_MAX} statements that a group may have"
 SMALL = f"in databases beyond the {DATABASES_MAX} to which most was sent"
@@ -76,9 +82,15 @@ class Chosen:
     left: Left
     ties: Sequence[Tie] = ()  # places with the same value
     counters: Sequence[Counter] = ()  # places that number what a transaction repeats
-    merged: frozenset[tuple[Step, ...]] = frozenset()  # units whose repetitions are means
     unplaced: int = 0  # calls of which the log does not tell the session
+    catalogs: Mapping[str, Catalog] = field(default_factory=dict)  # schemas, by database
     homeless: int = 0  # calls in no database that the log names, taken to be of the first one
+
+    def found(self, statement: Statement, place: Place) -> naming.Found | None:
+        """The column of a place, as the schema has it."""
+        one = self.classes.get(statement.id)
+        known = one.tables if one is not None else ()
+        return naming.resolve(self.catalogs.get(statement.database), statement, known, place)
 
     def time_s(self, id_: str, calls: int) -> float:
         """What so many calls of a class take, by its mean."""
@@ -87,16 +99,19 @@ class Chosen:
 
     def leave(self, unit: Unit, reason: str) -> None:
         """All calls of a unit are left out."""
-        for step in unit.steps:
-            id_ = self.statements[step.statement].id
-            self.left.add(reason, id_, unit.count * step.repeat)
+        for number, calls in unit.calls():
+            self.left.add(reason, self.statements[number].id, calls)
 
 
-def choose(document: Document, shape: Shape) -> Chosen:
-    """What is carried over. `document` must list all classes."""
+def choose(
+    document: Document, shape: Shape, catalogs: Mapping[str, Catalog] | None = None
+) -> Chosen:
+    """What is carried over. `document` must list all classes; `catalogs`: what a server says of
+    the schema of each database. Where the document has samples, texts are kept that are part of
+    the question."""
     classes = {one.id: one for one in document.classes}
-    places = [look(one.template, one.parameters) for one in shape.statements]
-    refused = [_refused(one, place) for one, place in zip(shape.statements, places, strict=True)]
+    samples = {one.id: one.sample.text for one in document.classes if one.sample is not None}
+    places = [looked(one, samples.get(one.id)) for one in shape.statements]
     statements = _at_home(shape.statements)
     homeless = sum(one.count for one in shape.statements if not one.database)
     chosen = Chosen(
@@ -109,24 +124,22 @@ def choose(document: Document, shape: Shape) -> Chosen:
         counters=shape.counters,
         unplaced=shape.statements_unplaced,
         homeless=homeless,
+        catalogs=catalogs or {},
     )
+    refused = [_refused(chosen, number) for number in range(len(statements))]
     _outside(document, shape, chosen.left)
     by_database: dict[str, list[Unit]] = defaultdict(list)
-    unseen = {number: one.count for number, one in enumerate(shape.statements)}
     for unit in shape.units:
-        for step in unit.steps:
-            unseen[step.statement] -= unit.count * step.repeat
         kept = _kept(unit, refused, chosen)
         if kept is not None:
             by_database[statements[kept.steps[0].statement].database].append(kept)
-    for number, calls in unseen.items():
-        one = shape.statements[number]
-        chosen.left.add(refused[number] or EDGES, one.id, calls)
-    units, merged = {}, set()
-    for database, all_ in _main(by_database, chosen).items():
-        units[database], means = _limited(all_, chosen)
-        merged |= means
-    return replace(chosen, units=units, merged=frozenset(merged))
+    for number, one in enumerate(shape.statements):
+        chosen.left.add(refused[number] or EDGES, one.id, one.in_no_unit)
+    units = {
+        database: _limited(all_, chosen, shape.one_in)
+        for database, all_ in _main(by_database, chosen).items()
+    }
+    return replace(chosen, units={database: kept for database, kept in units.items() if kept})
 
 
 def _at_home(statements: Sequence[Statement]) -> Sequence[Statement]:
@@ -138,14 +151,15 @@ def _at_home(statements: Sequence[Statement]) -> Sequence[Statement]:
     return [one if one.database else replace(one, database=main) for one in statements]
 
 
-def _refused(statement: Statement, places: Places) -> str | None:
+def _refused(chosen: Chosen, number: int) -> str | None:
     """Why a statement is never sent."""
+    statement, places = chosen.statements[number], chosen.places[number]
     word = sqltext.keyword(statement.template)
     if word in (*WORK, *FRAME, *SESSION) and len(sqltext.statements(statement.template)) > 1:
         return SEVERAL
     if word not in WORK or _OUTFILE.search(statement.template):
         return NO_WORK
-    if places.refused is not None:
+    if places.refused is not None and not _takes_documents(chosen, number):
         return places.refused
     if statement.hints_differ:
         return HINTS
@@ -158,6 +172,22 @@ def _refused(statement: Statement, places: Places) -> str | None:
     if found != sorted(named) or sqltext.out_of_reach(places.sql) or "\0" in places.sql:
         return "statements whose text cannot be taken apart with certainty"
     return None
+
+
+def _takes_documents(chosen: Chosen, number: int) -> bool:
+    """Whether documents are all that speaks against a statement, and their columns are of JSON."""
+    statement, places = chosen.statements[number], chosen.places[number]
+    if places.refused != DOCUMENTS or len(statement.parameters) < len(places.places):
+        return False
+    rest = [
+        replace(one, kind="null")
+        if (found := chosen.found(statement, place)) is not None and values.is_document(found, one)
+        else one
+        for place, one in ((p, statement.parameters[p.number - 1]) for p in places.places)
+    ]
+    by_place = dict(zip((place.number for place in places.places), rest, strict=True))
+    every = [by_place.get(n, one) for n, one in enumerate(statement.parameters, start=1)]
+    return look(statement.template, every).refused is None
 
 
 def _outside(document: Document, shape: Shape, left: Left) -> None:
@@ -231,38 +261,98 @@ def _main(
     return {database: units for database, units in by_database.items() if database in kept}
 
 
-def _limited(units: Sequence[Unit], chosen: Chosen) -> tuple[Sequence[Unit], set[tuple[Step, ...]]]:
-    """Units with at most `STATEMENTS_MAX` statements; and those whose repetitions are means."""
+def _limited(units: Sequence[Unit], chosen: Chosen, one_in: int) -> Sequence[Unit]:
+    """Units that fit into a group: as they are; else those of the same statements put together,
+    then those of the same kinds of statements, then those that are most alike."""
     units = _alike(units)
-    merged: set[tuple[Step, ...]] = set()
-    if _classes(units) > STATEMENTS_MAX:
-        units, merged = _averaged(units)
-    if _classes(units) <= STATEMENTS_MAX:
-        return sorted(units, key=lambda unit: -unit.count), merged
+    if not _fits(units, chosen):
+        units = _without_rare(units, chosen)
+        kinds = likeness.kinds(chosen.statements, chosen.classes)
+        for kind in (str, kinds.__getitem__):
+            groups = likeness.groups(units, kind)
+            made = [building.built(group, one_in) for group in groups]
+            if _fits(made, chosen):
+                return _ranked(made)
+        groups, left = alignment.together(groups, STATEMENTS_MAX)
+        for group in left:
+            for unit, _ in group.rows:
+                chosen.leave(unit, TOO_MANY)
+        units = [building.built(group, one_in) for group in groups]
+    return _ranked(_most(units, chosen))
+
+
+def _ranked(units: Iterable[Unit]) -> Sequence[Unit]:
+    return sorted(units, key=lambda unit: -unit.count)
+
+
+def _without_rare(units: Sequence[Unit], chosen: Chosen) -> Sequence[Unit]:
+    """Without units that hold one of the least frequent statements, if there are more of these than
+    a step may have branches."""
+    calls: dict[int, int] = defaultdict(int)
+    for unit in units:
+        for number, times in unit.calls():
+            calls[number] += times
+    rare = {*sorted(calls, key=lambda number: -calls[number])[BRANCHES_MAX - 1 :]}
+    kept = []
+    for unit in units:
+        if rare.isdisjoint(step.statement for step in unit.steps):
+            kept.append(unit)
+        else:
+            chosen.leave(unit, TOO_MANY)
+    return kept
+
+
+def _most(units: Sequence[Unit], chosen: Chosen) -> Sequence[Unit]:
+    """Of units that do not fit those with the most calls and time."""
+    if _fits(units, chosen):
+        return units
     calls = sum(one.count for one in chosen.classes.values()) or 1
     time_s = sum(one.time_s for one in chosen.classes.values()) or 1.0
 
     def weight(unit: Unit) -> float:
         return sum(
-            unit.count * step.repeat / calls
-            + chosen.time_s(chosen.statements[step.statement].id, unit.count * step.repeat) / time_s
-            for step in unit.steps
+            times / calls + chosen.time_s(chosen.statements[number].id, times) / time_s
+            for number, times in unit.calls()
         )
 
     kept: list[Unit] = []
-    room = STATEMENTS_MAX
+    names, forms = STATEMENTS_MAX, FORMS_MAX
     for unit in sorted(units, key=weight, reverse=True):
-        needs = _classes([unit])
-        if needs <= room:
-            room -= needs
+        if _names(unit) <= names and _forms(unit, chosen) <= forms and _is_short(unit):
+            names, forms = names - _names(unit), forms - _forms(unit, chosen)
             kept.append(unit)
             continue
         chosen.leave(unit, TOO_MANY)
-    return sorted(kept, key=lambda unit: -unit.count), merged
+    return kept
 
 
-def _classes(units: Iterable[Unit]) -> int:
-    return sum(len({step.statement for step in unit.steps}) for unit in units)
+def _fits(units: Sequence[Unit], chosen: Chosen) -> bool:
+    names, forms = 0, 0
+    for unit in units:
+        names, forms = names + _names(unit), forms + _forms(unit, chosen)
+        if names > STATEMENTS_MAX or forms > FORMS_MAX or not _is_short(unit):
+            return False
+    return True
+
+
+def _names(unit: Unit) -> int:
+    """How many classes of statements it takes."""
+    return (
+        unit.names if isinstance(unit, Branched) else len({step.statement for step in unit.steps})
+    )
+
+
+def _forms(unit: Unit, chosen: Chosen) -> int:
+    """How many statements it takes, with all lengths of their lists."""
+    return sum(lengths.forms(chosen.statements[n]) for n in {step.statement for step in unit.steps})
+
+
+def _is_short(unit: Unit) -> bool:
+    """Whether the engine takes it; others were looked at one by one."""
+    if not isinstance(unit, Branched):
+        return True
+    most = (slot.repeat * max(one.repeat for one in slot.branches) for slot in unit.slots)
+    return sum(most) <= 2 * OPERATIONS_MAX
 
 
 def _alike(units: Iterable[Unit]) -> list[Unit]:
@@ -274,27 +364,3 @@ def _alike(units: Iterable[Unit]) -> list[Unit]:
         Unit(count=count, is_transaction=is_transaction, is_rolled_back=False, steps=steps)
         for (is_transaction, steps), count in counts.items()
     ]
-
-
-def _averaged(units: Iterable[Unit]) -> tuple[list[Unit], set[tuple[Step, ...]]]:
-    """Units that differ in their repetitions only, as one with the mean of them."""
-    alike: dict[tuple[bool, tuple[int, ...]], list[Unit]] = defaultdict(list)
-    for unit in units:
-        alike[unit.is_transaction, tuple(step.statement for step in unit.steps)].append(unit)
-    made, merged = [], set()
-    for (is_transaction, statements), group in alike.items():
-        count = sum(unit.count for unit in group)
-        repeats = [
-            round(sum(unit.count * unit.steps[at].repeat for unit in group) / count)
-            for at in range(len(statements))
-        ]
-        steps = tuple(
-            Step(statement=statement, repeat=max(1, repeat))
-            for statement, repeat in zip(statements, repeats, strict=True)
-        )
-        if len(group) > 1:
-            merged.add(steps)
-        made.append(
-            Unit(count=count, is_transaction=is_transaction, is_rolled_back=False, steps=steps)
-        )
-    return made, merged

@@ -75,6 +75,12 @@ def compare(a: Document, b: Document) -> Compared:
             f"A is grouped by {a.group_by}, B by {b.group_by}",
             fix="digest both with the same --group-by",
         )
+    if a.merges_names != b.merges_names:
+        merges, other = ("A", "B") if a.merges_names else ("B", "A")
+        raise DynoError(
+            f"{merges} was made with --merge-names, {other} without",
+            fix="digest both with --merge-names, or neither",
+        )
     before = {one.id: one for one in a.classes}
     after = {one.id: one for one in b.classes}
     only_a = tuple(one for id_, one in before.items() if id_ not in after)

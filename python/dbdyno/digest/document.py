@@ -101,6 +101,7 @@ class Class(Stats):
     hosts: Mapping[str, int] = field(default_factory=dict)
     databases: Mapping[str, int] = field(default_factory=dict)
     error_codes: Mapping[str, int] = field(default_factory=dict)
+    plans: Mapping[str, int] = field(default_factory=dict)
     histogram: tuple[int, ...] | None = None
     timeline_s: tuple[float, ...] | None = None
     sample: Sample | None = None
@@ -172,6 +173,14 @@ class Concurrency:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mergeable:
+    """How many classes were looked at, and how many they would be with `--merge-names`."""
+
+    classes: int
+    merged: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """A digest of one or more logs, or of a server over some time."""
 
@@ -183,6 +192,8 @@ class Document:
     censored: tuple[Censored, ...] = ()
     overall: Stats
     classes_total: int
+    merges_names: bool = False
+    mergeable: Mergeable | None = None
     classes: tuple[Class, ...]
     rest: Stats | None = None
     timeline: Timeline | None = None
@@ -200,12 +211,22 @@ class Document:
         return max(0, self.classes_total - len(self.classes))
 
     @property
+    def clock_s(self) -> float:
+        """How exactly the log tells when statements ran, seconds; 1 for full seconds."""
+        return self.concurrency.clock_s if self.concurrency else 0.0
+
+    @property
+    def told_concurrency(self) -> Concurrency | None:
+        """How many statements ran at once; None where a clock of full seconds puts all those of a
+        second side by side."""
+        return None if self.clock_s else self.concurrency
+
+    @property
     def longest_gap_s(self) -> float:
         """The longest time without an end of a statement, as far as the log's clock can tell; 0
         where it cannot."""
         longest = max(self.timeline.gap_s, default=0.0) if self.timeline else 0.0
-        clock_s = self.concurrency.clock_s if self.concurrency else 0.0
-        return longest if longest > clock_s else 0.0
+        return longest if longest > self.clock_s else 0.0
 
     @property
     def seconds(self) -> float:

@@ -19,8 +19,8 @@ THETA_MAX = 10.0
 FEW = 20  # different texts that are made up one by one; as many have their shares known
 EXACT = 2**53  # beyond this a summary's ends are rounded
 ROUNDED = 1024
-_WORDS = {"#": "0123456789", "@": "abcdefghijklmnopqrstuvwxyz",
-          "*": "0123456789abcdefghijklmnopqrstuvwxyz"}  # fmt: skip
+WORDS = {"#": "0123456789", "@": "abcdefghijklmnopqrstuvwxyz",
+         "*": "0123456789abcdefghijklmnopqrstuvwxyz"}  # fmt: skip
 
 
 def generator(
@@ -95,14 +95,14 @@ def exponent(share: float, n: int) -> float:
     low, high = 0.0, THETA_MAX
     for _ in range(50):
         middle = (low + high) / 2
-        if 1 / _harmonic(n, middle) < share:
+        if 1 / harmonic(n, middle) < share:
             low = middle
         else:
             high = middle
     return round((low + high) / 2, 3)
 
 
-def _harmonic(n: int, theta: float) -> float:
+def harmonic(n: int, theta: float) -> float:
     """The sum of k^-theta for k from 1 to n: a thousand one by one, the rest by the integral."""
     exact = min(n, 1000)
     total = sum(k**-theta for k in range(1, exact + 1))
@@ -115,25 +115,25 @@ def _harmonic(n: int, theta: float) -> float:
 
 
 def _text(summary: Summary, text: Text) -> dict[str, Any]:
-    pattern = _pattern(text)
-    if not pattern:
+    kinds = pattern(text)
+    if not kinds:
         return {"const": ""}
     if summary.distinct <= FEW:
-        return _few(summary, pattern)
+        return _few(summary, kinds)
     room = 1.0
     # As many different ones as there were: of the characters only the last so many vary.
     wanted = summary.distinct if summary.distinct < summary.count / 2 else math.inf
     made: list[str] = []
-    for char in reversed(pattern):
-        if char in _WORDS and room < wanted:
-            room *= len(_WORDS[char])
+    for char in reversed(kinds):
+        if char in WORDS and room < wanted:
+            room *= len(WORDS[char])
             made.append(char)
         else:
             made.append(_still(char))
     return {"text": "".join(reversed(made))}
 
 
-def _pattern(text: Text) -> str:
+def pattern(text: Text) -> str:
     """Kinds of characters; UUIDs and the like in digits alone, which are hexadecimal too."""
     if text.pattern is not None:
         return text.pattern.replace("*", "#").replace("@", "#") if text.is_hex else text.pattern
@@ -148,8 +148,8 @@ def _still(char: str) -> str:
 
 def _few(summary: Summary, pattern: str) -> dict[str, Any]:
     """Made-up texts, as many as there were; they differ from the last character backwards."""
-    kinds = [char for char in reversed(pattern) if char in _WORDS]
-    room = math.prod(len(_WORDS[kind]) for kind in kinds[:8])
+    kinds = [char for char in reversed(pattern) if char in WORDS]
+    room = math.prod(len(WORDS[kind]) for kind in kinds[:8])
     count = max(1, min(summary.distinct, room))
     values = [_numbered(pattern, number) for number in range(count)]
     if count == 1:
@@ -164,7 +164,7 @@ def _few(summary: Summary, pattern: str) -> dict[str, Any]:
 def _numbered(pattern: str, number: int) -> str:
     made = []
     for char in reversed(pattern):
-        letters = _WORDS.get(char)
+        letters = WORDS.get(char)
         if letters is None:
             made.append(char)
             continue
@@ -184,7 +184,7 @@ def about(summary: Summary, made: Mapping[str, Any]) -> str:
     seen = f"{summary.distinct:,} different in {summary.count:,}"
     if summary.hot:
         seen += f", the hottest {summary.hot[0]:.1%}"
-    if summary.text is not None:
+    if summary.text is not None and "column" not in made:
         least, most = summary.text.bytes_least, summary.text.bytes_greatest
         seen += f"; {least} bytes long"
         if least < most:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,14 +26,27 @@ def lengths(
         (min(value, longest), share)
         for value, share in zip(spread.values, spread.shares, strict=True)
     ]
-    while len(groups) > most:
-        at = min(range(len(groups) - 1), key=lambda at: groups[at][1] + groups[at + 1][1])
-        groups[at : at + 2] = [_together(groups[at], groups[at + 1])]
     made: dict[int, float] = {}
-    for value, share in groups:
+    for value, share in few(groups, most):
         length = max(1, round(value))
         made[length] = made.get(length, 0.0) + share
     return list(made), [round(share, 4) for share in made.values()]
+
+
+def forms(statement: Statement) -> int:
+    """With how many different lengths of its lists a statement is sent, at most."""
+    many = math.prod(min(LENGTHS_MAX, len(one.lengths.values)) for one in statement.lists)
+    return min(FORMS_MAX, many)
+
+
+def few(ranked: Sequence[tuple[float, float]], most: int) -> list[tuple[float, float]]:
+    """Ascending values with weights as at most so many of them: neighbours become their means, the
+    lightest ones first."""
+    groups = list(ranked)
+    while len(groups) > most:
+        at = min(range(len(groups) - 1), key=lambda at: groups[at][1] + groups[at + 1][1])
+        groups[at : at + 2] = [_together(groups[at], groups[at + 1])]
+    return groups
 
 
 def _together(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

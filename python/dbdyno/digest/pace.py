@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -13,6 +14,7 @@ BUSY_SHARE = 0.5  # of the sessions' time spent in statements, from which on the
 DURATION_MIN_S = 1.0
 DURATION_MAX_S = 3600.0  # a longer schedule would be no experiment
 DURATION_S = 30.0
+WHOLE = 0.9995  # of the transactions, from which on they are all
 EVEN, BURSTS = 0.5, 2.0  # variance by mean of units a second; 1: by chance
 STEPS_MAX = 60
 SESSIONS_MAX = 10_000
@@ -51,6 +53,11 @@ def pace(document: Document, shape: Shape, units: int) -> Pace:
     else:
         why.append(f"Open loop: {spent}, so it was not the server that set the pace.")
     why.append("Remove `rate` and `arrivals` to send as fast as answers come.")
+    sent = sum(unit.count for unit in shape.units) + shape.units_dropped
+    if sent and units < sent * WHOLE:
+        why.append(
+            f"The rate is of what is carried over: {units / sent:.1%} of the log's transactions."
+        )
     steady = [(DURATION_S, units / length_s)]
     if shape.dispersion is None:
         why.append("Arrivals by chance (poisson): the log is too short to tell bursts.")
@@ -71,16 +78,26 @@ def pace(document: Document, shape: Shape, units: int) -> Pace:
 
 
 def _sessions(document: Document, shape: Shape) -> tuple[int, list[str]]:
-    concurrency = document.concurrency
-    if shape.sessions > 1 and shape.sessions_at_once:
+    """A connection runs one statement at a time, so connections are believed before statements."""
+    concurrency, busiest = document.told_concurrency, _busiest(document)
+    if shape.sessions_at_once:
         found = shape.sessions_at_once
         seen = f"{found:,} of {shape.sessions:,} connections were there at once"
+        seen = seen if shape.sessions > 1 else "the log has one connection"
     elif concurrency is not None and concurrency.max > 1:
         found, seen = concurrency.max, f"{concurrency.max:,} statements ran at once"
+    elif busiest > 1:
+        found, seen = busiest, f"{busiest:,} statements at once in the busiest stretch, on average"
     else:
-        found, seen = 1, "the log does not tell connections apart, or has one"
+        found, seen = 1, "the log does not tell connections apart"
     kept = max(1, min(SESSIONS_MAX, found))
     return kept, [f"Sessions: {seen}{'' if kept == found else f'; at most {SESSIONS_MAX:,} here'}."]
+
+
+def _busiest(document: Document) -> int:
+    """How many statements ran at once in the busiest stretch of the timeline, on average."""
+    timeline = document.timeline
+    return math.ceil(max(timeline.time_s, default=0.0) / timeline.bucket_s) if timeline else 0
 
 
 def _steps(timeline: Timeline, units: int) -> list[tuple[float, float]]:

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdyno.digest import generators, lengths
+from dbdyno.digest import generators, keys, lengths
 from dbdyno.digest.carried import Chosen
 from dbdyno.digest.places import Place, renamed
+from dbdyno.digest.schema import handing, values
 from dbdyno.digest.shape import List, Range, Statement, Summary, Unit
 from dbdyno.spec import sqltext
 
@@ -67,9 +68,12 @@ class Parameters:
     def of_unit(self, unit: Unit) -> dict[int, dict[str, Any]]:
         """`sql` and `lists` of a unit's statements, by position, with names of parameters."""
         tied = self._tied(unit)
+        handed = self.handed(unit).spots
         shared: dict[Spot, str] = {}
         return {
-            number: self._sql(number, tied, shared, self._firsts if unit.is_transaction else {})
+            number: self._sql(
+                number, tied, shared, handed, self._firsts if unit.is_transaction else {}
+            )
             for number in dict.fromkeys(step.statement for step in unit.steps)
         }
 
@@ -114,6 +118,7 @@ class Parameters:
         number: int,
         tied: Mapping[Spot, Spot],
         shared: dict[Spot, str],
+        handed: Mapping[Spot, str],
         firsts: Mapping[Spot, int],
     ) -> dict[str, Any]:
         statement, places = self._chosen.statements[number], self._chosen.places[number]
@@ -121,6 +126,9 @@ class Parameters:
         names: dict[int, str] = {}
         # The upper end of a range is made of the lower one, wherever it stands.
         for place in sorted(places.places, key=lambda place: place.number in uppers):
+            if (number, place.number) in handed:
+                names[place.number] = handed[number, place.number]
+                continue
             root = tied.get((number, place.number))
             name = shared.get(root) if root is not None else None
             if name in names.values() and _is_in_list(statement, place):
@@ -156,15 +164,41 @@ class Parameters:
         summary = _summary(statement, place)
         assert summary is not None, "statements with more places are refused"
         key = _column(self._chosen, statement, place)
-        ends = self._ranges.get(key) if key is not None else None
+        ends = self._range(key, summary)
         is_low = any(one.low == place.number for one in _uppers(statement).values())
         if is_low and not summary.hot:
             ends = None  # ranges do not begin where there is no room for them
-        made = generators.generator(summary, ends, is_new=_is_new(statement))
+        made = self._by_schema(statement, place, summary)
+        made = made or keys.drawn(self._chosen, statement, place, summary)
+        made = made or generators.generator(summary, ends, is_new=_is_new(statement))
+        if place.is_set and (found := self._chosen.found(statement, place)) is not None:
+            made = values.clipped(made, found)
         if is_low and "const" in made:
             made = generators.alone(summary)  # something is added to it
         made["per"] = "transaction" if holds else "statement"
         return self._name(_wanted(key, place), made, generators.about(summary, made), used)
+
+    def handed(self, unit: Unit) -> handing.Handed:
+        """Keys that the server makes in a unit."""
+        return handing.of_unit(self._chosen, unit, self._tied(unit))
+
+    def _by_schema(
+        self, statement: Statement, place: Place, summary: Summary
+    ) -> dict[str, Any] | None:
+        """The generator that the schema decides on, if it does."""
+        catalog = self._chosen.catalogs.get(statement.database)
+        found = self._chosen.found(statement, place)
+        if catalog is None or found is None:
+            return None
+        return values.generator(catalog, found, place, summary)
+
+    def _range(self, key: tuple[str, str] | None, summary: Summary) -> tuple[float, float] | None:
+        """The range of its column that a place draws from."""
+        if key is None or summary.kind != "whole":
+            return None
+        least = summary.least or 0.0
+        ranges = self._ranges.get(key, ())
+        return next((ends for ends in ranges if ends[0] <= least <= ends[1]), None)
 
     def _counter(self, number: int, place: Place) -> str:
         """A parameter that numbers what a transaction repeats: one for each statement, as another
@@ -219,10 +253,11 @@ class Parameters:
         return name
 
 
-def _ranges(chosen: Chosen, database: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """The range of each column's whole numbers over all statements: hot keys are those of a range,
-    so statements with the same range have the same hot keys."""
-    found: dict[tuple[str, str], tuple[float, float]] = {}
+def _ranges(chosen: Chosen, database: str) -> dict[tuple[str, str], list[tuple[float, float]]]:
+    """The ranges of each column's whole numbers, those that overlap as one: hot keys are those of a
+    range, so statements with the same range have the same hot keys. What lies apart stays apart:
+    new rows have keys behind those of the rows that are read."""
+    found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for number, one in enumerate(chosen.statements):
         if one.database != database:
             continue
@@ -237,10 +272,18 @@ def _ranges(chosen: Chosen, database: str) -> dict[tuple[str, str], tuple[float,
                 or (summary.is_sequence and _is_new(one))
             ):
                 continue
-            ends = (summary.least or 0.0, summary.greatest or 0.0)
-            low, high = found.get(key, ends)
-            found[key] = (min(low, ends[0]), max(high, ends[1]))
-    return found
+            found[key].append((summary.least or 0.0, summary.greatest or 0.0))
+    return {key: _overlapping(ranges) for key, ranges in found.items()}
+
+
+def _overlapping(ranges: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    joined: list[tuple[float, float]] = []
+    for low, high in sorted(ranges):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], high))
+        else:
+            joined.append((low, high))
+    return joined
 
 
 def _summary(statement: Statement, place: Place) -> Summary | None:

@@ -22,6 +22,11 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_EQUAL = frozenset({"=", "<=>", "in"})
+_FILTERS = frozenset({"where", "on", "having"})  # what stands behind these chooses rows
+_OTHERS = frozenset(
+    """set select values update when then case limit offset by returning""".split()  # noqa: SIM905
+)
 _COMPARES = frozenset(
     """= < > <= >= <> != <=> like ilike rlike regexp""".split()  # noqa: SIM905
 )
@@ -41,18 +46,28 @@ _STRUCTURE_CALLS = re.compile(
     r"|has_\w+_privilege|setval|currval|set_config|current_setting|format|extractvalue|xpath|encode|decode",
     re.IGNORECASE,
 )
+DOCUMENTS = "documents (JSON) and arrays in one value: a made-up text is none"
+QUESTION = "a text that is part of the question"
 _BY_ENDS = frozenset(
     """limit offset having for union except intersect fetch into window procedure
     """.split()  # noqa: SIM905
 )
 
 
+class Expression(str):
+    """SQL that stands at a place instead of a parameter."""
+
+
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands: `column` as written, if it can be told."""
+    """Where a value stands: `column` as written, if it can be told; `is_key`: rows are looked for
+    that have it there; `is_set`: it is what rows get there."""
 
     number: int  # from 1
     column: str | None = None
+    is_key: bool = False
+    is_set: bool = False
+    qualifier: str | None = None  # of the column
 
 
 @dataclass(frozen=True)
@@ -63,7 +78,8 @@ class Places:
     sql: str
     places: tuple[Place, ...]
     refused: str | None = None
-    fixed: Mapping[int, str] = field(default_factory=dict)  # numbers of the syntax, by place
+    fixed: Mapping[int, str] = field(default_factory=dict)  # what is no value, by place
+    asked: tuple[int, ...] = ()  # places of texts that are part of the question
 
     def element(self, text: str, names: Mapping[int, str]) -> str:
         """A part of the template, as `sql` has it with other names for its places."""
@@ -84,8 +100,10 @@ class _Token:
         return self.number is None and (self.text[:1] in '"`_' or self.text[:1].isalpha())
 
 
-def look(template: str, parameters: Sequence[Summary]) -> Places:
-    """Takes a template apart."""
+def look(
+    template: str, parameters: Sequence[Summary], texts: Mapping[int, str] | None = None
+) -> Places:
+    """Takes a template apart. `texts`: what stands at some places, as SQL."""
     tokens = [
         _Token(match.group(), int(match["number"]) if match["number"] else None)
         for match in _TOKEN.finditer(template)
@@ -98,20 +116,35 @@ def look(template: str, parameters: Sequence[Summary]) -> Places:
         and (summary := parameters[number - 1]).kind == "whole"
         and summary.least is not None
         and summary.least == summary.greatest
-    }
+    } | {**(texts or {})}
     columns = _insert_columns(tokens)
-    places, refused = [], None
+    places, refused, asked = [], None, []
     for at, token in enumerate(tokens):
         if token.number is None or token.number in fixed:
             continue
         column = columns.get(at) or _compared(tokens, at)
-        places.append(Place(token.number, column))
+        qualifier = _qualifier(tokens, at) if at not in columns else None
+        place = Place(
+            token.number,
+            column,
+            is_key=_chosen_by(tokens, at) in _FILTERS,
+            is_set=at in columns or _chosen_by(tokens, at) in ("set", "update"),
+            qualifier=qualifier,
+        )
+        places.append(place)
         if token.number > len(parameters):
             refused = "more than 1,000 values in one statement"
-        elif refused is None:
-            refused = _refused(tokens, at, parameters[token.number - 1])
+        elif (why := _refused(tokens, at, parameters[token.number - 1])) is not None:
+            asked += [token.number] if why.startswith(QUESTION) else []
+            refused = refused or why
+    return Places(_put(template, fixed), tuple(places), refused, fixed, tuple(asked))
 
-    return Places(_put(template, fixed), tuple(places), refused, fixed)
+
+def pieces(template: str) -> Iterator[tuple[str, int | None]]:
+    """A template's words and signs, and the number of each that is a place."""
+    for match in _TOKEN.finditer(template):
+        if not match.group().isspace():
+            yield match.group(), int(match["number"]) if match["number"] else None
 
 
 def _put(template: str, fixed: Mapping[int, str]) -> str:
@@ -126,7 +159,10 @@ def renamed(sql: str, names: Mapping[int, str]) -> str:
     """The statement with other names for its places, by number."""
 
     def put(match: re.Match[str]) -> str:
-        return f":{names[int(match['number'])]}" if match["number"] else match.group()
+        if not match["number"]:
+            return match.group()
+        name = names[int(match["number"])]
+        return name if isinstance(name, Expression) else f":{name}"
 
     return _TOKEN.sub(put, sql)
 
@@ -190,8 +226,8 @@ def _insert_columns(tokens: Sequence[_Token]) -> dict[int, str]:
     return found
 
 
-def _compared(tokens: Sequence[_Token], at: int) -> str | None:
-    """The column that a place is compared with, or set to."""
+def _operator(tokens: Sequence[_Token], at: int) -> int | None:
+    """Where the word stands by which a place is compared, or set."""
     before = at - 1
     if before >= 2 and tokens[before].low == "and" and tokens[before - 1].number is not None:
         if tokens[before - 2].low != "between":
@@ -204,14 +240,54 @@ def _compared(tokens: Sequence[_Token], at: int) -> str | None:
         if before < 1 or tokens[before].low != "in":
             return None
     low = tokens[before].low if before >= 0 else ""
-    if low in ("limit", "offset"):
-        return low
-    if low not in _COMPARES and low not in ("in", "between"):
+    known = low in _COMPARES or low in ("in", "between", "limit", "offset")
+    return before if known else None
+
+
+def _compared(tokens: Sequence[_Token], at: int) -> str | None:
+    """The column that a place is compared with, or set to."""
+    operator = _operator(tokens, at)
+    if operator is not None and tokens[operator].low in ("limit", "offset"):
+        return tokens[operator].low
+    name = _compared_name(tokens, at)
+    return None if name is None else _bare(tokens[name].text)
+
+
+def _compared_name(tokens: Sequence[_Token], at: int) -> int | None:
+    """Where that column stands."""
+    before = _operator(tokens, at)
+    if before is None:
         return None
     before -= 1
     if before >= 0 and tokens[before].low == "not":
         before -= 1
-    return _bare(tokens[before].text) if before >= 0 and tokens[before].is_name else None
+    return before if before >= 0 and tokens[before].is_name else None
+
+
+def _qualifier(tokens: Sequence[_Token], at: int) -> str | None:
+    """The name before the column that a place is compared with: `u` of `u.id`."""
+    name = _compared_name(tokens, at)
+    if name is None or name < 2 or tokens[name - 1].text != "." or not tokens[name - 2].is_name:
+        return None
+    return _bare(tokens[name - 2].text)
+
+
+def _chosen_by(tokens: Sequence[_Token], at: int) -> str:
+    """The word of the clause in which a place stands that is compared by equality, or set; empty
+    for other places. Behind WHERE and its like rows are looked for that have this very value."""
+    operator = _operator(tokens, at)
+    if operator is None or tokens[operator].low not in _EQUAL:
+        return ""
+    if tokens[operator - 1].low == "not":
+        return ""
+    depth = 0
+    for back in range(operator - 1, -1, -1):
+        token = tokens[back]
+        # Of brackets that are closed nothing is looked at; those around the place are not there.
+        depth = max(0, depth + (token.text == ")") - (token.text == "("))
+        if depth == 0 and token.is_name and token.low in _FILTERS | _OTHERS:
+            return token.low
+    return ""
 
 
 def _refused(tokens: Sequence[_Token], at: int, summary: Summary) -> str | None:
@@ -225,25 +301,25 @@ def _refused(tokens: Sequence[_Token], at: int, summary: Summary) -> str | None:
     if not summary.is_quoted:
         return "a value in bits or in hexadecimal digits"
     if summary.text is not None and summary.text.is_document:
-        return "documents (JSON) and arrays in one value: a made-up text is none"
+        return DOCUMENTS
     before = tokens[at - 1].low if at else ""
     if before == "(" and at > 1 and tokens[at - 2].low in ("any", "all", "some"):
         return "a list in one value: an array"
     if before in _STRUCTURE:
-        return "a text that is part of the question: a path, an interval, a separator"
+        return f"{QUESTION}: a path, an interval, a separator"
     if at + 2 < len(tokens) and tokens[at + 1].text == "::":
         kind = tokens[at + 2].low
         if kind not in _TEXT_TYPES or (
             kind == "uuid" and not (summary.text and summary.text.is_hex)
         ):
-            return "a text that is part of the question: a value of a type with a form of its own"
+            return f"{QUESTION}: a value of a type with a form of its own"
     depth = 0
     for back in range(at - 1, 0, -1):
         text = tokens[back].text
         depth += (text == ")") - (text == "(")
         if depth < 0:
             if _STRUCTURE_CALLS.fullmatch(tokens[back - 1].text):
-                return "a text that is part of the question: a format or a path"
+                return f"{QUESTION}: a format or a path"
             depth = 0
     return None
 

@@ -36,7 +36,9 @@ def refuse_unknown(text: str) -> None:
     )
 
 
-def open_source(text: str, credentials: Credentials, tls: str | None) -> Source:
+def open_server(
+    text: str, credentials: Credentials, tls: str | None
+) -> MysqlRemote | PostgresRemote:
     """Logs in. DynoError if the URL is none (which is not repeated: it may hold a password), or as
     `reach.connect`."""
     try:
@@ -52,7 +54,13 @@ def open_source(text: str, credentials: Credentials, tls: str | None) -> Source:
             name=url.place, kind=url.kinds[0], url=text, credentials=credentials, tls=tls
         )
     server = reach.connect(target, text)
-    if isinstance(server, PostgresRemote):
-        return PostgresStatements(server)
-    assert isinstance(server, MysqlRemote)
-    return MysqlDigests(server)
+    assert isinstance(server, MysqlRemote | PostgresRemote)
+    return server
+
+
+def open_source(text: str, credentials: Credentials, tls: str | None) -> Source:
+    """The same as a source of counts."""
+    server = open_server(text, credentials, tls)
+    return (
+        PostgresStatements(server) if isinstance(server, PostgresRemote) else MysqlDigests(server)
+    )

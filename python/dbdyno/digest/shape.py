@@ -7,6 +7,7 @@ greatest of numbers, dates and times, and what stands in hints.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -84,7 +85,7 @@ class Range:
 class Statement:
     """A class in one database, in its most frequent form, with `:p1`, `:p2` for values and one
     element of lists. Hints stand in it as they were written; `hints_differ`: their values are not
-    those of all calls."""
+    those of all calls. `in_no_unit`: calls in transactions that were cut off or are too long."""
 
     id: str
     template: str
@@ -95,6 +96,7 @@ class Statement:
     lists: tuple[List, ...] = ()
     ranges: tuple[Range, ...] = ()
     hints_differ: bool = False
+    in_no_unit: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +115,11 @@ class Unit:
     is_transaction: bool
     is_rolled_back: bool
     steps: tuple[Step, ...]
+
+    def calls(self) -> Iterator[tuple[int, int]]:
+        """Statements (their positions) with how often they came in these units."""
+        for step in self.steps:
+            yield step.statement, self.count * step.repeat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,14 +144,17 @@ class Counter:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What a workload is made of. `statements_unplaced`: those of which the log does not tell the
-    session, each a unit by itself; `dispersion`: variance by mean of the units a second."""
+    """What a workload is made of. `one_in`: of transactions one in so many was counted, since too
+    many differ, and their counts are estimates; `statements_unplaced`: those of which the log does
+    not tell the session, each a unit by itself; `dispersion`: variance by mean of the units a
+    second."""
 
     statements: tuple[Statement, ...]
     units: tuple[Unit, ...]
     ties: tuple[Tie, ...] = ()
     counters: tuple[Counter, ...] = ()
     units_dropped: int
+    one_in: int = 1
     statements_dropped: int
     statements_unplaced: int = 0
     sessions: int

@@ -9,31 +9,65 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from dbdyno import __version__
-from dbdyno.digest import carried, censoring, pace
+from dbdyno.digest import carried, censoring, coverage, pace, statements
 from dbdyno.digest.carried import Chosen
+from dbdyno.digest.coverage import Coverage
 from dbdyno.digest.document import Document
 from dbdyno.digest.parameters import Names, Parameters
-from dbdyno.digest.shape import Shape, Unit
+from dbdyno.digest.schema.catalog import Catalog
+from dbdyno.digest.shape import Shape
 from dbdyno.digest.yamltext import comment, quoted, scalar, visible
 from dbdyno.errors import DynoError
 from dbdyno.nouns import count
-from dbdyno.spec import sqltext
 
 LEFT_SHOWN = 20  # classes listed for each reason
 FINGERPRINT_MAX = 120
+USERS_MAX = 16  # that have a group each
 PORTS = {"mariadb": 3306, "mysql": 3306, "postgres": 5432}
 
 
-def made(document: Document, shape: Shape, *, accepts_censored: bool) -> str:
-    """The experiment. `document` must list all classes. DynoError for what cannot be a workload."""
+@dataclass(frozen=True)
+class Workload:
+    """An experiment, and how much of the log is in it."""
+
+    text: str
+    coverage: Coverage
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one user sent."""
+
+    user: str
+    document: Document
+    shape: Shape
+
+
+def made(
+    document: Document,
+    shape: Shape,
+    *,
+    accepts_censored: bool,
+    catalogs: Mapping[str, Catalog] | None = None,
+    by_user: Sequence[Part] = (),
+) -> Workload:
+    """The experiment. `document` must list all classes; `catalogs`: what a server says of the
+    schema of each database; `by_user`: parts of the log that have a group each. DynoError for what
+    cannot be a workload."""
     check(document, accepts_censored=accepts_censored)
-    chosen = carried.choose(document, shape)
-    units = sum(unit.count for each in chosen.units.values() for unit in each)
+    chosen = carried.choose(document, shape, catalogs)
+    parts = {part.user: carried.choose(part.document, part.shape, catalogs) for part in by_user}
+    covered = coverage.of(document, chosen)
+    if parts:
+        of = zip((part.document for part in by_user), parts.values(), strict=True)
+        covered = coverage.of_several(document, list(of))
+    parts = parts or {"": chosen}
+    units = sum(_sent(each) for each in parts.values())
     if not units:
         reasons = "; ".join(list(chosen.left.calls)[:3]) or "there is no statement"
         raise DynoError(
@@ -41,7 +75,17 @@ def made(document: Document, shape: Shape, *, accepts_censored: bool) -> str:
             cause=reasons,
             fix="look at their digest: `dyno digest LOG...`",
         )
-    return "\n".join(_file(document, chosen, pace.pace(document, shape, units))) + "\n"
+    paced = pace.pace(document, shape, units)
+    return Workload("\n".join(_file(document, chosen, parts, covered, paced)) + "\n", covered)
+
+
+def users(document: Document) -> list[str]:
+    """The users with the most calls."""
+    calls: dict[str, int] = defaultdict(int)
+    for one in document.classes:
+        for user, of in one.users.items():
+            calls[user] += of
+    return sorted(filter(None, calls), key=lambda user: -calls[user])[:USERS_MAX]
 
 
 def check(document: Document, *, accepts_censored: bool) -> None:
@@ -83,11 +127,22 @@ def _missing(document: Document) -> str:
     return "; ".join(dict.fromkeys(said))
 
 
-def _file(document: Document, chosen: Chosen, paced: pace.Pace) -> Iterator[str]:
+def _sent(chosen: Chosen) -> int:
+    """How many units are carried over."""
+    return sum(unit.count for units in chosen.units.values() for unit in units)
+
+
+def _file(
+    document: Document,
+    chosen: Chosen,
+    parts: Mapping[str, Chosen],
+    covered: Coverage,
+    paced: pace.Pace,
+) -> Iterator[str]:
     kind = _kind(document)
-    total = sum(unit.count for units in chosen.units.values() for unit in units)
+    total = sum(map(_sent, parts.values()))
     targets = _targets(chosen)
-    yield from _head(document, chosen, kind, targets)
+    yield from _head(document, chosen, covered, kind, targets)
     yield "experiment: from-log"
     yield 'question: "How does a server do under a load like the one in the log?"'
     yield "targets:"
@@ -96,14 +151,20 @@ def _file(document: Document, chosen: Chosen, paced: pace.Pace) -> Iterator[str]
     for why in paced.why:
         yield from comment(why)
     yield "groups:"
-    for name, database in targets.items():
-        share = sum(unit.count for unit in chosen.units[database]) / total
-        yield from _group(name, database, chosen, paced, share)
+    names = Names()
+    for user, part in parts.items():
+        for name, database in targets.items():
+            if not part.units.get(database):
+                continue
+            share = sum(unit.count for unit in part.units[database]) / total
+            called = "app" if name == "db" else name.replace("db_", "app_", 1)
+            called = names.new(f"{called}_{user}") if user else called
+            yield from _group(called, name, database, part, paced, share)
     yield f"duration: {_length(paced.duration_s)}"
     is_schedule = paced.rates is not None and len(paced.rates) > 1
     yield f"warmup: {'0s' if is_schedule else '5s'}"
     yield from comment(
-        "Data that is there is not restored, so that each trial finds what the last one left."
+        "Existing data is not restored, so that each trial finds what the last one left."
     )
     yield "state: {data: reuse}"
     yield "blocks: 1"
@@ -130,7 +191,11 @@ def _targets(chosen: Chosen) -> dict[str, str]:
 
 
 def _head(
-    document: Document, chosen: Chosen, kind: str, targets: Mapping[str, str]
+    document: Document,
+    chosen: Chosen,
+    covered: Coverage,
+    kind: str,
+    targets: Mapping[str, str],
 ) -> Iterator[str]:
     yield from comment(f"A load like the one in the logs below, by dyno digest {__version__}.")
     yield "#"
@@ -166,70 +231,50 @@ def _head(
             " (--write-to SCHEMA), and neither drops nor restores anything there: use a copy."
         )
     yield "#"
-    yield from _left(document, chosen)
+    yield from _left(covered, chosen)
     if chosen.unplaced:
         yield "#"
         yield from comment(
             f"Of {count(chosen.unplaced, 'call')} the log does not tell the session (PostgreSQL's"
             " does by %p or %c in log_line_prefix): each stands by itself, outside of transactions."
         )
+    if chosen.catalogs:
+        yield "#"
+        yield from comment(
+            "Values of ENUMs, keys that rows refer to, unique values and lengths are as the schema"
+            " says that --schema-of named; keys that the server makes are handed on."
+        )
     yield "#"
     for line in (
         "Values of different places are drawn independently of each other, but for those that were"
         " the same within a transaction (`per: transaction`), and ends of ranges (`sum`).",
-        "Texts are made up, so that a search for one finds nothing: where it matters put"
-        " `column: TABLE.COLUMN` for its generator. Patterns of LIKE lose their wildcards.",
+        "Texts that are written are made up. Patterns of LIKE lose their wildcards.",
     ):
         yield from comment(line)
 
 
 def _changes(chosen: Chosen, database: str) -> bool:
     steps = [step for unit in chosen.units[database] for step in unit.steps]
-    return any(not _reads(chosen.statements[step.statement].template) for step in steps)
+    return any(not statements.reads(chosen.statements[step.statement].template) for step in steps)
 
 
-_LOCKS = re.compile(
-    r"\bfor\s+(?:no\s+key\s+)?(?:update|share|key\s+share)\b|\block\s+in\s+share\s+mode\b"
-    r"|\b(?:next|set)val\s*\(",
-    re.IGNORECASE,
-)
-
-
-def _reads(sql: str) -> bool:
-    """Whether it may go to a session that is read-only: locks and sequences may not."""
-    return sqltext.reads(sql) and not _LOCKS.search(sql)
-
-
-def _left(document: Document, chosen: Chosen) -> Iterator[str]:
+def _left(covered: Coverage, chosen: Chosen) -> Iterator[str]:
     """What is carried over, and each reason for what is not, with shares of calls and time."""
-    calls_all, time_all = document.overall.count, document.overall.time_s
-    left = {
-        reason: (sum(by.values()), sum(chosen.time_s(id_, n) for id_, n in by.items()), by)
-        for reason, by in chosen.left.calls.items()
-    }
-    if document.rest is not None:
-        calls, time_s, by = left.get(carried.NOT_KEPT, (0, 0.0, {}))
-        left[carried.NOT_KEPT] = (calls + document.rest.count, time_s + document.rest.time_s, by)
-
-    def shares(calls: float, time_s: float) -> str:
-        of_time = f" and {time_s / time_all:.2%} of the query time" if time_all else ""
-        return f"{calls / calls_all:.2%} of the calls{of_time}"
-
-    kept = calls_all - sum(one[0] for one in left.values())
-    kept_s = time_all - sum(one[1] for one in left.values())
-    yield from comment(f"Carried over: {shares(max(0, kept), max(0.0, kept_s))}.")
-    for reason, (calls, time_s, by) in sorted(left.items(), key=lambda item: -item[1][0]):
-        how = "Sent by dyno in its own way" if reason in carried.OURS else "Left out"
-        yield from comment(f"{how}, {shares(calls, time_s)}: {reason}")
-        ranked = sorted(by.items(), key=lambda item: -item[1])
+    yield from comment(covered.carried)
+    for one in covered.gone:
+        how = "Sent by dyno in its own way" if one.is_ours else "Left out"
+        yield from comment(f"{how}, {covered.shares(one.calls, one.time_s)}: {one.reason}")
+        ranked = sorted(one.by.items(), key=lambda item: -item[1])
         for id_, n in ranked[:LEFT_SHOWN]:
             text = chosen.classes[id_].fingerprint if id_ in chosen.classes else "?"
             yield f"#   {id_[:8]} {n:,} x {visible(text, FINGERPRINT_MAX)}"
         if len(ranked) > LEFT_SHOWN:
             more = sum(n for _, n in ranked[LEFT_SHOWN:])
             yield f"#   and {len(ranked) - LEFT_SHOWN:,} classes more, {count(more, 'call')}"
-    if not left:
+    if not covered.gone:
         yield from comment("Nothing is left out.")
+    for sentence in coverage.looked_for(covered):
+        yield from comment(sentence)
 
 
 def _target(
@@ -281,13 +326,13 @@ def _is_prepared(chosen: Chosen) -> bool:
 
 
 def _group(
-    name: str, database: str, chosen: Chosen, paced: pace.Pace, share: float
+    called: str, target: str, database: str, chosen: Chosen, paced: pace.Pace, share: float
 ) -> Iterator[str]:
     params = Parameters(chosen, database)
-    body = list(_body(database, chosen, params, Names()))
-    yield f"  {'app' if name == 'db' else name.replace('db_', 'app_', 1)}:"
+    body = list(statements.written(database, chosen, params))
+    yield f"  {called}:"
     yield "    kind: mix"
-    yield f"    target: {name}"
+    yield f"    target: {target}"
     yield f"    sessions: {max(1, round(paced.sessions * share))}"
     if paced.rates is not None:
         if len(paced.rates) == 1:
@@ -302,75 +347,6 @@ def _group(
     for param, (generator, note) in params.made.items():
         yield f"      {param}: {scalar(generator)}  # {note}"
     yield from body
-
-
-def _body(database: str, chosen: Chosen, params: Parameters, names: Names) -> Iterator[str]:
-    units = chosen.units[database]
-    alone = [unit for unit in units if _is_alone(unit)]
-    if alone:
-        yield "    statements:"
-    for unit in alone:
-        number = unit.steps[0].statement
-        yield from _about(chosen, number, 6)
-        mapping = _statement(chosen, number, params.of_unit(unit)[number])
-        mapping["weight"] = unit.count
-        yield f"      {names.new(_word(chosen, number))}: {scalar(mapping)}"
-    together = [unit for unit in units if not _is_alone(unit)]
-    if together:
-        yield "    transactions:"
-    for unit in together:
-        words = list(dict.fromkeys(_word(chosen, step.statement) for step in unit.steps))
-        if unit.steps in chosen.merged:
-            yield from comment("Repetitions differed; these are their means.", 6)
-        yield f"      {names.new('_then_'.join(words))}:"
-        yield f"        weight: {unit.count}"
-        if not unit.is_transaction:
-            yield "        atomic: false  # each commits by itself; the first is always followed so"
-        yield "        steps:"
-        given: dict[int, str] = {}
-        texts = params.of_unit(unit)
-        for step in unit.steps:
-            number = step.statement
-            if number not in given:
-                yield from _about(chosen, number, 10)
-                given[number] = names.new(_word(chosen, number))
-            mapping = {"name": given[number], **_statement(chosen, number, texts[number])}
-            if step.repeat > 1:
-                mapping["repeat"] = step.repeat
-            yield f"          - {scalar(mapping)}"
-
-
-def _is_alone(unit: Unit) -> bool:
-    return not unit.is_transaction and len(unit.steps) == 1 and unit.steps[0].repeat == 1
-
-
-def _word(chosen: Chosen, number: int) -> str:
-    """What to call a statement: its verb and its first table."""
-    statement = chosen.statements[number]
-    one = chosen.classes.get(statement.id)
-    verb = sqltext.keyword(statement.template)
-    table = one.tables[0].rpartition(".")[2] if one is not None and one.tables else ""
-    return f"{verb}_{table}" if table else verb
-
-
-def _about(chosen: Chosen, number: int, indent: int) -> Iterator[str]:
-    statement = chosen.statements[number]
-    one = chosen.classes.get(statement.id)
-    said = f"{statement.id[:8]}: {count(statement.count, 'call')}"
-    if one is not None and one.time_s:
-        said += f", {1000 * one.time_s / one.count:.3g} ms in the mean"
-    if statement.template_share < 0.9995:
-        said += (
-            f"; this form is {statement.template_share:.1%} of them, others differ in NULLs or the"
-            " like"
-        )
-    yield from comment(said, indent)
-
-
-def _statement(chosen: Chosen, number: int, made: Mapping[str, Any]) -> dict[str, Any]:
-    template = chosen.statements[number].template
-    reads = _reads(template)
-    return {**made} | ({} if reads == sqltext.reads(template) else {"reads": reads})
 
 
 def _per_s(rate: float) -> str:

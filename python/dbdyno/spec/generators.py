@@ -137,9 +137,15 @@ def _column(value: object) -> object:
 
 
 class Column(Generator):
-    """One of the values that a column holds, all alike: looked up before the load starts."""
+    """One of the values that a column holds: looked up before the load starts."""
 
     column: Annotated[str, BeforeValidator(_column)] = Field(description="table.column")
+    theta: float | None = Field(
+        None,
+        ge=0,
+        le=THETA_MAX,
+        description="the n-th most frequent in proportion to n^-theta; default: all alike",
+    )
 
 
 class Text(Generator):

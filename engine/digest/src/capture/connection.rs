@@ -66,6 +66,7 @@ impl Out<'_> {
             session: Some(done.session),
             error: done.error,
             parameters: done.parameters,
+            plan: b"",
             numbers: done.numbers.clone(),
             weight: 0,
         });

@@ -135,7 +135,7 @@ impl Verb {
         }
     }
 
-    /// What is called or executed.
+    /// What is called.
     pub(super) fn named(&mut self, name: String) {
         self.second = name.into_bytes();
         self.is_complete = true;
@@ -210,7 +210,7 @@ impl Verb {
             push(b"EXPLAIN");
         }
         match self.first.as_slice() {
-            b"call" | b"execute" => {
+            b"call" => {
                 push(&self.first.to_ascii_uppercase());
                 if !self.second.is_empty() {
                     push(&self.second);

@@ -18,8 +18,12 @@ pub(super) enum Keyword {
     Row,
     Limit,
     Offset,
-    /// What may follow the last select of a union and belongs to all.
+    /// What may follow the last select of a union and belongs to all. So for the next two.
     Tail,
+    Order,
+    Fetch,
+    /// `ASC`.
+    Ascending,
     Constant,
     Default,
     /// `IS`, `NOT`: NULL behind them is no value.
@@ -30,6 +34,8 @@ pub(super) enum Keyword {
     Define,
     Insert,
     Into,
+    /// Words that names of savepoints, cursors or prepared statements follow.
+    Object,
 }
 
 impl Keyword {
@@ -37,7 +43,10 @@ impl Keyword {
     #[inline]
     pub(super) fn expects_operand(self) -> bool {
         use Keyword::*;
-        matches!(self, Operand | Select | Union | Limit | Offset | Tail | Is | In | Values)
+        matches!(
+            self,
+            Operand | Select | Union | Limit | Offset | Tail | Order | Fetch | Is | In | Values
+        )
     }
 
     /// Of the word in lower case that the first `length` of these bytes are; eight or more bytes.
@@ -50,6 +59,7 @@ impl Keyword {
             _ => match &bytes[..length] {
                 b"intersect" => Keyword::Union,
                 b"returning" => Keyword::Operand,
+                b"savepoint" | b"deallocate" => Keyword::Object,
                 _ => Keyword::None,
             },
         }
@@ -122,7 +132,10 @@ const WORDS: &[(Keyword, &[&str])] = &[
     (Keyword::Row, &["row"]),
     (Keyword::Limit, &["limit"]),
     (Keyword::Offset, &["offset"]),
-    (Keyword::Tail, &["order", "for", "fetch"]),
+    (Keyword::Tail, &["for"]),
+    (Keyword::Order, &["order"]),
+    (Keyword::Fetch, &["fetch"]),
+    (Keyword::Ascending, &["asc"]),
     (Keyword::Constant, &["null", "true", "false"]),
     (Keyword::Default, &["default"]),
     (Keyword::Is, &["is", "not"]),
@@ -131,6 +144,10 @@ const WORDS: &[(Keyword, &[&str])] = &[
     (Keyword::Define, &["create", "alter"]),
     (Keyword::Insert, &["insert", "replace"]),
     (Keyword::Into, &["into"]),
+    (
+        Keyword::Object,
+        &["rollback", "release", "declare", "close", "move", "prepare", "drop", "current"],
+    ),
 ];
 
 #[cfg(test)]

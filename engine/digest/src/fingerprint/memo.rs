@@ -9,8 +9,8 @@
 use super::hash;
 use super::window::{LIST, WIDTH, Window};
 use crate::event::Language;
-use crate::token::Lexer;
 use crate::token::bytes::{digits_end, is_space, is_word};
+use crate::token::{Lexer, Readings};
 
 /// How many keys are remembered, in pairs that share a line of the processor's cache.
 const PAIRS: usize = 1 << 13;
@@ -19,14 +19,14 @@ const PAIRS: usize = 1 << 13;
 #[derive(Debug)]
 pub(super) struct Memo {
     language: Language,
-    /// Hash of the skeleton, key; a hash of 0 is an empty place.
+    /// Hash of the skeleton, key; a hash of 0 is an empty place. There are no places before the first key.
     pairs: Vec<[(u128, u128); 2]>,
     text: Vec<u8>,
 }
 
 impl Memo {
     pub(super) fn new(language: Language) -> Self {
-        Self { language, pairs: vec![[(0, 0); 2]; PAIRS], text: Vec::new() }
+        Self { language, pairs: Vec::new(), text: Vec::new() }
     }
 
     /// The hash of a statement's skeleton; none if it has none.
@@ -44,6 +44,7 @@ impl Memo {
             from: statement,
             at: 0,
             seen: Window::NONE,
+            readings: Readings::UNKNOWN,
             to: &mut self.text,
             length: 0,
             is_mysql,
@@ -55,12 +56,15 @@ impl Memo {
     /// The key of statements with this skeleton, if one is remembered.
     #[inline]
     pub(super) fn find(&self, skeleton: u128) -> Option<u128> {
-        let [first, second] = &self.pairs[skeleton as usize % PAIRS];
+        let [first, second] = self.pairs.get(skeleton as usize % PAIRS)?;
         if first.0 == skeleton { Some(first.1) } else { (second.0 == skeleton).then_some(second.1) }
     }
 
     /// Remembers a key.
     pub(super) fn keep(&mut self, skeleton: u128, key: u128) {
+        if self.pairs.is_empty() {
+            self.pairs = vec![[(0, 0); 2]; PAIRS];
+        }
         let pair = &mut self.pairs[skeleton as usize % PAIRS];
         pair[1] = pair[0];
         pair[0] = (skeleton, key);
@@ -75,6 +79,8 @@ struct Skeleton<'a> {
     from: &'a [u8],
     at: usize,
     seen: Window,
+    /// How it may be read, as far as anybody has looked.
+    readings: Readings,
     to: &'a mut [u8],
     length: usize,
     is_mysql: bool,
@@ -86,11 +92,21 @@ impl Skeleton<'_> {
     fn write(mut self) -> Option<usize> {
         loop {
             self.copy_plain();
-            let Some(&byte) = self.from.get(self.at) else { return Some(self.length) };
+            let Some(&byte) = self.from.get(self.at) else {
+                // How it is read depends on what its marks stand for.
+                return (!self.readings.have_pairs()).then_some(self.length);
+            };
             match byte {
                 b'0'..=b'9' => self.digits()?,
                 b'\'' => self.string(self.escapes()?),
                 b'"' if self.is_mysql => self.string(true),
+                b'`' if self.is_mysql
+                    && self.at > 0
+                    && self.is_pair(self.at)
+                    && self.has_pairs() =>
+                {
+                    return None;
+                }
                 b'`' | b'"' if self.is_mysql || byte == b'"' => self.name(byte)?,
                 b'(' if self.is_after(b"in") && self.skip_literals() => self.push(LIST),
                 b'(' if self.is_after(b"values") && self.skip_literals() => self.rows(),
@@ -207,7 +223,7 @@ impl Skeleton<'_> {
         self.push(quote);
         self.at = match quote {
             b'\'' => self.string_end(self.at, escapes),
-            _ => self.lexer().string_end(self.at, escapes),
+            _ => self.with_lexer(|lexer, at| lexer.string_end(at, escapes)),
         };
     }
 
@@ -221,24 +237,54 @@ impl Skeleton<'_> {
                 None => return self.from.len(),
                 Some(b'\'') if self.byte(at + 1) != b'\'' => return at + 1,
                 Some(b'\\') if !escapes => at += 1,
+                Some(b'\\') if self.is_pair(at) && self.hides(at) => {
+                    return self.from.len();
+                }
                 Some(_) => at += 2,
             }
         }
     }
 
-    fn lexer(&self) -> Lexer<'_> {
-        let language = if self.is_mysql { Language::Mysql } else { Language::Postgres };
-        Lexer::new(self.from, language)
-    }
-
     /// A name in quotes stays; of a doubled quote the second one begins a name again.
     fn name(&mut self, quote: u8) -> Option<()> {
         let length = memchr::memchr(quote, &self.from[self.at + 1..])? + 2;
+        if self.is_mysql && self.is_pair(self.at + length - 1) && self.has_pairs() {
+            return None;
+        }
         let name = &self.from[self.at..self.at + length];
         self.to[self.length..self.length + length].copy_from_slice(name);
         self.at += length;
         self.length += length;
         Some(())
+    }
+
+    /// Whether the byte at `at` may be the second one of a character, as far as anybody has looked.
+    #[inline]
+    fn is_pair(&self, at: usize) -> bool {
+        self.from[at - 1] >= 0x80 && self.readings != Readings::PLAIN
+    }
+
+    /// [`Lexer::hides`], of strings in single quotes.
+    #[cold]
+    fn hides(&mut self, at: usize) -> bool {
+        self.with_lexer(|lexer, _| lexer.hides(b'\'', at))
+    }
+
+    /// Whether a reading is left in which characters end in ASCII.
+    #[cold]
+    fn has_pairs(&mut self) -> bool {
+        self.with_lexer(|lexer, _| lexer.may_have_pairs())
+    }
+
+    /// What a lexer says of the statement, and of the byte that comes. What it finds out of the statement's
+    /// readings is kept.
+    #[inline]
+    fn with_lexer<T>(&mut self, ask: impl FnOnce(&mut Lexer<'_>, usize) -> T) -> T {
+        let language = if self.is_mysql { Language::Mysql } else { Language::Postgres };
+        let mut lexer = Lexer::new(self.from, language).knowing(self.readings);
+        let answer = ask(&mut lexer, self.at);
+        self.readings = lexer.readings();
+        answer
     }
 
     #[inline]
@@ -269,13 +315,12 @@ impl Skeleton<'_> {
 
     /// Goes behind a group that holds nothing but literals.
     fn skip_literals(&mut self) -> bool {
-        let mut lexer = self.lexer();
-        lexer.go_to(self.at + 1);
-        let is_list = lexer.skip_literals();
-        if is_list {
-            self.at = lexer.position();
-        }
-        is_list
+        let end = self.with_lexer(|lexer, at| {
+            lexer.go_to(at + 1);
+            lexer.skip_literals().then(|| lexer.position())
+        });
+        self.at = end.unwrap_or(self.at);
+        end.is_some()
     }
 
     /// The first row of VALUES was passed over: those like it behind it change nothing.

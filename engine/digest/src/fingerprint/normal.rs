@@ -3,6 +3,8 @@
 //! It is written into a buffer that is kept from statement to statement. What repeats (rows, items of
 //! lists, selects of unions) is written, compared with the text before it, and taken back.
 
+mod objects;
+
 use super::keywords::Keyword;
 use crate::event::Language;
 use crate::token::{Kind, Lexer, Token};
@@ -67,6 +69,8 @@ struct Frame {
     union: usize,
     /// Whether this bracket holds a query.
     is_query: bool,
+    /// Whether ORDER BY has been read in it.
+    is_ordered: bool,
     /// Rows of the VALUES that is being read.
     rows: [(usize, usize); ROWS_MAX],
     rows_count: usize,
@@ -94,6 +98,8 @@ pub(super) struct Normaliser {
     /// `limit ?` (1) or `offset ?` (2) was just written, beginning there.
     limit: (u8, usize),
     semicolon: bool,
+    /// Whether the statement is read in character sets whose characters may end in ASCII.
+    has_pairs: bool,
 }
 
 impl Normaliser {
@@ -112,7 +118,13 @@ impl Normaliser {
             in_rows: false,
             limit: (0, 0),
             semicolon: false,
+            has_pairs: false,
         }
+    }
+
+    /// Whether the last statement was read in character sets whose characters may end in ASCII.
+    pub(super) fn has_pairs(&self) -> bool {
+        self.has_pairs
     }
 
     /// The normal form of a statement, valid until the next one.
@@ -128,6 +140,7 @@ impl Normaliser {
             self.reserve(token.end - token.begin);
             self.token(&mut lexer, token);
         }
+        self.has_pairs = lexer.has_pairs();
         self.end_item();
         self.end_arm();
         &self.text[..self.length]
@@ -180,6 +193,7 @@ impl Normaliser {
                 self.end_item();
                 self.end_arm();
                 self.semicolon = self.length > 0;
+                self.frame().is_ordered = false;
             }
             Kind::HintBegin => self.spaced(b"/*+", Before::Nothing),
             Kind::HintEnd => self.spaced(b"*/", Before::Keyword),
@@ -245,11 +259,21 @@ impl Normaliser {
                 self.is_glued = is_glued;
                 return;
             }
+            // The order that is anyway.
+            Keyword::Ascending
+                if self.frame().is_ordered
+                    && matches!(self.before, Before::Operand | Before::Literal) =>
+            {
+                self.length = begin;
+                self.is_glued = is_glued;
+                return;
+            }
             Keyword::Select => {
                 let at = self.length - "select".len();
                 let frame = self.frame();
                 frame.select = at;
                 frame.is_query = true;
+                frame.is_ordered = false;
                 if frame.kind == Bracket::Items {
                     frame.kind = Bracket::Plain;
                 }
@@ -267,8 +291,12 @@ impl Normaliser {
                 self.write(b"s");
                 before = Before::List;
             }
-            Keyword::Limit | Keyword::Offset | Keyword::Tail | Keyword::Into => {
+            Keyword::Limit | Keyword::Offset | Keyword::Tail | Keyword::Fetch | Keyword::Into => {
                 self.end_arm_before(begin);
+            }
+            Keyword::Order => {
+                self.end_arm_before(begin);
+                self.frame().is_ordered = true;
             }
             _ => {}
         }
@@ -289,6 +317,9 @@ impl Normaliser {
         }
         if begin == 0 {
             self.verb = keyword;
+        }
+        if matches!(keyword, Keyword::Object | Keyword::Fetch | Keyword::Call) {
+            self.objects(lexer, begin);
         }
     }
 

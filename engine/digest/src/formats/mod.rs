@@ -3,6 +3,7 @@
 use crate::format::FormatKind;
 
 mod capture;
+mod choice;
 mod json;
 mod mongodb;
 mod mysql_binlog;
@@ -12,7 +13,9 @@ mod mysql_opening;
 mod mysql_slow;
 mod mysql_time;
 mod postgres;
+mod unread;
 
+pub(crate) use choice::format_of;
 pub(crate) use mysql_binlog::with_event;
 
 /// All formats, in the order in which they are asked whether a log is theirs.
@@ -25,5 +28,8 @@ pub const FORMATS: &[FormatKind] = &[
     mongodb::MONGODB,
     postgres::POSTGRES_CSV,
     postgres::POSTGRES_JSON,
+    postgres::POSTGRES_CLOUDSQL,
+    // Before the lines themselves, whose prefix is found out.
+    postgres::POSTGRES_SYSLOG,
     postgres::POSTGRES_STDERR,
 ];

@@ -5,6 +5,8 @@
 //! time. So that no time counts twice, the command's event has what is left of its time, and is no
 //! statement if its operations were told. That needs the lines in their order.
 //!
+//! A `getMore` is told with the command that opened its cursor, and is another call of that one.
+//!
 //! Source: MongoDB's manual, "Log Messages" (structured logging, slow operations). Not seen from a
 //! live server here.
 
@@ -12,6 +14,7 @@ use super::json::{Members, Value, unescape};
 use super::postgres::rfc3339;
 use crate::event::{Event, Kind, Language, Measure, Numbers};
 use crate::format::{Context, Facts, Format, FormatKind, Part, Settings, Sink};
+use crate::mongo::GET_MORE;
 use dyno_core::Result;
 use std::collections::HashMap;
 
@@ -136,6 +139,9 @@ struct Query<'a> {
     kind: &'a [u8],
     namespace: &'a [u8],
     command: &'a [u8],
+    /// The command that opened the cursor.
+    origin: &'a [u8],
+    plan: &'a [u8],
     remote: &'a [u8],
     error: &'a [u8],
     duration_ms: Option<u64>,
@@ -162,7 +168,7 @@ fn slow_query(
     }
     let (database, collection) = names(query.namespace);
     let mut written = Vec::new();
-    let mut name = Vec::new();
+    let (mut name, mut plan) = (Vec::new(), Vec::new());
     let is_write = line.component == b"WRITE";
     let text = if is_write {
         // Without its collection: it is put where the command of the same name has it.
@@ -173,6 +179,8 @@ fn slow_query(
         written.extend_from_slice(b"\",");
         written.extend_from_slice(query.command[1..].trim_ascii_start());
         written.as_slice()
+    } else if !query.origin.is_empty() && verb(query.command) == Some(GET_MORE) {
+        query.origin
     } else {
         query.command
     };
@@ -182,6 +190,7 @@ fn slow_query(
         database: unescape(database, &mut name),
         host: host(query.remote),
         error: query.error,
+        plan: unescape(query.plan, &mut plan),
         numbers,
         ..event
     };
@@ -211,8 +220,12 @@ impl Writes {
 
 /// Whether a command's operations are told on lines of their own.
 fn is_of_writes(command: &[u8]) -> bool {
-    let first = Members::new(command).and_then(|mut members| members.next());
-    first.is_some_and(|(key, _)| matches!(key, b"update" | b"delete" | b"bulkWrite"))
+    matches!(verb(command), Some(b"update" | b"delete" | b"bulkWrite"))
+}
+
+/// What a command is: its first key.
+fn verb(command: &[u8]) -> Option<&[u8]> {
+    Members::new(command)?.next().map(|(key, _)| key)
 }
 
 impl<'a> Query<'a> {
@@ -222,10 +235,16 @@ impl<'a> Query<'a> {
             b"type" => self.kind = text,
             b"ns" => self.namespace = text,
             b"remote" => self.remote = text,
+            b"planSummary" => self.plan = text,
             b"durationMillis" => self.duration_ms = value.number(),
             b"command" => {
                 if let Value::Object(object) = value {
                     self.command = object;
+                }
+            }
+            b"originatingCommand" => {
+                if let Value::Object(object) = value {
+                    self.origin = object;
                 }
             }
             b"errCode" => {
@@ -398,6 +417,29 @@ mod tests {
         // A batch of writes that were all quick is told by its command alone.
         let alone = SAMPLE.lines().nth(5).expect("the command");
         assert_eq!(read(alone.as_bytes()).events[0].event.kind, Kind::Statement);
+    }
+
+    #[test]
+    fn a_get_more_is_a_call_of_the_command_that_opened_its_cursor() {
+        let find = r#"{"find":"orders","filter":{"state":"open"},"sort":{"at":-1},"$db":"shop"}"#;
+        let line = |command: &str, rest: &str| {
+            format!(
+                "{{\"t\":{{\"$date\":\"2026-11-22T05:40:01.389+00:00\"}},\"c\":\"COMMAND\",\
+                 \"id\":51803,\"ctx\":\"conn7\",\"msg\":\"Slow query\",\"attr\":{{\
+                 \"ns\":\"shop.orders\",\"command\":{command},{rest}\"durationMillis\":100}}}}\n"
+            )
+        };
+        let more = r#"{"getMore":77,"collection":"orders","$db":"shop"}"#;
+        let plan = r#""planSummary":"IXSCAN { state: 1, \"at\": -1 }","#;
+        let origin = format!("\"originatingCommand\":{find},{plan}");
+        let log = [line(find, plan), line(more, &origin), line(more, "")].concat();
+        let kept = read(log.as_bytes());
+        assert_eq!(kept.not_understood, []);
+        let texts: Vec<&[u8]> = kept.events.iter().map(|event| event.text.as_bytes()).collect();
+        assert_eq!(texts, [find.as_bytes(), find.as_bytes(), more.as_bytes()]);
+        let plans: Vec<&str> = kept.events.iter().map(|event| event.plan.as_str()).collect();
+        let expected = r#"IXSCAN { state: 1, "at": -1 }"#;
+        assert_eq!(plans, [expected, expected, ""]);
     }
 
     #[test]

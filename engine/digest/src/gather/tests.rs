@@ -27,7 +27,7 @@ fn found(log: &str, filter: Filter) -> Result<Parallelism> {
         settings: Settings::default(),
         threads: 1,
         taking: Taking { filter, order_by, keeps_text: false },
-        asked: Asked { group_by: GroupBy::Fingerprint, order_by, limit },
+        asked: Asked { group_by: GroupBy::Fingerprint, order_by, limit, merges_names: false },
         follows: false,
     };
     parallelism(&request, &STOP, &mut Nobody)

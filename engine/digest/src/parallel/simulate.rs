@@ -1,10 +1,12 @@
 //! A replica with N workers, fed with the transactions of a binary log in their order.
 //!
 //! The coordinator hands each transaction, in the log's order, to the worker that is free first, as
-//! soon as what the rule demands is committed; it does not look past a transaction that must wait.
-//! With commit order kept, a worker whose transaction is done waits until all before it (MariaDB: of
-//! its domain) are committed. What a transaction costs is given: times, rows or bytes; only ratios come
-//! out.
+//! soon as what the rule demands is committed; it does not look past a transaction that must wait. By
+//! schema each worker has a queue (`queues`), so that the coordinator goes on past a busy schema. By
+//! MariaDB's domains and group commits it is the worker that waits, and the coordinator goes on as long
+//! as another worker is free. With commit order kept, a worker whose transaction is done waits until all
+//! before it (MariaDB: of its domain) are committed. What a transaction costs is given: times, rows or
+//! bytes; only ratios come out.
 //!
 //! By rows a transaction waits as `binlog_transaction_dependency_tracking = WRITESET` has it: for all up
 //! to the last one that changed one of its rows. The history of rows holds as many as MySQL's by
@@ -14,6 +16,7 @@
 //! Sources: MySQL manual, `binlog_transaction_dependency_history_size`, `replica_parallel_type`, `replica_preserve_commit_order`,
 //! `binlog_transaction_dependency_tracking`; MariaDB knowledge base, "Parallel Replication".
 
+use super::queues::{self, Queues};
 use crate::binlog::{KEYS_MAX, Order, Transaction};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,6 +43,8 @@ pub struct Apply {
     pub cost: u64,
     order: Order,
     schemas: Vec<u32>,
+    /// About how many events it is in the log.
+    events: u64,
     /// By rows: how many transactions, from the first one on, must be committed before it.
     after: usize,
 }
@@ -135,7 +140,8 @@ impl Simulation {
         self.keyed += usize::from(transaction.has_all_keys);
         self.ordered += usize::from(order.last_committed.is_some() || order.domain.is_some());
         let after = self.history.add(self.len() + 1, transaction);
-        self.transactions.push(Apply { cost: cost.max(1), order, schemas, after });
+        let events = queues::events(transaction.statements, transaction.bytes);
+        self.transactions.push(Apply { cost: cost.max(1), order, schemas, events, after });
     }
 
     /// How many transactions.
@@ -182,31 +188,60 @@ impl Simulation {
 
     /// What it takes so many workers.
     fn takes(&self, rule: Rule, commit_order: bool, workers: u32) -> u64 {
+        if matches!(rule, Rule::Schema) {
+            return self.takes_by_schema(commit_order, workers);
+        }
         let mut free: BinaryHeap<Reverse<u64>> = (0..workers).map(|_| Reverse(0)).collect();
         let mut waits = Waits::default();
         let mut handed = 0;
-        // By domain: a few, so that they are looked through.
-        let mut committed: Vec<(Option<u32>, u64)> = Vec::new();
+        let mut commits = Commits::default();
         for apply in &self.transactions {
             let Reverse(worker) = free.pop().unwrap_or_default();
             let start = worker.max(handed).max(waits.ready(rule, apply));
-            handed = start;
-            let mut end = start + apply.cost;
-            if commit_order {
-                let domain = apply.order.domain;
-                let place = committed.iter().position(|(other, _)| *other == domain);
-                let place = place.unwrap_or_else(|| {
-                    committed.push((domain, 0));
-                    committed.len() - 1
-                });
-                let before = &mut committed[place].1;
-                end = end.max(*before);
-                *before = end;
-            }
+            // MySQL's coordinator waits itself, in MariaDB the worker does.
+            let waits_at_worker = matches!(rule, Rule::Log) && apply.order.domain.is_some();
+            handed = if waits_at_worker { handed.max(worker) } else { start };
+            let end = commits.end(commit_order, apply, start + apply.cost);
             waits.ends(rule, apply, end);
             free.push(Reverse(end));
         }
         waits.all
+    }
+
+    /// The same by schema, where each worker has a queue.
+    fn takes_by_schema(&self, commit_order: bool, workers: u32) -> u64 {
+        let mut queues = Queues::new(workers);
+        let mut commits = Commits::default();
+        let mut all = 0;
+        for apply in &self.transactions {
+            let (worker, start) = queues.hand(&apply.schemas, apply.events);
+            let end = commits.end(commit_order, apply, start + apply.cost);
+            queues.ends(worker, &apply.schemas, apply.events, end);
+            all = all.max(end);
+        }
+        all
+    }
+}
+
+/// When the last transaction of each domain is committed: a few, so that they are looked through.
+#[derive(Debug, Default)]
+struct Commits(Vec<(Option<u32>, u64)>);
+
+impl Commits {
+    /// When a transaction that is applied by `end` is committed.
+    fn end(&mut self, in_order: bool, apply: &Apply, end: u64) -> u64 {
+        if !in_order {
+            return end;
+        }
+        let domain = apply.order.domain;
+        let place = self.0.iter().position(|(other, _)| *other == domain);
+        let place = place.unwrap_or_else(|| {
+            self.0.push((domain, 0));
+            self.0.len() - 1
+        });
+        let before = &mut self.0[place].1;
+        *before = end.max(*before);
+        *before
     }
 }
 
@@ -215,8 +250,6 @@ impl Simulation {
 struct Waits {
     /// When all handed out so far are committed.
     all: u64,
-    /// By schema: when its last writer is.
-    last: HashMap<u32, u64>,
     /// By number (by rows: of the transaction, from 1; by the log: MySQL's of the file, some of which may
     /// not be there), ascending: when it and all before it are.
     prefix: Vec<(i64, u64)>,
@@ -229,10 +262,7 @@ struct Waits {
 impl Waits {
     fn ready(&mut self, rule: Rule, apply: &Apply) -> u64 {
         match rule {
-            Rule::Schema => {
-                let ends = apply.schemas.iter().filter_map(|schema| self.last.get(schema));
-                ends.copied().max().unwrap_or(0)
-            }
+            Rule::Schema => 0, // `queues` has its own
             Rule::Rows => self.committed(apply.after as i64),
             Rule::Log => self.by_log(&apply.order),
         }
@@ -271,9 +301,7 @@ impl Waits {
     fn ends(&mut self, rule: Rule, apply: &Apply, end: u64) {
         self.all = self.all.max(end);
         match rule {
-            Rule::Schema => {
-                self.last.extend(apply.schemas.iter().map(|&schema| (schema, end)));
-            }
+            Rule::Schema => {}
             Rule::Rows => self.prefix.push((self.prefix.len() as i64 + 1, self.all)),
             Rule::Log => {
                 if let Some(group) = apply.order.domain.and_then(|d| self.groups.get_mut(&d)) {
@@ -356,6 +384,13 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_waits_for_its_domain_does_not_hold_up_the_others() {
+        let domains = [0, 0, 1, 1].map(|domain| mariadb(domain, None));
+        let takes = |workers| simulation(&domains, &[2; 4]).takes(Rule::Log, false, workers);
+        assert_eq!((takes(4), takes(2)), (4, 6));
+    }
+
+    #[test]
     fn mariadb_keeps_the_order_of_commits_within_a_domain_only() {
         let orders = [mariadb(1, None), mariadb(0, None), mariadb(0, None), mariadb(0, None)];
         let simulation = simulation(&orders, &[9, 3, 3, 3]);
@@ -418,15 +453,6 @@ mod tests {
         simulation.add(&transaction(Order::default(), "s", &[7]), 4);
         assert_eq!(simulation.takes(Rule::Rows, false, 8), 16);
         assert_eq!((simulation.histories_cleared(), simulation.keyed_share()), (2, 1.0));
-    }
-
-    #[test]
-    fn schemas_run_side_by_side() {
-        let mut simulation = Simulation::default();
-        for (schema, cost) in [("a", 4), ("b", 3), ("a", 4), ("c", 1)] {
-            simulation.add(&transaction(Order::default(), schema, &[]), cost);
-        }
-        assert_eq!(simulation.takes(Rule::Schema, false, 3), 8);
     }
 
     proptest::proptest! {

@@ -13,6 +13,8 @@ mod sessions;
 mod spread;
 mod template;
 mod ties;
+mod transactions;
+mod upwards;
 mod values;
 mod words;
 
@@ -46,8 +48,10 @@ pub struct Shape {
     pub ties: Vec<Tie>,
     /// Places that number what a transaction repeats.
     pub counters: Vec<Counter>,
-    /// Units that were too rare or too long to be kept.
+    /// Transactions that were too long to be kept.
     pub units_dropped: u64,
+    /// Transactions are counted all, or, if too many differ, one in so many; counts are of all.
+    pub one_in: u64,
     /// Statements that are not in any unit: the log has more than are kept, or cut ones.
     pub statements_dropped: u64,
     /// Statements of which the log does not tell the session: each is a unit by itself.
@@ -77,6 +81,9 @@ pub struct Statement {
     pub database: String,
     /// Events.
     pub count: u64,
+    /// Events that are in no unit: in transactions that are too long or that the log's ends cut off, or
+    /// halves of pairs.
+    pub in_no_unit: u64,
     /// Values of its places, in order.
     pub parameters: Vec<Summary>,
     /// Its lists: of those the template has one element.
@@ -101,7 +108,7 @@ pub struct Unit {
 }
 
 /// A step of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Step {
     /// Position in `statements`.
     pub statement: u32,
@@ -267,8 +274,8 @@ impl Shaper {
 
     /// What was gathered.
     pub fn finish(mut self) -> Shape {
-        let (units, units_dropped, sessions) = self.sessions.finish();
-        let statements = self.statements.into_iter().map(|gathered| {
+        let sent = self.sessions.finish();
+        let statements = (0..).zip(self.statements).map(|(number, gathered)| {
             let best = gathered.templates.best();
             Statement {
                 id: crate::id::id(gathered.key),
@@ -276,6 +283,7 @@ impl Shaper {
                 template_share: best.share,
                 database: gathered.database,
                 count: gathered.count,
+                in_no_unit: sent.left.get(&number).copied().unwrap_or(0),
                 parameters: best.parameters,
                 lists: best.lists,
                 ranges: best.ranges,
@@ -295,13 +303,14 @@ impl Shaper {
         let sessions_at_once = at_once(self.ended);
         Shape {
             statements,
-            units,
+            units: sent.units,
             ties,
             counters,
-            units_dropped,
+            units_dropped: sent.dropped,
+            one_in: sent.one_in,
             statements_dropped: self.statements_dropped,
             statements_unplaced: self.statements_unplaced,
-            sessions,
+            sessions: sent.sessions,
             sessions_at_once,
             duration_s: span.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9),
             dispersion: span.and_then(|span| dispersion(&self.by_second, span)),

@@ -1,14 +1,13 @@
 //! Which statements a session sends together: between BEGIN and COMMIT, or, where each commits by
 //! itself, those of which one always follows the other.
 
+use super::transactions::{Key, Transactions};
 use super::words::Word;
 use super::{Step, Unit};
 use std::collections::{HashMap, HashSet};
 
 /// Steps of a unit, repetitions counted once; longer ones are dropped.
 const STEPS_MAX: usize = 200;
-/// Different units kept.
-const UNITS_MAX: usize = 20_000;
 /// How sure it must be that one statement belongs to another.
 const SURE: f64 = 0.98;
 /// What must have been seen to be followed, though sessions' logs end behind the others.
@@ -16,14 +15,30 @@ const FOLLOWED_MIN: f64 = 0.9;
 /// How often a statement must come for that to be judged.
 const SEEN_MIN: u64 = 20;
 
+/// What sessions sent together.
+#[derive(Debug)]
+pub struct Sent {
+    /// The most frequent first.
+    pub units: Vec<Unit>,
+    /// Transactions that are no units, being too long.
+    pub dropped: u64,
+    /// Of transactions one in so many is counted.
+    pub one_in: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Calls in no unit, by statement.
+    pub left: HashMap<u32, u64>,
+}
+
 /// The sessions of a log.
 #[derive(Debug, Default)]
 pub struct Sessions {
     open: HashMap<u64, Session>,
     seen: HashSet<u64>,
-    /// Transactions with their counts; the flag: rolled back.
-    transactions: HashMap<(Vec<Step>, bool), u64>,
+    transactions: Transactions,
     dropped: u64,
+    /// Calls of statements in transactions that are no units.
+    left: HashMap<u32, u64>,
     /// Single statements of each session in turn: how often one follows the other.
     follows: HashMap<(u32, u32), u64>,
     singles: HashMap<u32, u64>,
@@ -78,7 +93,10 @@ impl Sessions {
         let is_full = open.steps.len() >= STEPS_MAX;
         match open.steps.last_mut() {
             Some(last) if last.statement == statement => last.repeat += 1,
-            _ if is_full => open.is_too_long = true,
+            _ if is_full => {
+                open.is_too_long = true;
+                *self.left.entry(statement).or_default() += 1;
+            }
             _ => open.steps.push(Step { statement, repeat: 1 }),
         }
         false
@@ -110,43 +128,59 @@ impl Sessions {
         let steps = std::mem::take(&mut open.steps);
         if std::mem::take(&mut open.is_too_long) {
             self.dropped += 1;
+            self.leave(&steps);
             return true;
         }
         if steps.is_empty() {
             return false;
         }
-        let key = (steps, rolls_back);
-        let has_room = self.transactions.len() < UNITS_MAX;
-        match self.transactions.get_mut(&key) {
-            Some(count) => *count += 1,
-            None if has_room => {
-                self.transactions.insert(key, 1);
-            }
-            None => self.dropped += 1,
-        }
+        self.transactions.add(Key { steps, is_rolled_back: rolls_back });
         true
     }
 
-    /// Units with their counts, the most frequent first; dropped ones; sessions.
-    pub fn finish(&mut self) -> (Vec<Unit>, u64, u64) {
-        let transactions = std::mem::take(&mut self.transactions);
+    fn leave(&mut self, steps: &[Step]) {
+        for step in steps {
+            *self.left.entry(step.statement).or_default() += u64::from(step.repeat);
+        }
+    }
+
+    /// What was sent; of transactions that the log's end cuts off the rest is not known.
+    pub fn finish(mut self) -> Sent {
         for open in std::mem::take(&mut self.open).into_values() {
             self.is_last(&open);
+            self.leave(&open.steps);
         }
-        let mut units: Vec<Unit> = transactions
-            .into_iter()
-            .map(|((steps, is_rolled_back), count)| Unit {
+        let chains = self.chains();
+        for (statement, count) in self.alone(&chains) {
+            *self.left.entry(statement).or_default() += count;
+        }
+        let one_in = self.transactions.one_in();
+        let mut units: Vec<Unit> = self
+            .transactions
+            .finish()
+            .map(|(key, count)| Unit {
                 count,
                 is_transaction: true,
-                is_rolled_back,
-                steps,
+                is_rolled_back: key.is_rolled_back,
+                steps: key.steps,
             })
-            .chain(self.chains())
+            .chain(chains)
             .collect();
-        units.sort_by(|a, b| {
-            b.count.cmp(&a.count).then_with(|| first(&a.steps).cmp(&first(&b.steps)))
-        });
-        (units, self.dropped, self.seen.len() as u64)
+        let order = |unit: &Unit| (std::cmp::Reverse(unit.count), unit.is_rolled_back);
+        units.sort_by(|a, b| (order(a), &a.steps).cmp(&(order(b), &b.steps)));
+        let sessions = self.seen.len() as u64;
+        Sent { units, dropped: self.dropped, one_in, sessions, left: self.left }
+    }
+
+    /// Single statements that are in no chain, with how often: those whose other half is missing.
+    fn alone(&self, chains: &[Unit]) -> Vec<(u32, u64)> {
+        let mut left = self.singles.clone();
+        for unit in chains {
+            for step in &unit.steps {
+                left.entry(step.statement).and_modify(|count| *count -= unit.count.min(*count));
+            }
+        }
+        left.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
     /// Single statements, and pairs of which the second comes after the first only, and the first is
@@ -186,8 +220,4 @@ impl Sessions {
         });
         pairs.chain(alone.map(|(&statement, &count)| unit(count, &[statement]))).collect()
     }
-}
-
-fn first(steps: &[Step]) -> Option<u32> {
-    steps.first().map(|step| step.statement)
 }

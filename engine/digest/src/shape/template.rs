@@ -121,7 +121,8 @@ impl Template {
             }
             let text = lexer.text(token);
             let is_place = match token.kind {
-                Kind::Literal | Kind::Question => true,
+                // A name without its end may be a literal in the client's character set.
+                Kind::Literal | Kind::CutName | Kind::Question => true,
                 Kind::Parameter => text.first() == Some(&b'$'),
                 _ => false,
             };
@@ -154,7 +155,7 @@ impl Template {
             let mark = Mark { kind: token.kind, is_place, begin, end: self.text.len() };
             self.marks.push(mark);
             is_operand = match token.kind {
-                Kind::Close | Kind::CloseBracket | Kind::Name | Kind::CutName => true,
+                Kind::Close | Kind::CloseBracket | Kind::Name => true,
                 Kind::Word => !is_keyword(text),
                 _ => is_place,
             };
@@ -394,7 +395,8 @@ impl Form {
     fn add(&mut self, template: &Template, ties: &Ties) {
         self.count += 1;
         for (slot, values) in self.values.iter_mut().enumerate() {
-            template.values(slot).for_each(|value| values.add(value, ties.is_held(slot)));
+            let (is_held, session) = (ties.is_held(slot), ties.session());
+            template.values(slot).for_each(|value| values.add(value, is_held, session));
         }
         for ((_, lengths), list) in self.lists.iter_mut().zip(&template.lists) {
             lengths.add(list.length as f64);

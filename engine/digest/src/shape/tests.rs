@@ -203,3 +203,44 @@ fn no_literal_is_in_what_comes_out() {
     assert!(!text.contains("hidden") && !text.contains("x.org"), "{text}");
     assert!(text.contains("secretcol"));
 }
+
+/// Transactions of two statements on tables that are drawn for each: nearly all of them differ.
+fn varied(count: u64) -> Vec<(u64, String)> {
+    let table = |n: u64| {
+        let x = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 56
+    };
+    let of = |n: u64| {
+        let insert = |at: u64| insert(&format!("t{}", table(2 * n + at)), n as usize);
+        ["BEGIN".to_owned(), insert(0), insert(1), "COMMIT".to_owned()]
+    };
+    (0..count).flat_map(|n| of(n).map(|text| (1, text))).collect()
+}
+
+#[test]
+fn of_more_different_transactions_than_are_kept_a_fair_share_stands_for_all() {
+    let found = shape(Language::Mysql, varied(60_000));
+    assert!(found.one_in > 1 && found.units.len() <= 20_000, "{}", found.one_in);
+    let calls: u64 = found.units.iter().map(|unit| unit.count).sum();
+    // Five standard deviations of so many coins.
+    let within = 5.0 * (60_000.0 * found.one_in as f64).sqrt();
+    assert!((calls as f64 - 60_000.0).abs() < within, "{calls}");
+    assert_eq!(found.units_dropped, 0);
+    assert!(found.statements.iter().all(|statement| statement.in_no_unit == 0));
+}
+
+#[test]
+fn statements_that_are_in_no_unit_are_counted() {
+    let begin = || (1, "BEGIN".to_owned());
+    let long = (0..201).map(|n| (1, insert(&format!("t{}", n % 2), n)));
+    let log = [begin()].into_iter().chain(long).chain([(1, "COMMIT".to_owned()), begin()]);
+    let found = shape(Language::Mysql, log.chain([(1, insert("t0", 1))]));
+    assert_eq!((found.units_dropped, found.units.len()), (1, 0));
+    let left: Vec<u64> = found.statements.iter().map(|statement| statement.in_no_unit).collect();
+    assert_eq!(left, [102, 100]);
+    let pairs = (0..40).flat_map(|n| [insert("b", n), insert("c", n)]);
+    let found = shape(Language::Mysql, pairs.chain([insert("b", 0)]).map(|text| (1, text)));
+    let left: Vec<u64> = found.statements.iter().map(|statement| statement.in_no_unit).collect();
+    assert_eq!(left, [1, 0]);
+}

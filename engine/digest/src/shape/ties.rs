@@ -55,6 +55,8 @@ pub struct Ties {
     begun: HashMap<(u32, u16), (i64, u64, u64)>,
     /// Places, from 0, of the last statement that are what they were before in its transaction.
     held: [bool; PLACES_MAX],
+    /// The last statement's session, if it is known.
+    session: Option<u64>,
 }
 
 /// A value of a statement, of whole numbers the number too.
@@ -90,6 +92,7 @@ impl Ties {
             self.open.clear();
         }
         self.held = [false; PLACES_MAX];
+        self.session = Some(session);
         let mut before = self.open.remove(&session).unwrap_or_default();
         let counts = |value: &Value| value.statement != statement || !is_alone;
         let mut last = None;
@@ -131,6 +134,12 @@ impl Ties {
     /// A statement of an unknown session: in no transaction with others.
     pub fn unplaced(&mut self) {
         self.held = [false; PLACES_MAX];
+        self.session = None;
+    }
+
+    /// The session of the last statement.
+    pub fn session(&self) -> Option<u64> {
+        self.session
     }
 
     /// A place of a statement in a transaction that is, or is not, there for the first time.

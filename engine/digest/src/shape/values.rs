@@ -1,6 +1,7 @@
 //! How the values of one place in a statement are spread, without keeping any of them.
 
 use super::literal::{Found, classify, decimals, inner, is_document};
+use super::upwards::Upwards;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -8,6 +9,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 /// Values counted one by one, to find hot ones (the algorithm "space saving").
 const COUNTERS: usize = 512;
+/// Shares of values that are told, at most.
+const HOT: usize = 20;
 /// Least hashes kept, to estimate how many different values there are.
 const LEAST: usize = 1024;
 /// Characters of a text whose kinds are looked at.
@@ -28,6 +31,7 @@ pub struct Values {
     fresh: u64,
     /// Those of them that are greater than all before.
     records: u64,
+    upwards: Upwards,
     texts: Texts,
     counters: HashMap<u64, u64>,
     hashes: BinaryHeap<u64>,
@@ -73,11 +77,12 @@ pub struct Summary {
     pub decimals: u8,
     /// How many different ones, estimated.
     pub distinct: u64,
-    /// Whether they count upwards, as keys of new rows do.
+    /// Whether they count upwards, over all or within each session, as keys of new rows do.
     pub is_sequence: bool,
     /// Exponent of the zipfian distribution that comes nearest; 0: none is hotter than the others.
     pub theta: f64,
-    /// Shares of the most frequent ones, at most 20.
+    /// Shares of those that are more frequent than the others, at most 20; of texts of which there
+    /// are no more than 20, of all of them, unless they may be equally frequent.
     pub hot: Vec<f64>,
     /// Of texts.
     pub text: Option<Text>,
@@ -106,7 +111,7 @@ pub struct Text {
 impl Values {
     /// A literal as it stands in a statement; empty: the log does not have it. `is_held`: the same as
     /// the statement had before in its transaction.
-    pub fn add(&mut self, literal: &[u8], is_held: bool) {
+    pub fn add(&mut self, literal: &[u8], is_held: bool, session: Option<u64>) {
         self.count += 1;
         let (found, number, is_quoted) = classify(literal);
         self.kinds[found as usize] += 1;
@@ -118,6 +123,9 @@ impl Values {
             let is_record = self.greatest.is_none_or(|greatest| number > greatest);
             self.fresh += u64::from(!is_held);
             self.records += u64::from(is_record && !is_held);
+            if let (Some(session), false) = (session, is_held) {
+                self.upwards.add(session, number);
+            }
             self.least = Some(self.least.map_or(number, |least| least.min(number)));
             self.greatest = Some(self.greatest.map_or(number, |greatest| greatest.max(number)));
         }
@@ -179,10 +187,13 @@ impl Values {
         let distinct = self.distinct();
         let known = self.count - of(Found::Unknown);
         let present = known - of(Found::Null);
-        let hot = self.hot(present, distinct);
-        let numbers = self.kinds[..Found::Text as usize].iter().sum::<u64>();
         let kind = self.kind();
         let is_text = kind == Found::Text;
+        let hot = match is_text && distinct <= HOT as u64 {
+            true => self.shares(present),
+            false => self.hot(present, distinct),
+        };
+        let numbers = self.kinds[..Found::Text as usize].iter().sum::<u64>();
         let quoted = self.quoted.iter().sum::<u64>();
         Summary {
             count: self.count,
@@ -199,7 +210,8 @@ impl Values {
             distinct,
             is_sequence: numbers == present
                 && self.fresh >= 20
-                && self.records * 10 >= self.fresh * 9,
+                && (self.records * 10 >= self.fresh * 9
+                    || self.upwards.is_sequence(self.fresh, distinct)),
             theta: theta(&hot, distinct),
             hot,
             text: is_text.then(|| self.texts.finish(self.kinds[Found::Text as usize])),
@@ -223,10 +235,30 @@ impl Values {
         }
     }
 
-    /// Shares of the values that surely come up more often than the others.
-    fn hot(&self, present: u64, distinct: u64) -> Vec<f64> {
+    /// Shares of all values, of which each has a counter; none if chance explains how they differ.
+    fn shares(&self, present: u64) -> Vec<f64> {
+        let counts = self.counts();
+        let even = present as f64 / counts.len().max(1) as f64;
+        let distance: f64 = counts.iter().map(|&n| (n as f64 - even).powi(2) / even).sum();
+        let freedom = counts.len().saturating_sub(1) as f64;
+        // Chi-squared by Wilson and Hilferty's cube root, at 3.1 deviations: one in a thousand.
+        let spread = 2.0 / (9.0 * freedom);
+        if freedom < 1.0 || (distance / freedom).cbrt() <= 1.0 - spread + 3.1 * spread.sqrt() {
+            return Vec::new();
+        }
+        counts.into_iter().map(|count| count as f64 / present as f64).collect()
+    }
+
+    /// How often values came up, the most frequent first.
+    fn counts(&self) -> Vec<u64> {
         let mut counts: Vec<u64> = self.counters.values().copied().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts
+    }
+
+    /// Shares of the values that surely come up more often than the others.
+    fn hot(&self, present: u64, distinct: u64) -> Vec<f64> {
+        let counts = self.counts();
         // A counter that was taken over may count too much by the least one's count.
         let error =
             if distinct > COUNTERS as u64 { counts.last().copied().unwrap_or(0) } else { 0 };
@@ -234,7 +266,7 @@ impl Values {
         let counts = counts.into_iter().map(|count| count.saturating_sub(error) as f64);
         counts
             .filter(|&count| count > even * 2.0 + 5.0)
-            .take(20)
+            .take(HOT)
             .map(|c| c / present as f64)
             .collect()
     }
@@ -330,7 +362,7 @@ mod tests {
 
     fn of(literals: impl IntoIterator<Item = String>) -> Summary {
         let mut values = Values::default();
-        literals.into_iter().for_each(|literal| values.add(literal.as_bytes(), false));
+        literals.into_iter().for_each(|literal| values.add(literal.as_bytes(), false, None));
         values.finish()
     }
 
@@ -369,6 +401,25 @@ mod tests {
         assert!((0.9..=1.1).contains(&found.theta), "{}", found.theta);
         assert!((found.hot[0] - 1.0 / total).abs() < 0.01, "{:?}", found.hot);
         assert_eq!(found.hot.len(), 20);
+    }
+
+    #[test]
+    fn few_texts_tell_all_their_shares_unless_they_are_even() {
+        let word = |n: u64| match draw(n) % 100 {
+            0..=38 => "'new'",
+            39..=63 => "'paid'",
+            64..=83 => "'sent'",
+            84..=94 => "'back'",
+            _ => "'lost'",
+        };
+        let found = of((0..20_000).map(|n| word(n).to_owned()));
+        assert_eq!(found.hot.len(), 5);
+        for (share, wanted) in found.hot.iter().zip([0.39, 0.25, 0.20, 0.11, 0.05]) {
+            assert!((share - wanted).abs() < 0.01, "{:?}", found.hot);
+        }
+        let even = of((0..20_000).map(|n| format!("'{}'", ["a", "b", "c"][draw(n) as usize % 3])));
+        assert_eq!((even.distinct, even.hot.len(), even.theta), (3, 0, 0.0));
+        assert!(of((0..20).map(|_| "'one'".to_owned())).hot.is_empty());
     }
 
     #[test]
@@ -430,7 +481,7 @@ mod tests {
     fn values_that_hold_on_in_a_transaction_count_upwards_once() {
         let mut values = Values::default();
         for n in 0..100 {
-            values.add((n / 4).to_string().as_bytes(), n % 4 > 0);
+            values.add((n / 4).to_string().as_bytes(), n % 4 > 0, Some(1));
         }
         assert!(values.finish().is_sequence);
     }

@@ -32,12 +32,34 @@ impl Lexer<'_> {
                 return self.bytes.len();
             }
             // An escaped byte, or a doubled quote.
-            if self.bytes[at] != quote || self.byte(at + 1) == quote {
+            let is_escape = self.bytes[at] != quote;
+            if is_escape || self.byte(at + 1) == quote {
+                if is_escape
+                    && self.bytes[at - 1] >= 0x80
+                    && let Some(end) = self.hidden_end(quote_at, at, escapes)
+                {
+                    return end;
+                }
                 at += 2;
             } else {
                 return at + 1;
             }
         }
+    }
+
+    /// Where the string ends if the backslash at `at` may hide that.
+    #[cold]
+    #[inline(never)]
+    fn hidden_end(&self, quote_at: usize, at: usize, escapes: bool) -> Option<usize> {
+        self.hides(self.bytes[quote_at], at).then(|| self.string_end_by_pairs(quote_at, escapes))
+    }
+
+    /// Whether the backslash at `at`, behind a byte beyond ASCII, may be the second byte of a character, and that
+    /// would change where the string ends.
+    #[cold]
+    pub(crate) fn hides(&self, quote: u8, at: usize) -> bool {
+        let next = self.byte(at + 1);
+        (next == quote || next == b'\\') && self.may_have_pairs()
     }
 
     /// A literal that `begin..end` introduces, directly before a quote: `N'..'`, `x'..'`, `E'..'`,
@@ -137,7 +159,7 @@ impl Lexer<'_> {
                 && run == digits + 1
                 && matches!(self.bytes[digits], b'e' | b'E');
             let kind = if is_cut { Kind::Literal } else { Kind::Word };
-            return self.take(kind, begin, run);
+            return self.run(kind, begin, begin);
         }
         let mut end = digits;
         while self.byte(end).is_ascii_digit() || self.byte(end) == b'_' {
@@ -216,6 +238,8 @@ impl Lexer<'_> {
         let mut lexer = self.clone();
         lexer.at = begin;
         let token = lexer.next_token();
+        // What was found out of the statement is kept: there may be many such literals.
+        self.readings.set(lexer.readings.get());
         let is_value = match token.kind {
             Kind::Literal | Kind::Parameter | Kind::Question => true,
             Kind::Word => is_constant(lexer.text(token)),

@@ -12,7 +12,8 @@ use std::ops::{Range, RangeInclusive};
 
 /// Longest statement, bytes: servers refuse much longer ones anyway.
 const SQL_BYTES_MAX: usize = 1 << 20;
-const REPEAT_MAX: i64 = 10_000;
+/// How many times in a row a statement may be sent.
+pub const REPEAT_MAX: i64 = 10_000;
 
 /// A statement, and how it is sent.
 #[derive(Debug)]
@@ -42,9 +43,14 @@ impl Line {
         Self { forms: vec![Form { statement, params: vec![] }], choice: Choice::even(1), repeat: 1 }
     }
 
+    /// What sends nothing.
+    pub fn nothing() -> Self {
+        Self { forms: vec![], choice: Choice::even(1), repeat: 0 }
+    }
+
     /// Whether it may change data.
     pub fn writes(&self) -> bool {
-        self.forms[0].statement.kind == Kind::Write
+        self.forms.first().is_some_and(|form| form.statement.kind == Kind::Write)
     }
 }
 
@@ -75,6 +81,13 @@ pub fn step(class: &str, node: &Node, context: &Context) -> Result<Line> {
         return line(class, node, None, &Lists::default(), context);
     }
     let mut fields = node.fields()?;
+    let line = of_step(class, &mut fields, context)?;
+    fields.finish()?;
+    Ok(line)
+}
+
+/// Reads what a step says of its statement.
+pub fn of_step(class: &str, fields: &mut Fields, context: &Context) -> Result<Line> {
     let repeat = fields.get("repeat").map_or(Ok(1), |node| node.whole(1..=REPEAT_MAX))?;
     let class = match fields.get("name") {
         None => class,
@@ -84,9 +97,8 @@ pub fn step(class: &str, node: &Node, context: &Context) -> Result<Line> {
             given
         }
     };
-    let mut line = mapped(class, &mut fields, context)?;
+    let mut line = mapped(class, fields, context)?;
     line.repeat = repeat as u32;
-    fields.finish()?;
     Ok(line)
 }
 

@@ -8,15 +8,16 @@
 //! | `scanner.rs` | SQL taken apart: where its parameters are |
 //! | `statement.rs` | what a statement is: cut at its parameters, whether it reads, whether it frames a transaction |
 //! | `line.rs` | one statement with what goes with it |
+//! | `step.rs` | a step of a transaction: a statement, or one of several |
 //! | `program.rs` | a transaction worked out: which values go where |
 //!
 //! Options: `params` (name: generator, and `per: transaction | statement | repetition`; or `sum: [name, name]`),
 //! `statements` (name: SQL or `{sql, weight, lists, expect, reads}`; each a transaction without begin and commit) and
-//! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, lists, expect, reads}`;
-//! between begin and commit, unless `atomic: false`). One of `statements` and `transactions` is chosen by weight each time.
+//! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, lists, expect, reads}`, or
+//! `{one_of: [step, ...], repeat, choice}`; between begin and commit, unless `atomic: false`). One of `statements` and `transactions` is chosen by weight each time.
 //!
 //! The class of a statement is its name, that of a step its name or `TRANSACTION_NUMBER`, counted
-//! from 1. Number n of a sequence belongs to one transaction of one session: `first + number x k`,
+//! from 1; that of a branch its name or `TRANSACTION_NUMBER_NUMBER`. Number n of a sequence belongs to one transaction of one session: `first + number x k`,
 //! where numbers interleave the sessions and k is the most that a transaction draws. With `per: repetition`
 //! each transaction draws `first`, `first + 1`, ... anew.
 
@@ -26,6 +27,7 @@ mod params;
 mod program;
 pub mod scanner;
 mod statement;
+mod step;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,7 @@ use params::Param;
 use program::{Catalogue, Program};
 use serde_json::Value;
 use std::ops::Range;
+use step::{Step, Steps};
 
 /// The family member.
 pub static KIND: WorkloadKind = WorkloadKind {
@@ -94,12 +97,12 @@ impl Mix {
         let mut parts = Parts::default();
         for (name, node) in option("statements").members()? {
             let (weight, line) = line::statement(name, &node, &context)?;
-            parts.add(weight, &[line], false, &node, &params)?;
+            parts.add(weight, Steps::of(line), false, &node, &params)?;
         }
         for (name, node) in option("transactions").members()? {
             check_class(&node, name)?;
-            let (weight, is_atomic, lines) = transaction(name, &node, &context)?;
-            parts.add(weight, &lines, is_atomic, &node, &params)?;
+            let (weight, is_atomic, steps) = transaction(name, &node, &context)?;
+            parts.add(weight, steps, is_atomic, &node, &params)?;
         }
         let Some(choice) = Choice::weighted(&parts.weights) else {
             let why = "it has no statement and no transaction with a weight above 0";
@@ -123,22 +126,13 @@ impl Mix {
 }
 
 /// The weight of a transaction, whether its steps commit together, and the steps.
-fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, bool, Vec<Line>)> {
+fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, bool, Steps)> {
     let mut fields = node.fields()?;
     let weight = fields.get("weight").map_or(Ok(1.0), |node| node.weight())?;
     let is_atomic = fields.get("atomic").map_or(Ok(true), |node| node.flag())?;
-    let steps = fields.need("steps")?;
-    let lines = steps
-        .items()?
-        .iter()
-        .enumerate()
-        .map(|(number, step)| line::step(&format!("{name}_{}", number + 1), step, context))
-        .collect::<Result<Vec<Line>>>()?;
-    if lines.is_empty() {
-        return Err(steps.wrong("a transaction has at least one step"));
-    }
+    let steps = step::read(name, &fields.need("steps")?, context)?;
     fields.finish()?;
-    Ok((weight, is_atomic, lines))
+    Ok((weight, is_atomic, steps))
 }
 
 /// What is being put together.
@@ -155,12 +149,13 @@ impl Parts {
     fn add(
         &mut self,
         weight: f64,
-        lines: &[Line],
+        mut all: Steps,
         framed: bool,
         node: &Node,
         params: &[Param],
     ) -> Result<()> {
-        let forms: usize = lines.iter().map(|line| line.forms.len()).sum();
+        let lines = all.steps.iter().flat_map(|step| &step.branches);
+        let forms: usize = lines.map(|line| line.forms.len()).sum();
         if forms > usize::from(u16::MAX) {
             let why =
                 format_args!("{forms} statements with all lengths of their lists, 65535 allowed");
@@ -168,19 +163,15 @@ impl Parts {
         }
         let mut catalogue = std::mem::take(&mut self.catalogue);
         let before = catalogue.0.len();
-        let writes = lines.iter().any(Line::writes);
-        let frame = |class: &str, kind| Line::plain(Statement::new(class, kind, "", vec![]));
-        let begin = frame("begin", if writes { Kind::BeginWrite } else { Kind::BeginRead });
-        let commit = frame("commit", Kind::Commit);
-        let all = (framed.then_some(&begin).into_iter())
-            .chain(lines)
-            .chain(framed.then_some(&commit))
-            .map(|line| {
-                let number = |form: &line::Form| catalogue.number(&form.statement);
-                (line.forms.iter().map(number).collect(), line)
-            })
-            .collect::<Vec<_>>();
-        let program = Program::new(&all, params);
+        let writes = all.steps.iter().any(Step::writes);
+        if framed {
+            let frame =
+                |class: &str, kind| Step::of(Line::plain(Statement::new(class, kind, "", vec![])));
+            let begin = if writes { Kind::BeginWrite } else { Kind::BeginRead };
+            all.steps.insert(0, frame("begin", begin));
+            all.steps.push(frame("commit", Kind::Commit));
+        }
+        let program = Program::new(&all, params, &mut catalogue);
         if weight == 0.0 {
             catalogue.0.truncate(before);
         }

@@ -1,7 +1,8 @@
 //! What a transaction sends, worked out once: which values are drawn, and where each goes.
 
-use super::line::Line;
+use super::line;
 use super::params::Param;
+use super::step::{self, CHOICES_MAX, Pick, Steps};
 use crate::choice::Choice;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{Op, Statement, Transaction, Value};
@@ -12,17 +13,27 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Program {
     /// Drawn first, since several statements share them; they take places 0, 1, ... of the values.
     shared: Vec<u16>,
+    /// Drawn once: the branches of steps that choose together.
+    choices: Vec<Choice>,
     steps: Vec<Step>,
 }
 
 #[derive(Debug)]
 struct Step {
+    branches: Vec<Branch>,
+    pick: Pick,
+    repeat: u32,
+}
+
+/// A statement that a step may send, so many times in a row.
+#[derive(Debug)]
+struct Branch {
     forms: Vec<Form>,
     choice: Choice,
     repeat: u32,
 }
 
-/// A step with lists of certain lengths.
+/// A statement with lists of certain lengths.
 #[derive(Debug)]
 struct Form {
     /// Index into the workload's statements.
@@ -40,7 +51,7 @@ enum Arg {
     /// A place among the shared values.
     Shared(u32),
     /// Drawn here: draw number `first` of parameter `param` in this transaction, and `stride` further
-    /// with each repetition.
+    /// with each statement that the step has sent.
     Drawn { param: u16, first: u32, stride: u32 },
     /// The same as an earlier argument of this statement.
     Again(u32),
@@ -58,41 +69,49 @@ enum Term {
 }
 
 impl Program {
-    /// A program of `lines`, each with the numbers of its forms among the workload's statements.
-    pub fn new(lines: &[(Vec<u16>, &Line)], params: &[Param]) -> Self {
-        let mut program = Self { shared: shared(lines, params), steps: Vec::new() };
+    /// A program of steps, whose statements go into the catalogue.
+    pub fn new(all: &Steps, params: &[Param], catalogue: &mut Catalogue) -> Self {
+        let shared = shared(&all.steps, params);
+        let mut program = Self { shared, choices: all.choices.clone(), steps: Vec::new() };
         let mut drawn: BTreeMap<u16, u32> = BTreeMap::new();
-        for (statements, line) in lines {
-            let most = most_draws(line, params);
-            let forms = statements.iter().zip(&line.forms);
-            let forms = forms.map(|(&statement, form)| {
+        for step in &all.steps {
+            let most = most_draws(step, params);
+            let form = |form: &line::Form, catalogue: &mut Catalogue| {
                 let mut composing = Composing::new(&program.shared, params, &drawn, &most);
                 composing.all(&form.params);
                 Form {
-                    statement,
+                    statement: catalogue.number(&form.statement),
                     hidden: composing.args.len() - form.params.len(),
                     has_sums: composing.args.iter().any(|arg| matches!(arg, Arg::Sum { .. })),
                     args: composing.args,
                 }
+            };
+            let branches = step.branches.iter().map(|line| Branch {
+                forms: line.forms.iter().map(|one| form(one, catalogue)).collect(),
+                choice: line.choice.clone(),
+                repeat: line.repeat,
             });
-            let forms = forms.collect();
+            let branches = branches.collect();
             for (&param, &most) in &most {
-                *drawn.entry(param).or_default() += most * line.repeat;
+                *drawn.entry(param).or_default() += most * step.operations();
             }
-            program.steps.push(Step { forms, choice: line.choice.clone(), repeat: line.repeat });
+            program.steps.push(Step { branches, pick: step.pick.clone(), repeat: step.repeat });
         }
         program
     }
 
-    /// Statements that it sends.
+    /// Statements that it sends, at most.
     pub fn operations(&self) -> u64 {
-        self.steps.iter().map(|step| u64::from(step.repeat)).sum()
+        self.steps.iter().map(Step::operations).sum()
     }
 
     /// Values that go with them, at most.
     pub fn values(&self) -> u64 {
-        let most = |step: &Step| step.forms.iter().map(|form| form.args.len()).max().unwrap_or(0);
-        let of = |step: &Step| u64::from(step.repeat) * most(step) as u64;
+        let of = |step: &Step| {
+            let most =
+                step.branches.iter().map(|branch| u64::from(branch.repeat) * branch.values());
+            u64::from(step.repeat) * most.max().unwrap_or(0)
+        };
         self.shared.len() as u64 + self.steps.iter().map(of).sum::<u64>()
     }
 
@@ -100,10 +119,10 @@ impl Program {
     pub fn draws(&self) -> BTreeMap<u16, u64> {
         let mut draws: BTreeMap<u16, u64> = self.shared.iter().map(|&param| (param, 1)).collect();
         for step in &self.steps {
-            for arg in step.forms.iter().flat_map(|form| &form.args) {
+            let forms = step.branches.iter().flat_map(|branch| &branch.forms);
+            for arg in forms.flat_map(|form| &form.args) {
                 if let Arg::Drawn { param, first, stride } = *arg {
-                    let upto =
-                        u64::from(first) + u64::from(step.repeat - 1) * u64::from(stride) + 1;
+                    let upto = u64::from(first) + (step.operations() - 1) * u64::from(stride) + 1;
                     let most = draws.entry(param).or_default();
                     *most = upto.max(*most);
                 }
@@ -134,34 +153,72 @@ impl Program {
             let value = draw(param, 0, rng, &mut tx.text);
             tx.values.push(value);
         }
+        let mut picked = [0; CHOICES_MAX];
+        for (picked, choice) in picked.iter_mut().zip(&self.choices) {
+            *picked = choice.draw(rng);
+        }
         for step in &self.steps {
-            for repetition in 0..step.repeat {
-                let form = &step.forms[step.choice.draw(rng)];
-                let start = tx.values.len();
-                for arg in &form.args {
-                    let value = match arg {
-                        Arg::Shared(place) => tx.values[*place as usize].clone(),
-                        Arg::Again(place) => tx.values[start + *place as usize].clone(),
-                        Arg::Drawn { param, first, stride } => {
-                            let nth =
-                                u64::from(*first) + u64::from(repetition) * u64::from(*stride);
-                            draw(*param, nth, rng, &mut tx.text)
-                        }
-                        Arg::Sum { .. } => Value::Null, // Once all that it is made of is there.
-                    };
-                    tx.values.push(value);
+            let mut sent = 0;
+            for _ in 0..step.repeat {
+                let branch = match &step.pick {
+                    Pick::Own(choice) => &step.branches[choice.draw(rng)],
+                    Pick::Shared(number) => &step.branches[picked[usize::from(*number)]],
+                };
+                for _ in 0..branch.repeat {
+                    let form = &branch.forms[branch.choice.draw(rng)];
+                    form.fill(params, sent, tx, |param, nth, text| draw(param, nth, rng, text));
+                    sent += 1;
                 }
-                if form.has_sums {
-                    form.add(params, start, tx);
-                }
-                let values = (start + form.hidden) as u32..tx.values.len() as u32;
-                tx.ops.push(Op { statement: form.statement, values });
             }
         }
     }
 }
 
+impl Step {
+    /// Statements that it sends, at most.
+    fn operations(&self) -> u64 {
+        let most = self.branches.iter().map(|branch| branch.repeat).max().unwrap_or(0);
+        u64::from(self.repeat) * u64::from(most)
+    }
+}
+
+impl Branch {
+    /// Values that go with its statement, at most.
+    fn values(&self) -> u64 {
+        self.forms.iter().map(|form| form.args.len()).max().unwrap_or(0) as u64
+    }
+}
+
 impl Form {
+    /// Appends the statement with its values. `sent`: what the step has sent before it.
+    #[inline]
+    fn fill(
+        &self,
+        params: &[Param],
+        sent: u64,
+        tx: &mut Transaction,
+        mut draw: impl FnMut(u16, u64, &mut Vec<u8>) -> Value,
+    ) {
+        let start = tx.values.len();
+        for arg in &self.args {
+            let value = match arg {
+                Arg::Shared(place) => tx.values[*place as usize].clone(),
+                Arg::Again(place) => tx.values[start + *place as usize].clone(),
+                Arg::Drawn { param, first, stride } => {
+                    let nth = u64::from(*first) + sent * u64::from(*stride);
+                    draw(*param, nth, &mut tx.text)
+                }
+                Arg::Sum { .. } => Value::Null, // Once all that it is made of is there.
+            };
+            tx.values.push(value);
+        }
+        if self.has_sums {
+            self.add(params, start, tx);
+        }
+        let values = (start + self.hidden) as u32..tx.values.len() as u32;
+        tx.ops.push(Op { statement: self.statement, values });
+    }
+
     /// Puts sums in the places of their arguments, whose values begin at `start`.
     fn add(&self, params: &[Param], start: usize, tx: &mut Transaction) {
         for (at, arg) in self.args.iter().enumerate() {
@@ -188,10 +245,10 @@ fn keys(form: &[Key], params: &[Param]) -> BTreeSet<Key> {
     form.iter().flat_map(of).collect()
 }
 
-/// How often a line draws each parameter, in its longest form.
-fn most_draws(line: &Line, params: &[Param]) -> BTreeMap<u16, u32> {
+/// How often a statement of a step draws each parameter, in the form that draws it most.
+fn most_draws(step: &step::Step, params: &[Param]) -> BTreeMap<u16, u32> {
     let mut most: BTreeMap<u16, u32> = BTreeMap::new();
-    for form in &line.forms {
+    for form in step.branches.iter().flat_map(|line| &line.forms) {
         let mut count: BTreeMap<u16, u32> = BTreeMap::new();
         for (param, _) in keys(&form.params, params) {
             *count.entry(param).or_default() += 1;
@@ -206,14 +263,14 @@ fn most_draws(line: &Line, params: &[Param]) -> BTreeMap<u16, u32> {
 
 /// The parameters whose values hold for the transaction and are named more than once in it, in the
 /// order in which they are met.
-fn shared(lines: &[(Vec<u16>, &Line)], params: &[Param]) -> Vec<u16> {
+fn shared(steps: &[step::Step], params: &[Param]) -> Vec<u16> {
     let mut uses: BTreeMap<u16, u64> = BTreeMap::new();
     let mut met = Vec::new();
-    for (_, line) in lines {
-        for (param, most) in most_draws(line, params) {
-            *uses.entry(param).or_default() += u64::from(most) * u64::from(line.repeat);
+    for step in steps {
+        for (param, most) in most_draws(step, params) {
+            *uses.entry(param).or_default() += u64::from(most) * u64::from(step.operations());
         }
-        for form in &line.forms {
+        for form in step.branches.iter().flat_map(|line| &line.forms) {
             for &(param, _) in &form.params {
                 match params[usize::from(param)].sum() {
                     Some(sum) => met.extend(&sum.terms),
@@ -233,9 +290,9 @@ fn shared(lines: &[(Vec<u16>, &Line)], params: &[Param]) -> Vec<u16> {
 struct Composing<'a> {
     shared: &'a [u16],
     params: &'a [Param],
-    /// Draws of each parameter by the lines before this one.
+    /// Draws of each parameter by the steps before this one.
     drawn: &'a BTreeMap<u16, u32>,
-    /// And by each repetition of this one.
+    /// And by each statement of this one.
     most: &'a BTreeMap<u16, u32>,
     here: BTreeMap<Key, u32>,
     nth: BTreeMap<u16, u32>,

@@ -12,11 +12,11 @@ fn built(options: serde_json::Value, dialect: Dialect) -> Result<Box<dyn Workloa
     (KIND.build)(&Order { options: &options, dialect, seed: 42, sessions: 4 })
 }
 
-fn mix(options: serde_json::Value) -> Box<dyn Workload> {
+pub(super) fn mix(options: serde_json::Value) -> Box<dyn Workload> {
     built(options, Dialect::Postgres).expect("valid options")
 }
 
-fn error(options: serde_json::Value) -> String {
+pub(super) fn error(options: serde_json::Value) -> String {
     let built = built(options.clone(), Dialect::Mysql);
     built.err().unwrap_or_else(|| panic!("{options} is accepted")).to_string()
 }
@@ -64,7 +64,11 @@ fn shown(value: &Parameter, tx: &Transaction) -> String {
 }
 
 /// Classes and parameters of each operation.
-fn sent(workload: &dyn Workload, session: u32, index: u64) -> Vec<(String, Vec<String>)> {
+pub(super) fn sent(
+    workload: &dyn Workload,
+    session: u32,
+    index: u64,
+) -> Vec<(String, Vec<String>)> {
     let statements = workload.statements();
     let tx = transaction(workload, session, index);
     let of = |op: &dyno_core::workload::Op| {

@@ -11,8 +11,8 @@ from dbdyno.digest.document import Class, Document
 from dbdyno.nouns import count
 from dbdyno.report import write
 from dbdyno.report.digest import words
+from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
-from dbdyno.report.digest.text import fit
 from dbdyno.report.numbers import MISSING, edge, percent, times
 from dbdyno.report.text import markdown as md
 

@@ -1,26 +1,29 @@
-"""A digest in Markdown: answer, profile, classes."""
+"""A digest in Markdown: answer, all statements together, profile, classes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.digest.document import Class, Document
+from dbdyno.digest.document import Class, Distribution, Document
 from dbdyno.report.digest import words
+from dbdyno.report.digest.cut import elide
+from dbdyno.report.digest.profile import columns, legend
 from dbdyno.report.text import fence
 from dbdyno.report.text import markdown as md
 
 
-def markdown(document: Document) -> str:
-    """The whole report."""
+def markdown(document: Document, *, brief: bool = False) -> str:
+    """The whole report. `brief`: without a part for each class."""
     lines = [f"# {md(words.answer(document))}", ""]
-    for note in (*words.limits(document), *document.notes):
+    for note in (*words.limits(document), *words.notes(document)):
         lines += [f"**{md(note)}**", ""]
     lines += [f"- {md(one)}" for one in words.sources(document)]
     if document.classes:
+        lines += ["", "## Overall", "", *_overall(document)]
         lines += ["", "## Profile", "", *_profile(document)]
     if rest := words.rest(document):
         lines += ["", md(rest)]
-    for one in document.classes:
+    for one in () if brief else document.classes:
         lines += ["", *_class(document, one)]
     if note := words.sketch_note(document):
         lines += ["", note]
@@ -36,34 +39,41 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[in
     return lines + ["| " + " | ".join(md(cell) for cell in row) + " |" for row in rows]
 
 
+def _overall(document: Document) -> list[str]:
+    all_ = document.overall
+    said = [*words.overall(document), *words.flags(all_)]
+    return [*_numbers(words.main_measures(all_)), md(", ".join(said))]
+
+
 def _profile(document: Document) -> list[str]:
-    heads = ("#", "ID", "share", "time", "calls", "R/call", "V/M", "statement")
+    found = columns(document, maxima=True)
+    what = "statement" if document.group_by == "fingerprint" else "what"
     rows = [
         (
             str(one.rank),
             words.short_id(one),
-            words.share(one.time_share),
-            words.duration(one.query_time.sum if one.query_time else None),
-            words.whole(words.calls(one)),
-            words.duration(words.per_call(one)),
-            "–" if one.v_m is None else f"{one.v_m:.2f}",
-            words.one_line(one.fingerprint)[:200],
+            *(column.shown(column.of(one)) for column in found),
+            elide(words.one_line(one.fingerprint), 200),
         )
         for one in document.classes
     ]
-    return table(heads, rows, (1, 7))
+    lines = table(("#", "ID", *(one.head for one in found), what), rows, (1, 2 + len(found)))
+    return [*lines, "", said] if (said := legend(found)) else lines
+
+
+def _numbers(measured: Sequence[tuple[str, str, Distribution]]) -> list[str]:
+    """A table of measures with an empty line behind it; nothing of none."""
+    shown = words.columns(measured)
+    rows = [
+        (words.measure(name), *(words.cell(values, unit, column) for column in shown))
+        for name, unit, values in measured
+    ]
+    return [*table(("", *shown), rows, (0,)), ""] if rows else []
 
 
 def _class(document: Document, one: Class) -> list[str]:
     lines = [f"## {one.rank}. {md(words.label(one))}", "", fence(one.fingerprint), ""]
-    measured = words.measured(one)
-    columns = words.columns(measured)
-    rows = [
-        (words.measure(name), *(words.cell(values, unit, column) for column in columns))
-        for name, unit, values in measured
-    ]
-    if rows:
-        lines += [*table(("", *columns), rows, (0,)), ""]
+    lines += _numbers(words.measured(one))
     lines += [f"- {name}: {md(what)}" for name, what in words.facts(document, one)]
     if one.sample and one.sample.text is not None:
         lines += ["", "Sample" + (" (cut)" if one.sample.is_cut else "") + ":", ""]

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from dbdyno import __version__
-from dbdyno.digest.document import Class, Document
+from dbdyno.digest.document import Class, Concurrency, Distribution, Document
 from dbdyno.report import write
 from dbdyno.report.charts.areas import SHADES, Band, areas
 from dbdyno.report.charts.columns import columns
-from dbdyno.report.digest import words
+from dbdyno.report.digest import profile, words
+from dbdyno.report.digest.profile import Column
 from dbdyno.report.digest.text import squeeze
 from dbdyno.report.figures import NARROW, Figure
 
 WIDE = 1040.0
 HALF = 500.0
 BANDS = SHADES - 1  # classes with a colour; the last one is all others'
-HEADS = ("share", "time", "calls", "R/call", "p95", "max", "V/M")
 DEGREES_MAX = 40
 CHARTS_MAX = 60  # classes with charts of their own; all have their numbers
 
@@ -34,14 +34,21 @@ class ProfileRow:
 
 
 @dataclass(frozen=True)
+class Table:
+    """A row a measure."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """A class in full."""
 
     one: Class
     title: str
     lead: str
-    columns: tuple[str, ...]
-    numbers: tuple[tuple[str, tuple[str, ...]], ...]
+    numbers: Table
     facts: tuple[tuple[str, str], ...]
     histogram: Markup | None
     load: Markup | None
@@ -49,6 +56,7 @@ class Section:
 
 def page(document: Document) -> str:
     """The page; it needs no network and no other file."""
+    found = profile.columns(document, maxima=True)
     return write.styled(
         "digest.html.j2",
         {
@@ -56,10 +64,14 @@ def page(document: Document) -> str:
             "title": ", ".join(one.path for one in document.inputs)[:120],
             "answer": words.answer(document),
             "censoring": words.limits(document),
-            "notes": document.notes,
+            "notes": words.notes(document),
             "figures": figures(document),
-            "heads": HEADS,
-            "rows": [_profile_row(one) for one in document.classes],
+            "heads": [one.head for one in found],
+            "what": "statement" if document.group_by == "fingerprint" else "what",
+            "rows": [_profile_row(document, found, one) for one in document.classes],
+            "legend": profile.legend(found),
+            "overall": _table(words.main_measures(document.overall)),
+            "overall_said": [*words.overall(document), *words.flags(document.overall)],
             "rest": words.rest(document),
             "sections": [_section(document, one, i) for i, one in enumerate(document.classes)],
             "sources": words.sources(document),
@@ -78,8 +90,8 @@ def figures(document: Document) -> list[Figure]:
         found.append(_load(document))
         if document.longest_gap_s:
             found.append(_gaps(document))
-    if document.concurrency and len(document.concurrency.seconds) > 1:
-        found.append(_concurrency(document))
+    if (told := document.told_concurrency) and len(told.seconds) > 1:
+        found.append(_concurrency(told))
     return found
 
 
@@ -93,7 +105,7 @@ def _load(document: Document) -> Figure:
     named = [one for one in document.classes if one.timeline_s][:BANDS]
 
     def draw(width: float) -> Markup:
-        length = min(len(timeline.time_s), int(width / 3))
+        length = words.steps(document, int(width / 3))
         step = timeline.bucket_s * len(timeline.time_s) / length
         whole = _running(timeline.time_s, timeline.bucket_s, length)
         bands = [
@@ -152,14 +164,12 @@ def _gaps(document: Document) -> Figure:
         )
 
     note = "The longest gap between two ends of statements. A column that stands out is a stall."
-    if document.concurrency and document.concurrency.clock_s:
+    if document.clock_s:
         note += " The log's clock has full seconds: gaps of up to one tell nothing."
     return _figure("Stalls", note, "stalls", draw)
 
 
-def _concurrency(document: Document) -> Figure:
-    found = document.concurrency
-    assert found is not None
+def _concurrency(found: Concurrency) -> Figure:
     total = sum(found.seconds) or 1.0
     degrees = len(found.seconds)
     group = -(-degrees // DEGREES_MAX)
@@ -180,19 +190,22 @@ def _concurrency(document: Document) -> Figure:
     return _figure("Concurrency", note, "concurrency", draw)
 
 
-def _profile_row(one: Class) -> ProfileRow:
-    timed = one.query_time
-    cells = (
-        (words.share(one.time_share), one.time_share),
-        (words.duration(timed.sum if timed else None), timed.sum if timed else None),
-        (words.whole(words.calls(one)), words.calls(one)),
-        (words.duration(words.per_call(one)), words.per_call(one)),
-        (words.duration(timed.p95 if timed else None), timed.p95 if timed else None),
-        (words.duration(timed.max if timed else None), timed.max if timed else None),
-        ("–" if one.v_m is None else f"{one.v_m:.2f}", one.v_m),
+def _profile_row(document: Document, found: Sequence[Column], one: Class) -> ProfileRow:
+    numbers = [(column, column.of(one)) for column in found]
+    cells = tuple((column.shown(by), -1.0 if by is None else by) for column, by in numbers)
+    share = profile.share_of(document)(one) or 0.0
+    return ProfileRow(one, cells, min(1.0, max(0.0, share)))
+
+
+def _table(measured: Sequence[tuple[str, str, Distribution]]) -> Table:
+    shown = words.columns(measured)
+    return Table(
+        shown,
+        tuple(
+            (words.measure(name), tuple(words.cell(values, unit, column) for column in shown))
+            for name, unit, values in measured
+        ),
     )
-    numbers = tuple((shown, -1.0 if by is None else by) for shown, by in cells)
-    return ProfileRow(one, numbers, min(1.0, max(0.0, one.time_share or 0.0)))
 
 
 def _section(document: Document, one: Class, place: int) -> Section:
@@ -202,17 +215,11 @@ def _section(document: Document, one: Class, place: int) -> Section:
     if one.errors:
         lead.append(f"{one.errors:,} with an error")
     drawn = place < CHARTS_MAX
-    measured = words.measured(one)
-    columns_ = words.columns(measured)
     return Section(
         one=one,
         title=words.label(one),
         lead=", ".join(lead),
-        columns=columns_,
-        numbers=tuple(
-            (words.measure(name), tuple(words.cell(values, unit, column) for column in columns_))
-            for name, unit, values in measured
-        ),
+        numbers=_table(words.measured(one)),
         facts=tuple(words.facts(document, one)),
         histogram=_histogram(one) if drawn and one.histogram and sum(one.histogram) else None,
         load=_own_load(document, one) if drawn and one.timeline_s and any(one.timeline_s) else None,
@@ -235,7 +242,7 @@ def _own_load(document: Document, one: Class) -> Markup | None:
     timeline = document.timeline
     if timeline is None or one.timeline_s is None:
         return None
-    length = min(len(one.timeline_s), int(HALF / 3))
+    length = words.steps(document, int(HALF / 3))
     return areas(
         [Band(words.label(one), _running(one.timeline_s, timeline.bucket_s, length))],
         begin_unix_s=timeline.begin_unix_s,

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dbdyno.digest.parallelism import Curve, Parallelism, Schemas
 from dbdyno.nouns import count
 from dbdyno.report.digest import words
+from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
-from dbdyno.report.digest.text import bar, fit
+from dbdyno.report.digest.table import bar
 from dbdyno.report.numbers import size
 from dbdyno.report.text import markdown as md
 

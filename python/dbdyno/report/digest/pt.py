@@ -1,18 +1,21 @@
 """The classic layout that scripts of pt-query-digest's users read: labels, columns and units as
 its manual's "OUTPUT" section and its own reports show them. All else is ours.
 
-Numbers are abbreviated by powers of 1024, times as whole microseconds, milliseconds or seconds,
-shares are cut to whole percents. Where a number is not known, there is a dash. Statements are
-fingerprints, unless the digest has samples.
+Numbers are abbreviated by powers of 1024, but how many statements there are, and rates, by powers
+of 1000, as there; times are whole microseconds, milliseconds or seconds, shares cut to percents.
+Deviations are those of a sample (n - 1), as there. Where a number is not known, there is a dash.
+Statements are fingerprints, unless the digest has samples.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dbdyno.digest.document import Class, Distribution, Document, Stats
 from dbdyno.report.digest import words
+from dbdyno.report.digest.cut import middle
 from dbdyno.report.text import visible
 
 LABELS = {
@@ -27,6 +30,23 @@ LABELS = {
     "tmp_disk_tables": "Tmp disk tbl",
     "tmp_bytes": "Tmp tbl size",
 }
+# Percona Server's, below a head of their own.
+INNODB = {
+    "read_bytes": "IO r bytes",
+    "pages_read": "IO r ops",
+    "innodb_io_r_wait": "IO r wait",
+    "pages_used": "pages distin",
+    "innodb_queue_wait": "queue wait",
+    "innodb_rec_lock_wait": "rec lock wai",
+}
+# MariaDB's names of some of these, and others of its own.
+MARIADB = {
+    "engine_time": "Engine time",
+    "old_rows_read": "Old rows rea",
+    "pages_used": "Pages access",
+    "pages_read": "Pages read",
+    "innodb_io_r_wait": "Pages read t",
+}
 FLAGS = {
     "filesort": "Filesort",
     "filesort_on_disk": "Filesort on ",
@@ -37,16 +57,25 @@ FLAGS = {
     "tmp_table_on_disk": "Tmp table on",
 }
 BUCKETS = ("1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s+")
-UNITS = (("", 1), ("k", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40))
+LETTERS = ("", "k", "M", "G", "T")
+COMMAND = "command: "  # what fingerprints of commands that are no statements begin with
+SIZE = "Query size"
 COLUMNS = ("total", "min", "max", "avg", "95%", "stddev", "median")
 BAR = 64
 
 
-def pt(document: Document, *, now_unix_s: float | None = None, hostname: str = "") -> str:
-    """The whole report. `now_unix_s` and `hostname` stand in its head, if given."""
+def pt(
+    document: Document,
+    *,
+    now_unix_s: float | None = None,
+    hostname: str = "",
+    brief: bool = False,
+) -> str:
+    """The whole report. `now_unix_s` and `hostname` stand in its head, if given. `brief`: without a
+    part for each class."""
     lines = _head(document, now_unix_s, hostname)
     lines += ["", *_profile(document)]
-    for one in document.classes:
+    for one in () if brief else document.classes:
         lines += ["", *_query(document, one)]
     return "\n".join(lines) + "\n"
 
@@ -60,23 +89,49 @@ def _head(document: Document, now_unix_s: float | None, hostname: str) -> list[s
         lines.append(f"# Hostname: {words.one_line(hostname)}")
     lines.append(f"# Files: {', '.join(words.one_line(one.path) for one in document.inputs)}")
     lines += [f"# Note: {note}" for note in words.limits(document)]
-    total = number(words.calls(all_), "count")
     title = (
-        f"# Overall: {total} total, {number(document.classes_total, 'count')} unique,"
-        f" {_rates(document, all_)} "
+        f"# Overall: {number(words.calls(all_), 'rate')} total,"
+        f" {number(document.classes_total, 'rate')} unique, {_rates(document, all_)} "
     )
-    lines.append(title.ljust(73, "_"))
+    lines.append(title.ljust(74, "_"))
     lines += _range(all_)
     lines += [
         "# Attribute          total     min     max     avg     95%  stddev  median",
         "# ============     ======= ======= ======= ======= ======= ======= =======",
     ]
-    for label, unit, values in _rows(all_):
-        cells = " ".join(_cell(values, unit, column).rjust(7) for column in COLUMNS)
-        lines.append(f"# {label:<12}     {cells}")
-    if all_.statement_bytes:
-        lines.append(f"# {'Query size':<12}     {number(all_.statement_bytes, 'bytes'):>7}")
+    lines += _attributes(document, all_, lambda label, total: "   ")
     return lines + _flags(all_)
+
+
+def _attributes(document: Document, stats: Stats, part: Callable[[str, float], str]) -> list[str]:
+    """A line a measure, with its `part` of all before its values."""
+    lines = [_attribute(row, part) for row in _rows(stats)]
+    if stats.statement_bytes:
+        mean = number(stats.statement_bytes / words.calls(stats), "bytes")
+        cells = [number(stats.statement_bytes, "bytes"), "-", "-", mean, "-", "-", "-"]
+        said = " ".join(cell.rjust(7) for cell in cells)
+        lines.append(f"# {SIZE:<12} {part(SIZE, stats.statement_bytes)} {said}")
+    labels = _of_engine(document)
+    of_engine = [
+        (label, stats.measures[name].unit, stats.measures[name])
+        for name, label in labels.items()
+        if name in stats.measures
+    ]
+    if of_engine and labels is INNODB:
+        lines.append("# InnoDB:")
+    return lines + [_attribute(row, part) for row in of_engine]
+
+
+def _attribute(row: tuple[str, str, Distribution], part: Callable[[str, float], str]) -> str:
+    label, unit, values = row
+    cells = " ".join(_cell(values, unit, column).rjust(7) for column in COLUMNS)
+    return f"# {label:<12} {part(label, values.sum)} {cells}"
+
+
+def _of_engine(document: Document) -> Mapping[str, str]:
+    """How the engine's measures are called by the server that these logs are of."""
+    percona = {"innodb_rec_lock_wait", "innodb_queue_wait"}
+    return INNODB if percona & document.overall.measures.keys() else MARIADB
 
 
 def _rates(document: Document, stats: Stats) -> str:
@@ -89,12 +144,8 @@ def _rates(document: Document, stats: Stats) -> str:
         seconds = stats.span_s
     if not seconds:
         return f"0 QPS, {'0' if stats.query_time else '-'}x concurrency"
-    at_once = _rate(stats.time_s / seconds) if stats.query_time else "-"
-    return f"{_rate(words.calls(stats) / seconds)} QPS, {at_once}x concurrency"
-
-
-def _rate(rate: float) -> str:
-    return number(rate, "rate") if rate >= 1024 else f"{rate:.2f}"
+    at_once = number(stats.time_s / seconds, "rate") if stats.query_time else "-"
+    return f"{number(words.calls(stats) / seconds, 'rate')} QPS, {at_once}x concurrency"
 
 
 def _range(stats: Stats) -> list[str]:
@@ -112,7 +163,8 @@ def _rows(stats: Stats) -> list[tuple[str, str, Distribution]]:
     if stats.query_time:
         rows.append(("Exec time", "ns", stats.query_time))
     known = [name for name in LABELS if name in stats.measures]
-    others = [n for n, m in stats.measures.items() if n not in LABELS and m.unit != "flag"]
+    apart = LABELS.keys() | INNODB.keys() | MARIADB.keys()
+    others = [n for n, m in stats.measures.items() if n not in apart and m.unit != "flag"]
     for name in (*known, *others):
         measured = stats.measures[name]
         label = LABELS.get(name) or words.one_line(name).replace("_", " ").capitalize()[:12]
@@ -132,12 +184,23 @@ def _flags(stats: Stats) -> list[str]:
 
 def _cell(values: Distribution, unit: str, column: str) -> str:
     name = {"total": "sum", "avg": "mean", "95%": "p95", "median": "p50"}.get(column, column)
-    found = getattr(values, name)
+    found = _deviation(values) if column == "stddev" else getattr(values, name)
     return number(found, unit) if found is not None else "-"
 
 
+def _deviation(values: Distribution) -> float | None:
+    """That of a sample."""
+    return None if values.stddev is None else values.stddev * math.sqrt(_of_sample(values))
+
+
+def _of_sample(values: Distribution) -> float:
+    """What makes the variance of a population that of a sample: n / (n - 1)."""
+    n = values.sum / values.mean if values.mean else values.count
+    return n / (n - 1) if n > 1.5 else 1.0
+
+
 def number(value: float, unit: str) -> str:
-    """`6us`, `450ms`, `5404s`; `12`, `2.10`, `58.30k`."""
+    """`6us`, `450ms`, `5404s`; `12`, `2.10`, `58.30k`. `rate`: by powers of 1000."""
     if unit == "ns":
         if value >= 1:
             return f"{value:.0f}s"
@@ -146,11 +209,13 @@ def number(value: float, unit: str) -> str:
             if value * scale < 999.5:
                 return f"{value * scale:.0f}{letters}" if value else "0"
         return "1s"
-    letter, scale_ = next(
-        ((u, s) for u, s in reversed(UNITS) if abs(value) >= s and s > 1), UNITS[0]
-    )
-    scaled = value / scale_
-    return f"{scaled:.0f}" if not letter and value == int(value) else f"{scaled:.2f}{letter}"
+    base = 1000 if unit == "rate" else 1024
+    power = 0
+    while power + 1 < len(LETTERS) and abs(value) >= base ** (power + 1):
+        power += 1
+    if not power and value == int(value):
+        return f"{value:.0f}"
+    return f"{value / base**power:.2f}{LETTERS[power]}"
 
 
 def identity(one: Class) -> str:
@@ -163,9 +228,7 @@ def _profile(document: Document) -> list[str]:
     total = document.overall.time_s
     rows = []
     for one in document.classes:
-        v_m = "-" if one.v_m is None else f"{one.v_m:.2f}"
-        item = words.one_line(one.distill) or words.one_line(one.fingerprint)[:30]
-        rows.append((str(one.rank), identity(one), *_shared(one, total), v_m, item))
+        rows.append((str(one.rank), identity(one), *_shared(one, total), _v_m(one), _item(one)))
     hidden = document.classes_not_listed
     if document.rest and hidden > 0:
         rows.append(("MISC", "0xMISC", *_shared(document.rest, total), "0.0", f"<{hidden} ITEMS>"))
@@ -183,6 +246,25 @@ def _profile(document: Document) -> list[str]:
     return lines
 
 
+def _v_m(one: Class) -> str:
+    if one.v_m is None or one.query_time is None:
+        return "-"
+    return f"{one.v_m * _of_sample(one.query_time):.2f}"
+
+
+def _item(one: Class) -> str:
+    if command := _command(one):
+        return f"ADMIN {command.upper()}"
+    return words.one_line(one.distill) or middle(words.one_line(one.fingerprint), 30)
+
+
+def _command(one: Class) -> str:
+    """The name of a command that is no statement."""
+    name = one.fingerprint.removeprefix(COMMAND)
+    is_name = name != one.fingerprint and name.replace(" ", "").isalpha()
+    return name if is_name else ""
+
+
 def _shared(stats: Stats, total: float) -> tuple[str, str, str]:
     calls = words.calls(stats)
     if stats.query_time is None:
@@ -196,23 +278,21 @@ def _query(document: Document, one: Class) -> list[str]:
     title = f"# Query {one.rank}: {_rates(document, one)}, ID {identity(one)}{at}"
     lines = [title]
     if one.v_m is not None:
-        lines.append(f"# Scores: V/M = {one.v_m:.2f}")
+        lines.append(f"# Scores: V/M = {_v_m(one)}")
     lines += _range(one)
     lines += [
         "# Attribute    pct   total     min     max     avg     95%  stddev  median",
         "# ============ === ======= ======= ======= ======= ======= ======= =======",
     ]
     calls, all_ = words.calls(one), document.overall
-    lines.append(f"# {'Count':<12} {_pct(calls, words.calls(all_))} {number(calls, 'count'):>7}")
+    lines.append(f"# {'Count':<12} {_pct(calls, words.calls(all_))} {calls:>7.0f}")
     totals = {label: values.sum for label, _, values in _rows(all_)}
-    for label, unit, values in _rows(one):
-        cells = " ".join(_cell(values, unit, column).rjust(7) for column in COLUMNS)
-        lines.append(f"# {label:<12} {_pct(values.sum, totals.get(label, 0.0))} {cells}")
-    if one.statement_bytes:
-        part = _pct(one.statement_bytes, all_.statement_bytes)
-        lines.append(f"# {'Query size':<12} {part} {number(one.statement_bytes, 'bytes'):>7}")
+    engine = _of_engine(document)
+    totals |= {label: all_.measures[n].sum for n, label in engine.items() if n in all_.measures}
+    totals[SIZE] = all_.statement_bytes
+    lines += _attributes(document, one, lambda label, total: _pct(total, totals.get(label, 0.0)))
     lines += _flags(one)
-    lines += _strings(one)
+    lines += _strings(document, one)
     lines += _distribution(one.histogram)
     lines += _tables(one)
     lines.append(f"{_statement(one)}\\G")
@@ -223,11 +303,15 @@ def _pct(part: float, whole: float) -> str:
     return f"{int(part / whole * 100 + 1e-9) if whole else 0:>3}"
 
 
-def _strings(one: Class) -> list[str]:
+def _strings(document: Document, one: Class) -> list[str]:
+    is_mysql = any(log.format.startswith("mysql") for log in document.inputs)
+    errors = dict(one.error_codes)
+    if errors and is_mysql and one.count > one.errors:
+        errors["0"] = one.count - one.errors
     found = (
         ("Databases", one.databases),
-        ("Errors", one.error_codes),
         ("Hosts", one.hosts),
+        ("Last errno" if is_mysql else "Errors", errors),
         ("Users", one.users),
     )
     lines = [f"# {label:<12} {_names(names)}" for label, names in found if any(names)]
@@ -272,5 +356,7 @@ def _tables(one: Class) -> list[str]:
 
 
 def _statement(one: Class) -> str:
+    if command := _command(one):
+        return f"administrator command: {command}"
     raw = one.sample.text if one.sample and one.sample.text is not None else one.fingerprint
     return visible(raw)

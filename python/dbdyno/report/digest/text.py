@@ -1,4 +1,5 @@
-"""A digest for the terminal: the answer, what limits it, the profile, then every class."""
+"""A digest for the terminal: the answer, what limits it, all statements together, the profile, then
+every class."""
 
 from __future__ import annotations
 
@@ -6,32 +7,31 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from dbdyno.digest.document import Class, Document
+from dbdyno.digest.document import Class, Distribution, Document
 from dbdyno.nouns import count
 from dbdyno.report.digest import words
-from dbdyno.report.numbers import MISSING, sig3
+from dbdyno.report.digest.cut import elide, fit
+from dbdyno.report.digest.table import profile
+from dbdyno.report.numbers import sig3
 from dbdyno.report.sparkline import sparkline
 from dbdyno.report.text import visible
 
-BAR = 12  # cells of the share's bar
-NARROW = 88  # columns below which the bar goes
 SHORT = ("total", "mean", "p95", "max")  # columns of measures on a narrow terminal
 STATEMENT_LINES = 12
-EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def text(document: Document, width: int = 100) -> str:
-    """The whole report; `width` in columns, at least 40."""
+def text(document: Document, width: int = 100, *, brief: bool = False) -> str:
+    """The whole report; `width` in columns, at least 40. `brief`: without a part for each class."""
     width = max(40, width)
     lines = [words.answer(document)]
     lines += words.limits(document)
-    lines += [f"note: {words.one_line(note)}" for note in document.notes]
+    lines += [f"note: {words.one_line(note)}" for note in words.notes(document)]
     lines += ["", *words.sources(document)]
     if document.classes:
-        lines += ["", *profile(document, width)]
+        lines += ["", *_overall(document, width), "", *profile(document, width)]
     if document.timeline and any(document.timeline.time_s):
         lines += ["", *_over_time(document, width)]
-    for one in document.classes:
+    for one in () if brief else document.classes:
         lines += ["", *_class(document, one, width)]
     if note := words.sketch_note(document):
         lines += ["", note]
@@ -40,71 +40,21 @@ def text(document: Document, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def profile(document: Document, width: int) -> list[str]:
-    """The table of classes, the statement cut at the terminal's edge."""
-    wide = width >= NARROW
-    heads = ["", "ID", "share", "time", "calls", "R/call", "V/M"]
-    rows = [_row(one) for one in document.classes]
-    if document.rest and document.rest.count:
-        rest, part = document.rest, words.rest_share(document)
-        rows.append([
-            "", f"{document.classes_not_listed:,} more", words.share(part),
-            words.rest_time(document), words.whole(words.calls(rest)),
-            words.duration(words.per_call(rest)), "", "", part,
-        ])  # fmt: skip
-    widths = [max(len(heads[i]), *(len(str(row[i])) for row in rows)) for i in range(7)]
-    shown = [0, 1, 2, 3, 4, 5, 6] if width >= 64 else [0, 1, 2, 4, 5]
-    left = (1,)
-    used = sum(widths[i] + 2 for i in shown) + (BAR + 1 if wide else 0)
-
-    def line(cells: Sequence[object], drawn: str, last: str) -> str:
-        said = ""
-        for i in shown:
-            cell = str(cells[i])
-            said += (cell.ljust(widths[i]) if i in left else cell.rjust(widths[i])) + "  "
-            if i == 2 and wide:
-                said = said[:-1] + drawn.ljust(BAR) + "  "
-        return said + fit(last, max(12, width - used))
-
-    lines = [line(heads, "", "statement" if document.group_by == "fingerprint" else "what")]
-    for row in rows:
-        lines.append(line(row[:7], bar(row[8]), str(row[7])))
+def _overall(document: Document, width: int) -> list[str]:
+    """All statements together, whether their classes are listed or not."""
+    lines = [fit(f"overall: {', '.join(words.overall(document))}", width)]
+    rows = words.main_measures(document.overall)
+    if rows:
+        lines += _numbers(rows, width)
+    if flags := words.flags(document.overall):
+        lines.append(f"   {fit(', '.join(flags), width - 3)}")
     return lines
-
-
-def _row(one: Class) -> list[object]:
-    return [
-        one.rank,
-        words.short_id(one),
-        words.share(one.time_share),
-        words.duration(one.query_time.sum) if one.query_time else MISSING,
-        words.whole(words.calls(one)),
-        words.duration(words.per_call(one)),
-        MISSING if one.v_m is None else f"{one.v_m:.2f}",
-        words.one_line(one.fingerprint),
-        one.time_share,
-    ]
-
-
-def bar(part: object) -> str:
-    """A share as a bar of at most `BAR` cells."""
-    if not isinstance(part, float) or part <= 0:
-        return ""
-    eighths = max(1, round(min(1.0, part) * BAR * 8))
-    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
-
-
-def fit(text_: str, width: int) -> str:
-    """Text in at most so many columns, an ellipsis where it was cut."""
-    if cell_len(text_) <= width:
-        return text_
-    return set_cell_size(text_, width - 1).rstrip() + "…"
 
 
 def _over_time(document: Document, width: int) -> list[str]:
     timeline = document.timeline
     assert timeline is not None
-    length = min(len(timeline.time_s), max(10, width - 20))
+    length = words.steps(document, max(10, width - 20))
     load = [t / timeline.bucket_s for t in squeeze(timeline.time_s, length, mean=True)]
     lines = [
         f"{'running':<9}{_spark(load)}  up to {sig3(max(load))} at once",
@@ -119,10 +69,10 @@ def _over_time(document: Document, width: int) -> list[str]:
             f"{'gap':<9}longest without an end of a statement:"
             f" {words.duration(timeline.gap_s[worst])}, in the step from {words.moment(at)}"
         )
-    if document.concurrency and document.concurrency.max:
-        said = f"{'at once':<9}at most {count(document.concurrency.max, 'statement')}"
-        if document.concurrency.caveat:
-            said += f" ({words.one_line(document.concurrency.caveat)})"
+    if (found := document.told_concurrency) and found.max:
+        said = f"{'at once':<9}at most {count(found.max, 'statement')}"
+        if found.caveat:
+            said += f" ({words.one_line(found.caveat)})"
         lines.append(said)
     return lines
 
@@ -146,7 +96,7 @@ def squeeze(values: Sequence[float], length: int, *, mean: bool = False) -> list
 def _class(document: Document, one: Class, width: int) -> list[str]:
     ids = f"ID {one.id}" + (f", pt-query-digest {one.pt_id}" if one.pt_id else "")
     head = f"{one.rank}. {words.label(one)}"
-    lines = [fit(head, width), f"   {ids}"]
+    lines = [elide(head, width), f"   {ids}"]
     said = [words.called(one)]
     if one.weighted_count != one.count:
         said.append(f"{one.count:,} of them in the log")
@@ -156,10 +106,11 @@ def _class(document: Document, one: Class, width: int) -> list[str]:
         said.append(f"V/M {one.v_m:.2f}")
     if one.errors:
         said.append(f"{one.errors:,} with an error")
-    lines += [f"   {', '.join(said)}", "", *_numbers(one, width)]
+    lines += [f"   {', '.join(said)}", ""]
+    lines += _numbers(words.measured(one), width) or ["   no times in this log"]
     lines.append("")
     about = words.facts(document, one, words.NAMES_SHOWN)[2 if one.pt_id else 1 :]
-    lines += [f"   {name:<10}{fit(what, width - 13)}" for name, what in about]
+    lines += [f"   {name:<10}{elide(what, width - 13)}" for name, what in about]
     if one.timeline_s and any(one.timeline_s):
         lines.append(f"   {'over time':<10}{_spark(squeeze(one.timeline_s, width - 14))}")
     if one.histogram and sum(one.histogram):
@@ -168,18 +119,18 @@ def _class(document: Document, one: Class, width: int) -> list[str]:
     return lines
 
 
-def _numbers(one: Class, width: int) -> list[str]:
+def _numbers(measured: Sequence[tuple[str, str, Distribution]], width: int) -> list[str]:
     """A line a measure; on a narrow terminal fewer columns."""
-    columns = words.columns(words.measured(one))
+    if not measured:
+        return []
+    columns_ = words.columns(measured)
     if width < 100:
-        columns = tuple(column for column in columns if column in SHORT)
-    rows = [(words.measure(name), unit, values) for name, unit, values in words.measured(one)]
-    if not rows:
-        return ["   no times in this log"]
+        columns_ = tuple(column for column in columns_ if column in SHORT)
+    rows = [(words.measure(name), unit, values) for name, unit, values in measured]
     room = max(len(name) for name, _, _ in rows)
-    cells = [[words.cell(d, unit, column) for column in columns] for _, unit, d in rows]
-    widths = [max(len(c), *(len(row[i]) for row in cells)) for i, c in enumerate(columns)]
-    head = "  ".join(c.rjust(w) for c, w in zip(columns, widths, strict=True))
+    cells = [[words.cell(d, unit, column) for column in columns_] for _, unit, d in rows]
+    widths = [max(len(c), *(len(row[i]) for row in cells)) for i, c in enumerate(columns_)]
+    head = "  ".join(c.rjust(w) for c, w in zip(columns_, widths, strict=True))
     lines = [f"   {'':<{room}}  {head}"]
     for (name, _, _), row in zip(rows, cells, strict=True):
         body = "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True))

@@ -13,6 +13,8 @@ from dbdyno.report.text import visible
 LINES_NOT_UNDERSTOOD = 20
 COLUMNS = ("total", "min", "mean", "p50", "p95", "p99", "max", "stddev")
 NAMES_SHOWN = 3
+MERGED_LEAST = 20  # classes less, and the share of them, from which on merging names is suggested
+MERGED_SHARE = 0.1
 UNTIMED_SHARE = 0.1  # of statements without a time, from which on it is said
 
 MEASURES = {  # name in documents -> for people; others are shown by their own name
@@ -29,6 +31,7 @@ MEASURES = {  # name in documents -> for people; others are shown by their own n
     "tmp_bytes": "temporary bytes",
     "read_bytes": "bytes read",
 }
+MAIN = ("query_time", "lock_time", "rows_sent", "rows_examined", "rows_affected", "bytes_sent")
 BUCKETS = ("< 1 us", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s", "10 s +")
 
 
@@ -172,9 +175,38 @@ def answer(document: Document) -> str:
     return f"{said}."
 
 
+def ranked_by(document: Document) -> str:
+    """What classes are ranked by: calls where no time is known."""
+    by = document.order_by
+    return by if document.overall.query_time or by not in ("query_time", "max") else "count"
+
+
+def overall(document: Document) -> list[str]:
+    """What all statements together come to, but for their measures."""
+    all_ = document.overall
+    said = [called(all_)]
+    if document.seconds > document.clock_s:
+        said.append(f"{sig3(calls(all_) / document.seconds)} a second")
+        if all_.query_time:
+            said.append(f"{sig3(all_.time_s / document.seconds)} at once on average")
+    if all_.errors:
+        said.append(f"{all_.errors:,} with an error")
+    return said
+
+
+def steps(document: Document, most: int) -> int:
+    """In how many steps to draw the timeline: at most `most`, none shorter than the log's clock."""
+    timeline = document.timeline
+    if timeline is None:
+        return 0
+    whole_s = timeline.bucket_s * len(timeline.time_s)
+    told = int(whole_s / document.clock_s) if document.clock_s else most
+    return max(1, min(len(timeline.time_s), most, told))
+
+
 def _first(document: Document) -> str:
     """What the first class is first by, where that is known."""
-    top, all_, by = document.classes[0], document.overall, document.order_by
+    top, all_, by = document.classes[0], document.overall, ranked_by(document)
     if by == "query_time":
         if top.time_share is None:
             return ""
@@ -274,6 +306,25 @@ def _untimed(document: Document) -> list[str]:
     ]
 
 
+def notes(document: Document) -> list[str]:
+    """What a reader should know besides."""
+    return [*document.notes, *_mergeable(document)]
+
+
+def _mergeable(document: Document) -> list[str]:
+    """Many classes with numbered names hide what a server does."""
+    if document.mergeable is None:
+        return []
+    classes, merged = document.mergeable.classes, document.mergeable.merged
+    if classes - merged < max(MERGED_LEAST, MERGED_SHARE * classes):
+        return []
+    which = f"{classes:,}" if classes >= document.classes_total else f"the {classes:,} most costly"
+    return [
+        "Many classes differ only in numbers or hashes in names:"
+        f" --merge-names makes {merged:,} of {which} classes."
+    ]
+
+
 def not_understood(document: OfLogs) -> list[str]:
     """What was no event: counted, with positions."""
     said = []
@@ -341,12 +392,28 @@ def sketch_note(document: Document) -> str:
     return f"Quantiles are within {sig3(max(errors) * 100)} %." if errors else ""
 
 
-def measured(one: Class) -> list[tuple[str, str, Distribution]]:
+def measured(one: Stats) -> list[tuple[str, str, Distribution]]:
     """(name, unit, values) of the query time and of each measure that was not always 0."""
     rows: list[tuple[str, str, Distribution]] = []
     if one.query_time:
         rows.append(("query_time", "ns", one.query_time))
     return rows + [(name, m.unit, m) for name, m in one.measures.items() if m.sum or m.max]
+
+
+def main_measures(stats: Stats) -> list[tuple[str, str, Distribution]]:
+    """The same of what a first look needs."""
+    return sorted(
+        (row for row in measured(stats) if row[0] in MAIN), key=lambda r: MAIN.index(r[0])
+    )
+
+
+def flags(stats: Stats) -> list[str]:
+    """full scan 33.3 %: what any call did."""
+    return [
+        f"{measure(name)} {share(values.mean)}"
+        for name, unit, values in measured(stats)
+        if unit == "flag"
+    ]
 
 
 def facts(document: Document, one: Class, shown: int = 8) -> list[tuple[str, str]]:
@@ -362,6 +429,7 @@ def facts(document: Document, one: Class, shown: int = 8) -> list[tuple[str, str
         ("databases", names(one.databases, shown)),
         ("tables", ", ".join(map(one_line, one.tables))),
         ("errors", names(one.error_codes, shown)),
+        ("plans", names(one.plans, shown)),
         ("from, to", span),
         ("slowest" if one.query_time else "sample", where(document, one)),
     ]

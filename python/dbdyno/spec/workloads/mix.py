@@ -16,7 +16,7 @@ from dbdyno.spec.generators import generator
 from dbdyno.spec.names import did_you_mean
 from dbdyno.spec.read_only.statements import refusal
 from dbdyno.spec.scalars import Strict, Whole
-from dbdyno.spec.unions import Short
+from dbdyno.spec.unions import Short, one_of
 from dbdyno.spec.workloads.base import Check, Contradiction, Keys, NoFiles, Option, Options
 
 CLASSES_MAX = 64  # the engine's histograms; what has none counts as `other`
@@ -25,11 +25,14 @@ STEPS_MAX = 1000
 LENGTH_MAX = 65_535  # what servers take as parameters of a statement
 SQL_MAX = 100_000  # characters
 REPEAT_MAX = 10_000
+BRANCHES_MAX = 1000  # of a step
+CHOICES_MAX = 64  # that steps of a transaction share
 SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
 ENGINES_OWN = ("begin", "commit", "other")  # names of classes
 FRAME = ("begin", "start", "commit", "rollback", "end", "savepoint", "release", "xa")
 
 Name = Annotated[str, Field(pattern=SQL_NAME)]
+Repeat = Annotated[Whole, Field(ge=1, le=REPEAT_MAX)]
 Weight = Annotated[float, Field(ge=0)]
 
 
@@ -110,7 +113,45 @@ class Step(Sql):
     """A statement of a transaction."""
 
     name: Name | None = Field(None, description="of its class; default: TRANSACTION_NUMBER")
-    repeat: Whole | None = Field(None, ge=1, le=REPEAT_MAX, description="how many times in a row")
+    repeat: Repeat | None = Field(None, description="how many times in a row")
+
+
+class Branch(Step):
+    """A statement that a step may send."""
+
+    sql: str | None = Field(  # type: ignore[assignment]
+        None, min_length=1, max_length=SQL_MAX, description="its text; without it nothing is sent"
+    )
+    weight: Weight = Field(1.0, description="how often, in proportion to the other branches")
+
+    @model_validator(mode="after")
+    def _check(self) -> Branch:
+        more = self.model_fields_set - {"weight", "sql"}
+        if self.sql is None and more:
+            raise ValueError(f"has `{min(more)}`, but no `sql`: it would send nothing")
+        return self
+
+
+class OneOf(Strict):
+    """A step that sends one of several statements."""
+
+    one_of: list[Annotated[Branch, Short("sql")]] = Field(
+        min_length=1, max_length=BRANCHES_MAX, description="what it chooses among, by weight"
+    )
+    choice: Name | None = Field(
+        None,
+        description="steps of a transaction with the same one take branches of the same position",
+    )
+    repeat: Repeat | None = Field(
+        None, description="how many times in a row, each with a choice of its own"
+    )
+
+
+def _kind_of_step(value: Mapping[str, Any]) -> str:
+    return "one_of" if "one_of" in value else "sql"
+
+
+AnyStep: Any = one_of([("one_of", OneOf), ("sql", Step)], _kind_of_step, explains=False)
 
 
 class Transaction(Strict):
@@ -120,7 +161,7 @@ class Transaction(Strict):
     atomic: bool | None = Field(
         None, description="whether begin and commit stand around its steps; default: yes"
     )
-    steps: list[Annotated[Step, Short("sql")]] = Field(
+    steps: list[Annotated[AnyStep, Short("sql")]] = Field(
         min_length=1, max_length=STEPS_MAX, description="its statements in order"
     )
 
@@ -194,6 +235,7 @@ class Mix(NoFiles):
         yield from _parameters(full)
         yield from _sums(full["params"])
         yield from _lists(full)
+        yield from _choices(full)
         yield from _frames(full)
         classes = _classes(full)
         if len(classes) > STATEMENTS_MAX:
@@ -242,10 +284,25 @@ def columns(options: Options) -> dict[str, str]:
     return {name: each["column"] for name, each in params.items() if "column" in each}
 
 
+def statements(options: Options) -> Iterator[tuple[str, str]]:
+    """Every statement that is ever sent: where it stands, and its text."""
+    for keys, each in _sqls(WORKLOAD.meaning(options)):
+        yield ".".join(keys), each["sql"]
+
+
 def _sqls(full: Options) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
     """Every statement, with the keys that lead to it (positions of steps as `0`, `1`)."""
     for name, statement in full["statements"].items():
         yield ("statements", name), statement
+    for keys, step in _steps(full):
+        if "one_of" not in step:
+            yield keys, step
+        for number, branch in enumerate(step.get("one_of", ())):
+            if branch.get("sql") is not None:
+                yield (*keys, "one_of", str(number)), branch
+
+
+def _steps(full: Options) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
     for name, transaction in full["transactions"].items():
         for number, step in enumerate(transaction["steps"]):
             yield ("transactions", name, "steps", str(number)), step
@@ -258,7 +315,8 @@ def _classes(full: Options) -> list[tuple[Keys, str]]:
         if keys[0] == "statements":
             name = keys[1]
         else:
-            name = each.get("name") or f"{keys[1]}_{int(keys[3]) + 1}"
+            positions = (str(int(key) + 1) for key in keys[3::2])
+            name = each.get("name") or "_".join((keys[1], *positions))
         found.setdefault((keys[:2], name), keys)
     return [(keys, name) for (_, name), keys in found.items()]
 
@@ -276,6 +334,44 @@ def _nothing_sent(full: Options) -> Iterator[Contradiction]:
         yield Contradiction(
             (first,), "all weights are 0, so nothing would be sent", "raise one of them"
         )
+
+
+def _choices(full: Options) -> Iterator[Contradiction]:
+    shared: dict[tuple[str, str], list[float]] = {}
+    for keys, step in _steps(full):
+        if "one_of" not in step:
+            continue
+        branches = step["one_of"]
+        weights = [branch.get("weight", 1.0) for branch in branches]
+        named = zip(branches, weights, strict=True)
+        if not any(branch.get("sql") is not None and weight > 0 for branch, weight in named):
+            yield Contradiction(
+                (*keys, "one_of"),
+                "it has no statement with a weight above 0, so nothing would be sent",
+                "give one of its branches `sql`, and raise its weight",
+            )
+        most = max((b.get("repeat") or 1 for b in branches), default=1) * (step.get("repeat") or 1)
+        if most > REPEAT_MAX:
+            yield Contradiction(
+                keys,
+                f"it would send {most:,} statements in a row, and {REPEAT_MAX:,} is the most",
+                "lower a `repeat`",
+            )
+        choice = step.get("choice")
+        if choice is None:
+            continue
+        if shared.setdefault((keys[1], choice), weights) != weights:
+            yield Contradiction(
+                (*keys, "choice"),
+                f"steps that share the choice `{choice}` have other weights",
+                "give all of them as many branches, with the same weights",
+            )
+        if sum(name == keys[1] for name, _ in shared) > CHOICES_MAX:
+            yield Contradiction(
+                (*keys, "choice"),
+                f"the transaction has more than {CHOICES_MAX} choices that steps share",
+                "let some steps choose for themselves",
+            )
 
 
 def _frames(full: Options) -> Iterator[Contradiction]:

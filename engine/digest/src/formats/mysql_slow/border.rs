@@ -7,21 +7,24 @@
 //!
 //! What a crash or another writer spoils of a header must not make the event a part of the one before:
 //! where a statement has ended, a time and a user are a border whatever follows; elsewhere they are if one
-//! strange line stands between them and the measures.
+//! strange line stands between them and the measures. Headers in other shapes, of which measures are part,
+//! begin where a statement has ended ([`unusual`](super::unusual)).
 
+use super::unusual;
+use super::user::{User, user};
 use crate::formats::mysql_time::stamp;
 use memchr::memmem::Finder;
-use memchr::{memchr, memrchr, memrchr_iter};
+use memchr::{memchr, memrchr};
 use std::sync::LazyLock;
 
 /// Border lines are shorter than this (a user of 80 characters, a host of 255, each up to 4 bytes).
-const LONGEST: usize = 2048;
+pub(super) const LONGEST: usize = 2048;
 
 /// Lines of times are shorter than this.
 const LONGEST_TIME: usize = 96;
 
 /// Finds lines that may be borders; made once, since making it costs as much as a short event.
-static HEADERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n# "));
+static HEADERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n#"));
 static ROWS_SENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b" Rows_sent: "));
 
 /// An event's begin.
@@ -52,6 +55,11 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Border<'_>> {
 
 /// The border at `at`, a line's begin.
 fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
+    usual(log, at).or_else(|| unusual::border(log, at))
+}
+
+/// The same where a header has the shape that servers write.
+pub(super) fn usual(log: &[u8], at: usize) -> Option<Border<'_>> {
     let (user, next) = match log.get(at + 2)? {
         b'T' => {
             let time = line(log, at)?;
@@ -123,12 +131,23 @@ fn measures_behind(log: &[u8], next: usize) -> Option<usize> {
 }
 
 /// Whether a statement or a server's opening lines end before `at`, a line's begin; nothing stands before
-/// the first.
-fn is_behind_an_end(log: &[u8], at: usize) -> bool {
-    let before = log[..at].strip_suffix(b"\n").unwrap_or_default();
-    let before = before.strip_suffix(b"\r").unwrap_or(before);
-    before.is_empty() || before.ends_with(b";") || before.ends_with(b"Argument")
+/// the first. Empty lines between are none of either.
+pub(super) fn is_behind_an_end(log: &[u8], at: usize) -> bool {
+    let Some(newline) = at.checked_sub(1) else { return true };
+    if log[newline] != b'\n' {
+        return false;
+    }
+    let near = &log[newline.saturating_sub(BLANKS_MAX)..newline];
+    let before = near.trim_ascii_end();
+    match before.last() {
+        Some(b';') => true,
+        Some(_) => before.ends_with(b"Argument"),
+        None => newline < BLANKS_MAX,
+    }
 }
+
+/// White space between the end of a statement and a header.
+const BLANKS_MAX: usize = 64;
 
 /// Whether this is what follows `# User@Host: ` in all servers.
 #[inline]
@@ -139,13 +158,13 @@ pub(super) fn is_second(line: &[u8]) -> bool {
 }
 
 /// The line at `at` without its newline, if that is there and not too far.
-fn line(log: &[u8], at: usize) -> Option<&[u8]> {
+pub(super) fn line(log: &[u8], at: usize) -> Option<&[u8]> {
     let most = &log[at..log.len().min(at + LONGEST)];
     memchr(b'\n', most).map(|end| &most[..end])
 }
 
 /// The line that ends before `at`, if it is not longer than that.
-fn line_before(log: &[u8], at: usize, longest: usize) -> Option<&[u8]> {
+pub(super) fn line_before(log: &[u8], at: usize, longest: usize) -> Option<&[u8]> {
     let end = at.checked_sub(1)?;
     let most = &log[end.saturating_sub(longest)..end];
     match memrchr(b'\n', most) {
@@ -154,7 +173,7 @@ fn line_before(log: &[u8], at: usize, longest: usize) -> Option<&[u8]> {
     }
 }
 
-fn is_time(line: &[u8]) -> bool {
+pub(super) fn is_time(line: &[u8]) -> bool {
     // Both sides of a line must come to the same, so both look at short ones only.
     let short = if line.len() < LONGEST_TIME { line } else { b"" };
     short
@@ -169,40 +188,11 @@ fn is_short(line: &[u8]) -> bool {
     number > 0 && rest[number..].starts_with(b"  Lock_time: ") && ROWS_SENT.find(rest).is_some()
 }
 
-/// User, host and connection of a line `# User@Host: USER[PRIVILEGES] @ HOST [ADDRESS]  Id: N`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct User<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) host: &'a [u8],
-    pub(super) session: Option<u64>,
-}
-
-/// Takes a line of that form apart. Replication has no user outside of the brackets; then it is the
-/// one inside. Servers that look up no names have no host, then it is the address.
-pub(super) fn user(line: &[u8]) -> Option<User<'_>> {
-    let line = line.strip_prefix(b"# User@Host: ")?.trim_ascii_end();
-    let (line, session) = match line.last()? {
-        b']' => (line, None),
-        _ => {
-            let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-            let (rest, digits) = line.split_at(line.len() - digits);
-            let session = std::str::from_utf8(digits).ok()?.parse().ok()?;
-            (rest.trim_ascii_end().strip_suffix(b"Id:")?.trim_ascii_end(), Some(session))
-        }
-    };
-    let line = line.strip_suffix(b"]")?;
-    let open = memrchr(b'[', line)?;
-    let (host, address) = (line[..open].strip_suffix(b" ")?, &line[open + 1..]);
-    let middle = memrchr_iter(b'@', host).find(|at| host[..*at].ends_with(b"] "))?;
-    let (user, host) = (&host[..middle - 2], host[middle + 1..].strip_prefix(b" ")?);
-    let open = memrchr(b'[', user)?;
-    let name = if open == 0 { &user[1..] } else { &user[..open] };
-    Some(User { name, host: if host.is_empty() { address } else { host }, session })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    type Lines<'a> = &'a [&'a [u8]];
 
     const ISO: &[u8] = b"# Time: 2025-11-22T04:42:15.123456Z\n";
     const SHORT: &[u8] = b"# Time: 251122  4:42:15\n";
@@ -256,6 +246,30 @@ mod tests {
     }
 
     #[test]
+    fn no_border_lies_within_the_lines_that_another_one_looked_at() {
+        let measures = &b"# x Query_time: 1  Lock_time: 0\n"[..];
+        let user = b"# User@Host: u[u] @ h []  Id: 7 # Query_time: 1  Lock_time: 0 Rows_sent: 1\n";
+        let ended = b"# User@Host: u[u] @ h []  Id: 7  a: 1;\n";
+        let logs: [(Lines, Lines); 6] = [
+            (&[b"select 1;\n"], &[ended, QUERY]),
+            (&[b"select 1;\n"], &[ended, b"# strange\n", QUERY]),
+            (&[b"select 1;\n"], &[ended, SHORT, QUERY]),
+            (
+                &[b"# Time: now\n", USER, b"# A: 1\n", b"# Id Command\tArgument\n"],
+                &[SHORT, measures],
+            ),
+            (&[b"# Time: now\n", USER, b"# A: 1\n", b"# a comment; \n"], &[SHORT, measures]),
+            (&[b"# Time: now\n", b"# User@Host: spoilt\n"], &[user]),
+        ];
+        for (before, event) in logs {
+            let (before, event) = (before.concat(), event.concat());
+            let log = [&before[..], &event].concat();
+            assert_eq!(borders(&[&log]), [before.len()], "{}", log.escape_ascii());
+            assert_eq!(find(&log, 0).unwrap().at, before.len(), "{}", log.escape_ascii());
+        }
+    }
+
+    #[test]
     fn a_border_is_the_same_wherever_the_search_begins() {
         let log = [ISO, USER, QUERY, b"select 1;\n", ISO, USER, QUERY, b"select 2;\n"].concat();
         let second = log.len() - b"select 2;\n".len() - QUERY.len() - USER.len() - ISO.len();
@@ -265,21 +279,5 @@ mod tests {
         for from in second + 1..log.len() + 2 {
             assert_eq!(find(&log, from), None, "{from}");
         }
-    }
-
-    #[test]
-    fn users_are_taken_apart() {
-        let parts = |line: &'static str| {
-            let user = user(line.as_bytes()).unwrap();
-            let text = |bytes| std::str::from_utf8(bytes).unwrap();
-            (text(user.name), text(user.host), user.session)
-        };
-        assert_eq!(parts("# User@Host: a[b] @ h [10.0.0.1]  Id:     5"), ("a", "h", Some(5)));
-        assert_eq!(parts("# User@Host: a[b] @  [10.0.0.1]\r"), ("a", "10.0.0.1", None));
-        assert_eq!(parts("# User@Host: [SQL_SLAVE] @  []"), ("SQL_SLAVE", "", None));
-        assert_eq!(parts("# User@Host: a b[c[d][a] @ h []"), ("a b[c[d]", "h", None));
-        assert_eq!(user(b"# User@Host: a[b] @ h []  Id: "), None);
-        assert_eq!(user(b"# User@Host: ]"), None);
-        assert_eq!(user(b"# User@Host: "), None);
     }
 }

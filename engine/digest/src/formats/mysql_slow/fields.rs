@@ -3,6 +3,7 @@
 //! Sources: MySQL Reference Manual, "The Slow Query Log" and `log_slow_extra`; Percona Server manual, "Slow
 //! query log"; MariaDB documentation, "Slow Query Log Extended Statistics" (which also says that
 //! `Engine_time` and `Pages_read_time` are milliseconds); logs of MariaDB 10.11 and 11.8 and MySQL 9.
+//! TiDB's documentation, "Identify Slow Queries", for what its log has in common with MySQL's.
 
 use crate::event::Measure;
 
@@ -43,6 +44,7 @@ const NAMES: &[(&[u8], Field)] = &[
     (b"Rows_read", Number(M::RowsRead)),
     (b"Bytes_sent", Number(M::BytesSent)),
     (b"Thread_id", Session),
+    (b"Id", Session),
     (b"Schema", Schema),
     (b"QC_hit", Flag(M::QueryCacheHit)),
     (b"Full_scan", Flag(M::FullScan)),
@@ -73,6 +75,8 @@ const NAMES: &[(&[u8], Field)] = &[
     (b"InnoDB_queue_wait", Seconds(M::QueueWait)),
     (b"InnoDB_pages_distinct", Number(M::PagesUsed)),
     (b"Log_slow_rate_limit", RateLimit),
+    // TiDB.
+    (b"Conn_ID", Session),
     // MariaDB's engine statistics.
     (b"Pages_accessed", Number(M::PagesUsed)),
     (b"Pages_read", Number(M::PagesRead)),

@@ -1,7 +1,8 @@
 //! The header of an event: lines of `# Name: value` fields.
 
-use super::border::{User, is_second, user};
+use super::border::is_second;
 use super::fields::{Field, decimal, field};
+use super::user::{User, short, user};
 use crate::event::{Event, Measure};
 use crate::formats::mysql_time::{Stamp, stamp};
 use crate::token::bytes::word_end;
@@ -106,24 +107,54 @@ fn read<'a>(
     header: &mut Header<'a>,
     event: &mut Event<'a>,
 ) -> bool {
-    match line.get(2) {
+    let list = match line.get(2) {
         Some(b'U') if line.starts_with(b"# User@Host: ") => {
             let Some(user) = known.take().or_else(|| user(line)) else { return false };
             (event.user, event.host) = (user.name, user.host);
             event.session = user.session.or(event.session);
-            true
+            user.more
+        }
+        Some(b'U') if line.starts_with(b"# User: ") => {
+            let Some((name, host)) = short(line) else { return false };
+            (event.user, event.host) = (name, host);
+            b""
         }
         Some(b'T') if line.starts_with(b"# Time: ") => {
-            header.time = stamp(&line[8..]).map(|(stamp, _)| stamp);
-            header.time.is_some()
+            let Some((stamp, length)) = stamp(&line[8..]) else { return false };
+            header.time = Some(stamp);
+            match second(&line[8 + length..], event) {
+                Some(list) => list,
+                None => return false,
+            }
         }
-        Some(b'e') if line.starts_with(b"# explain: ") => true,
+        Some(b'e') if line.starts_with(b"# explain: ") => return true,
         // A name may have spaces; Percona Server's manual has one in the field's name, too.
-        Some(b'S') if is_routine(line) => true,
-        Some(b'N') if line.starts_with(b"# No InnoDB statistics") => true,
-        Some(_) => fields(&line[1..], header, event),
-        None => true,
-    }
+        Some(b'S') if is_routine(line) => return true,
+        Some(b'N') if line.starts_with(b"# No InnoDB statistics") => return true,
+        Some(_) => &line[1..],
+        None => return true,
+    };
+    // In one place, where it becomes a part of the loop over lines.
+    list.is_empty() || fields(list, header, event)
+}
+
+/// Reads what stands behind a time: nothing, or in the same line another one of a header. Gives its fields; none:
+/// it is neither.
+#[inline]
+fn second<'a>(rest: &'a [u8], event: &mut Event<'a>) -> Option<&'a [u8]> {
+    let rest = rest.trim_ascii();
+    if rest.is_empty() { Some(rest) } else { second_line(rest, event) }
+}
+
+#[cold]
+fn second_line<'a>(line: &'a [u8], event: &mut Event<'a>) -> Option<&'a [u8]> {
+    let Some(user) = user(line) else {
+        let is_line = line.starts_with(b"# ") && !line.starts_with(b"# Time: ");
+        return is_line.then(|| &line[1..]);
+    };
+    (event.user, event.host) = (user.name, user.host);
+    event.session = user.session.or(event.session);
+    Some(user.more)
 }
 
 fn is_routine(line: &[u8]) -> bool {
@@ -139,7 +170,12 @@ fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) ->
     while !rest.is_empty() {
         let length = word_end(rest, 0);
         if length == 0 || rest.get(length) != Some(&b':') {
-            return false;
+            // Of several lines in one.
+            match rest.strip_prefix(b"# ") {
+                Some(next) => rest = next,
+                None => return false,
+            }
+            continue;
         }
         let field = field(&rest[..length]);
         if field.is_none() && !is_name(&rest[..length]) {

@@ -16,13 +16,15 @@ mod statement;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod unusual;
+mod user;
 
 use super::mysql_opening::{opened, reopened, without_openings};
 use super::mysql_time::Stamp;
 use crate::event::{Event, Kind, Language};
 use crate::format::{Context, Format, FormatKind, Part, Settings, Sink};
-use border::User;
 use dyno_core::Result;
+use user::User;
 
 /// The entry of [`FORMATS`](super::FORMATS).
 pub const MYSQL_SLOW: FormatKind = FormatKind {

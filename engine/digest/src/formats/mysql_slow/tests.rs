@@ -4,6 +4,8 @@ use super::*;
 use crate::event::Measure;
 use crate::format::{Kept, read_as_stream, read_in_parts};
 
+mod headers;
+
 fn format() -> Box<dyn Format> {
     open(&Settings::default(), b"").unwrap()
 }
@@ -342,6 +344,10 @@ fn pieces() -> Vec<&'static [u8]> {
         &b"# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=7;\na;\n"[..],
         b"2025-11-22T04:42:16.000000Z 7 [Note] x;\n", b"2025-11-22T04:42:16.000000Z\t    8 Query\tselect 1\n",
         b"garbage\n", b"#garbage here\n", b"\0\0\0", b"\r\n", b"# ", b"#", b";", b"\n", b"'", b"\xff\xfe", b"use x;\n",
+        b"# Foo: bar  Baz: 1\n", b"# User: me@home\n", b"# Query_time: 7.5\n", b"# Query_time: 7.5 Lock_time: 1\n",
+        b"# Time: 2025-11-22T04:42:15.123456Z # User@Host: a[a] @ [1.2.3.4]  Id: 5\n", b"# comment;\n",
+        b"# User@Host: a[a] @ h []  Id: 5  Foo: bar\n", b"# User@Host: a[a] @ h []  Id: 5\n", b"select 1;\n",
+        b"# Time: 2025-11-22T04:42:15.123456Z\n", b"# Time: x\n", b"#Query_time: 7.5 Lock_time: 1\n",
     ]);
     pieces
 }

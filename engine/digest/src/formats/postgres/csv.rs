@@ -139,6 +139,7 @@ fn message(
     let message = Message {
         offset,
         bytes: record.length as u64,
+        places: &[],
         word,
         end_ns: None,
         user: &unquote(columns[USER]),

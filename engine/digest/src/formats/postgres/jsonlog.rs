@@ -1,5 +1,8 @@
 //! jsonlog (PostgreSQL 15 and later): an object a line. (PostgreSQL's manual, "Using JSON-Format Log
 //! Output".)
+//!
+//! CloudNativePG writes objects of its own around csvlog's columns (its documentation, "Logging"), and lines
+//! of its other programs among them, which say nothing of statements.
 
 use super::message::Message;
 use super::moment::Moment;
@@ -14,7 +17,7 @@ use dyno_core::Result;
 /// See the module.
 pub(in crate::formats) const POSTGRES_JSON: FormatKind = FormatKind {
     name: "postgres-json",
-    about: "PostgreSQL's jsonlog",
+    about: "PostgreSQL's jsonlog, and CloudNativePG's lines around it",
     is_seen_live: true,
     detect,
     open,
@@ -29,11 +32,16 @@ fn open(settings: &Settings, _head: &[u8]) -> Result<Box<dyn Format>> {
 }
 
 fn detect(head: &[u8]) -> bool {
-    lines(head, true).take(20).any(|(_, line)| {
-        line.starts_with(b"{\"timestamp\":\"")
-            && memchr::memmem::find(line, b"\"error_severity\":").is_some()
+    let has = |line, text| memchr::memmem::find(line, text).is_some();
+    lines(head, true).take(LINES).any(|(_, line)| {
+        let is_wrapped = || line.starts_with(b"{") && has(line, b"\"record\":{\"log_time\":\"");
+        (line.starts_with(b"{\"timestamp\":\"") || is_wrapped())
+            && has(line, b"\"error_severity\":")
     })
 }
+
+/// Lines at the log's begin that are looked at: CloudNativePG's programs write before the server does.
+const LINES: usize = 400;
 
 /// A line's members, strings as they stand between their quotes.
 #[derive(Default)]
@@ -50,6 +58,8 @@ struct Entry<'a> {
     detail: &'a [u8],
     statement: &'a [u8],
     is_nested: bool,
+    /// A program beside the server wrote it.
+    is_foreign: bool,
 }
 
 /// Space for strings with escapes.
@@ -70,6 +80,7 @@ impl Format for JsonLog {
             let offset = part.offset + begin as u64;
             done = begin + line.len();
             match entry(content(line), &mut state) {
+                Some(entry) if entry.is_foreign => {}
                 Some(entry) => {
                     let moment = entry.moment;
                     let message = entry.message(offset, line.len() as u64, &mut buffers);
@@ -89,35 +100,53 @@ fn entry<'a>(line: &'a [u8], state: &mut State) -> Option<Entry<'a>> {
     let mut entry = Entry::default();
     let mut members = Members::new(line)?;
     for (key, value) in members.by_ref() {
-        let text = match value {
-            Value::String(text) | Value::Word(text) => text,
-            _ => continue,
-        };
-        match key {
-            b"timestamp" => entry.moment = Some(state.clock.read(text)?.1),
-            b"user" => entry.user = text,
-            b"dbname" => entry.database = text,
-            b"pid" => entry.pid = number(text),
-            b"remote_host" => entry.host = text,
-            b"session_id" => entry.session = session(text).map(|(_, session, _)| session),
-            b"error_severity" => entry.word = Word::severity(text),
-            b"state_code" => entry.sqlstate = text,
-            b"message" => entry.text = text,
-            b"detail" => entry.detail = text,
-            b"statement" => entry.statement = text,
-            b"context" => entry.is_nested = true,
-            _ => {}
+        match (key, value) {
+            (b"record", Value::Object(record)) => {
+                for (key, value) in Members::new(record)? {
+                    entry.set(key, value, state)?;
+                }
+            }
+            (b"logger", Value::String(_)) => entry.is_foreign = true,
+            _ => entry.set(key, value, state)?,
         }
     }
-    (members.is_whole() && entry.moment.is_some() && entry.word.is_some()).then_some(entry)
+    let is_message = entry.moment.is_some() && entry.word.is_some();
+    entry.is_foreign &= !is_message;
+    (members.is_whole() && (is_message || entry.is_foreign)).then_some(entry)
 }
 
 impl<'a> Entry<'a> {
+    /// Takes a member by its name, or by that of csvlog's column; none: its value is none of this log.
+    fn set(&mut self, key: &[u8], value: Value<'a>, state: &mut State) -> Option<()> {
+        let (Value::String(text) | Value::Word(text)) = value else { return Some(()) };
+        match key {
+            b"timestamp" | b"log_time" => self.moment = Some(state.clock.read(text)?.1),
+            b"user" | b"user_name" => self.user = text,
+            b"dbname" | b"database_name" => self.database = text,
+            b"pid" | b"process_id" => self.pid = number(text),
+            b"remote_host" => self.host = text,
+            b"connection_from" => {
+                let end = memchr::memrchr(b':', text).unwrap_or(text.len());
+                self.host = &text[..end];
+            }
+            b"session_id" => self.session = session(text).map(|(_, session, _)| session),
+            b"error_severity" => self.word = Word::severity(text),
+            b"state_code" | b"sql_state_code" => self.sqlstate = text,
+            b"message" => self.text = text,
+            b"detail" => self.detail = text,
+            b"statement" | b"query" => self.statement = text,
+            b"context" => self.is_nested = !text.is_empty(),
+            _ => {}
+        }
+        Some(())
+    }
+
     fn message(self, offset: u64, bytes: u64, buffers: &'a mut Buffers) -> Message<'a> {
         let [user, database, host, text, detail, statement] = &mut buffers.0;
         Message {
             offset,
             bytes,
+            places: &[],
             word: self.word.expect("an entry has one"),
             end_ns: None,
             user: unescape(self.user, user),

@@ -3,6 +3,7 @@
 
 use super::prefix::number;
 use super::words::{PHRASES, Phrases, Word};
+use crate::format::Sink;
 
 /// A message with what belongs to it.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +12,8 @@ pub(super) struct Message<'a> {
     pub(super) offset: u64,
     /// How much of the log it takes.
     pub(super) bytes: u64,
+    /// Where that stands, begins and bytes, if others' lines may stand between its own; empty: all from `offset` on.
+    pub(super) places: &'a [(u64, u64)],
     /// Its severity.
     pub(super) word: Word,
     /// Nanoseconds since 1970 (UTC).
@@ -28,6 +31,24 @@ pub(super) struct Message<'a> {
     pub(super) statement: &'a [u8],
     /// Whether it comes from inside of a function or the like.
     pub(super) is_nested: bool,
+}
+
+impl Message<'_> {
+    /// Tells that all of it is not understood.
+    pub(super) fn not_understood(&self, why: &'static str, sink: &mut dyn Sink) {
+        let whole = [(self.offset, self.bytes)];
+        let places = if self.places.is_empty() { &whole } else { self.places };
+        for &(offset, bytes) in places {
+            sink.not_understood(offset, bytes, why);
+        }
+    }
+}
+
+/// SQLSTATE and text of `00000: text`, as `log_error_verbosity = verbose` has it.
+pub(super) fn verbose(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (state, rest) = text.split_at_checked(5)?;
+    let is_state = state.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    Some((state, rest.strip_prefix(b": ").filter(|_| is_state)?))
 }
 
 /// What a message tells of statements.

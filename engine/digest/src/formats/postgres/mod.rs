@@ -5,8 +5,9 @@
 //! with other sessions' between them (docs/decisions/postgres-logs-in-order.md).
 //!
 //! Source: PostgreSQL's manual, "Error Reporting and Logging" and "auto_explain"; logs of servers of
-//! version 15. Not read: syslog's form of the lines.
+//! version 15. Lines that came by another way are put together in [`wrapped`].
 
+mod cloudsql;
 mod csv;
 mod infer;
 mod jsonlog;
@@ -16,20 +17,35 @@ mod plan;
 mod prefix;
 mod sessions;
 mod stderr;
+mod syslog;
 mod words;
+mod wrapped;
 
 #[cfg(test)]
 mod tests;
 
-use crate::format::{Context, Sink};
+use crate::format::{Context, FormatKind, Sink};
 use message::Message;
 use moment::{Clock, Moment};
 use sessions::Sessions;
 
+pub(super) use cloudsql::POSTGRES_CLOUDSQL;
 pub(super) use csv::POSTGRES_CSV;
 pub(super) use jsonlog::POSTGRES_JSON;
 pub(super) use moment::rfc3339;
 pub(super) use stderr::POSTGRES_STDERR;
+pub(super) use syslog::POSTGRES_SYSLOG;
+
+/// The form of a log whose `log_line_prefix` is given.
+pub(super) fn of_lines(head: &[u8]) -> &'static FormatKind {
+    if cloudsql::has_entries(head) {
+        &POSTGRES_CLOUDSQL
+    } else if syslog::has_lines(head) {
+        &POSTGRES_SYSLOG
+    } else {
+        &POSTGRES_STDERR
+    }
+}
 
 /// What is carried along while reading.
 struct State {
@@ -41,9 +57,11 @@ impl State {
     /// Takes it out of `context`, where [`State::keep`] puts it back.
     fn of(context: &mut Context, utc_offset_s: i32) -> Box<Self> {
         let kept = context.state.take().and_then(|state| state.downcast::<State>().ok());
-        kept.unwrap_or_else(|| {
-            Box::new(Self { clock: Clock::new(utc_offset_s), sessions: Sessions::default() })
-        })
+        kept.unwrap_or_else(|| Box::new(Self::new(utc_offset_s)))
+    }
+
+    fn new(utc_offset_s: i32) -> Self {
+        Self { clock: Clock::new(utc_offset_s), sessions: Sessions::default() }
     }
 
     fn keep(mut self: Box<Self>, context: &mut Context, is_last: bool, sink: &mut dyn Sink) {

@@ -200,6 +200,31 @@ pub(in crate::formats) fn rfc3339(text: &[u8]) -> Option<i64> {
     }
 }
 
+/// Reads RFC 3164's `Nov  2 06:40:01`, in local time that is `offset_s` ahead of UTC: of the last year in which
+/// it is not in the future, seen from `now_s` and a day later (clocks differ).
+pub(super) fn without_year(text: &[u8], now_s: i64, offset_s: i32) -> Option<i64> {
+    const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let text: &[u8; 15] = text.try_into().ok()?;
+    let month = MONTHS.chunks(3).position(|month| *month == text[..3])? as i64 + 1;
+    let marks = [text[3], text[6], text[9], text[12]];
+    let two = |at: usize| match (text[at], text[at + 1]) {
+        (b' ', one @ b'0'..=b'9') => Some(i64::from(one - b'0')),
+        (ten @ b'0'..=b'9', one @ b'0'..=b'9') => Some(i64::from((ten - b'0') * 10 + one - b'0')),
+        _ => None,
+    };
+    let (day, hour, minute, second) = (two(4)?, two(7)?, two(10)?, two(13)?);
+    if marks != *b"  ::" || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let time = hour * 3600 + minute * 60 + second - i64::from(offset_s);
+    // One more than by the mean length of years, which is a day off at most.
+    let this_year = 1970 + now_s / 31_556_952 + 1;
+    let at = |year| days(year, month, day) * 86_400 + time;
+    let latest = now_s.saturating_add(86_400);
+    let seconds = (0..3).map(|ago| at(this_year - ago)).find(|seconds| *seconds <= latest)?;
+    seconds.checked_mul(1_000_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,5 +276,38 @@ mod tests {
         assert_eq!(rfc3339(b"1970-01-01T02:00:00.001+02:00"), Some(1_000_000));
         assert_eq!(rfc3339(b"1970-01-01T00:00:00.001Z"), Some(1_000_000));
         assert_eq!(rfc3339(b"1970-01-01T00:00"), None);
+    }
+
+    #[test]
+    fn times_without_a_year_are_of_the_last_one_that_is_over() {
+        // 2026-11-22 05:40:01 UTC
+        let now = 1_795_326_001;
+        let read = |text: &str, now, offset| {
+            without_year(text.as_bytes(), now, offset).map(|ns| ns / 1_000_000_000)
+        };
+        assert_eq!(read("Nov 22 05:40:01", now, 0), Some(now));
+        assert_eq!(read("Nov 22 06:40:01", now, 3600), Some(now));
+        assert_eq!(read("Nov 23 04:40:01", now, 0), Some(now + 82_800), "a clock that is ahead");
+        assert_eq!(read("Nov 24 05:40:01", now, 0), Some(now - 363 * 86_400));
+        assert_eq!(read("Jan  1 00:00:00", now, 0), Some(1_767_225_600));
+        // Around the turn of a year.
+        for (now, text, expected) in [
+            (1_767_225_600, "Dec 31 23:59:59", 1_767_225_599),
+            (1_767_225_601, "Jan  1 00:00:01", 1_767_225_601),
+            (1_767_225_599, "Jan  1 00:00:01", 1_767_225_601),
+        ] {
+            assert_eq!(read(text, now, 0), Some(expected));
+        }
+        for text in [
+            "",
+            "Nov 22",
+            "Nox 22 05:40:01",
+            "Nov 32 05:40:01",
+            "Nov 22 25:40:01",
+            "Nov 2x 05:40:01",
+        ] {
+            assert_eq!(read(text, now, 0), None);
+        }
+        assert_eq!(read("Nov 22 05:40:01", i64::MAX / 2, 0), None);
     }
 }

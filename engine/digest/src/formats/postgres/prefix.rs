@@ -100,6 +100,11 @@ impl Prefix {
         self.pieces.iter().filter(|piece| matches!(piece, Piece::Field(..))).count()
     }
 
+    /// Whether lines say when they were written.
+    pub(super) fn has_time(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Field(b't' | b'm' | b'n', _)))
+    }
+
     /// Reads a line; none if it does not begin as the prefix says, or no word that PostgreSQL writes
     /// follows.
     #[inline]
@@ -243,6 +248,10 @@ impl<'a> Reading<'a, '_> {
                 return None;
             }
             self.tries -= 1;
+            if letter == b'r' && !is_remote(trim(&text[..end])) {
+                end += 1;
+                continue;
+            }
             let mut with = said;
             with.set(letter, trim(&text[..end]));
             if let Some(line) = self.pieces(rest, at + end, with) {
@@ -283,6 +292,11 @@ impl<'a> Said<'a> {
             _ => {}
         }
     }
+}
+
+/// Whether `%r` may say this: a host with its port, nothing or a socket. Addresses may have colons, too.
+fn is_remote(text: &[u8]) -> bool {
+    matches!(text.first(), None | Some(b'[')) || text.ends_with(b")")
 }
 
 fn trim(text: &[u8]) -> &[u8] {

@@ -168,8 +168,7 @@ impl Sessions {
             What::Setting(name, value) => setting(name, value, facts),
             What::Nothing => {}
             What::Unknown => {
-                let why = "a duration, but not of what (another language?)";
-                sink.not_understood(message.offset, message.bytes, why);
+                message.not_understood("a duration, but not of what (another language?)", sink);
             }
         }
     }
@@ -332,8 +331,8 @@ impl Sessions {
         let mut buffer = std::mem::take(&mut self.buffer);
         match plan::read(plan, &mut numbers, &mut buffer) {
             None => {
-                let why = "a plan in a form that is not understood (XML, YAML?)";
-                sink.not_understood(message.offset, message.bytes, why);
+                message
+                    .not_understood("a plan in a form that is not understood (XML, YAML?)", sink);
             }
             Some(text) => self.planned(message, ns, text, numbers, sink),
         }

@@ -2,7 +2,7 @@
 //! `log_line_prefix` and a word (`LOG:  `), then its further lines with a tab before each, then its
 //! further parts (`DETAIL:  `, `STATEMENT:  `), each with the prefix again.
 
-use super::message::Message;
+use super::message::{Message, verbose};
 use super::prefix::{Line, Prefix};
 use super::words::Word;
 use super::{State, Strays, content, infer, lines};
@@ -135,17 +135,12 @@ impl Reading<'_, '_> {
         let bytes = self.part.bytes;
         let Texts { text, detail, statement } = &mut self.texts;
         let said = &open.line.said;
-        let mut sqlstate = said.sqlstate;
-        let mut text = untab(&bytes[open.text.clone()], text);
-        // log_error_verbosity = verbose
-        if let Some(rest) = text.get(5..).and_then(|rest| rest.strip_prefix(b": "))
-            && text[..5].iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
-        {
-            (sqlstate, text) = (&text[..5], rest);
-        }
+        let text = untab(&bytes[open.text.clone()], text);
+        let (sqlstate, text) = verbose(text).unwrap_or((said.sqlstate, text));
         let message = Message {
             offset: self.part.offset + open.begin as u64,
             bytes: (open.end - open.begin) as u64,
+            places: &[],
             word: open.line.word,
             end_ns: None,
             user: said.user,

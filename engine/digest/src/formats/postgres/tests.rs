@@ -5,6 +5,9 @@ use crate::format::{Format, FormatKind, Kept, Owned, Settings, read_as_stream, r
 use crate::formats::FORMATS;
 use proptest::prelude::*;
 
+mod hosters;
+mod wrapped;
+
 /// Messages of two sessions that interleave: everything that takes more than one message.
 const LINES: &str = "\
 2026-11-22 06:40:00.000 CET [9] LOG:  starting PostgreSQL 15.18 (Debian 15.18-0) on x86_64, 64-bit
@@ -305,6 +308,32 @@ fn locks_are_waited_for_by_the_statement_that_the_message_names() {
     assert_eq!(waited(&format!("{nameless}{other}")), [None]);
 }
 
+/// Where a log is spoilt, which bytes stand there instead of how many, and in what pieces it is read.
+type Damage = (usize, [u8; 4], usize, usize);
+
+fn damage() -> impl Strategy<Value = Damage> {
+    (0..3000_usize, any::<[u8; 4]>(), 0..80_usize, 1..5000_usize)
+}
+
+/// A spoilt log gives the same events, and as many bytes that are not understood, in pieces as in one.
+fn is_read_to_its_end(
+    name: &str,
+    log: &str,
+    (at, bytes, remove, piece): Damage,
+) -> Result<(), TestCaseError> {
+    let mut spoilt = log.as_bytes().to_vec();
+    let at = at.min(spoilt.len());
+    let end = (at + remove).min(spoilt.len());
+    spoilt.splice(at..end, bytes);
+    let format = open(name, log);
+    let kept = read_as_stream(&*format, &spoilt, piece);
+    let whole = read_as_stream(&*format, &spoilt, spoilt.len());
+    prop_assert_eq!(&kept.events, &whole.events);
+    let sum = |kept: &Kept| kept.not_understood.iter().map(|piece| piece.1).sum::<u64>();
+    prop_assert_eq!(sum(&kept), sum(&whole));
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn pieces_make_no_difference(piece in 1_usize..2500) {
@@ -317,20 +346,9 @@ proptest! {
     }
 
     #[test]
-    fn spoilt_logs_are_read_to_their_end(
-        at in 0..3000_usize, bytes in any::<[u8; 4]>(), remove in 0..80_usize, piece in 1..5000_usize,
-    ) {
+    fn spoilt_logs_are_read_to_their_end(damage in damage()) {
         for (name, log) in [("postgres-stderr", LINES), ("postgres-csv", CSV), ("postgres-json", JSON)] {
-            let mut spoilt = log.as_bytes().to_vec();
-            let at = at.min(spoilt.len());
-            let end = (at + remove).min(spoilt.len());
-            spoilt.splice(at..end, bytes);
-            let format = open(name, log);
-            let kept = read_as_stream(&*format, &spoilt, piece);
-            let whole = read_as_stream(&*format, &spoilt, spoilt.len());
-            prop_assert_eq!(&kept.events, &whole.events);
-            let sum = |kept: &Kept| kept.not_understood.iter().map(|piece| piece.1).sum::<u64>();
-            prop_assert_eq!(sum(&kept), sum(&whole));
+            is_read_to_its_end(name, log, damage)?;
         }
     }
 

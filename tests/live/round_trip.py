@@ -1,0 +1,91 @@
+"""A log as a workload, run, and logged again: helpers to hold both logs against each other."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from logged_shop import Shop
+from running import Place
+
+SURE = 5  # draws differ by so many standard deviations once in a million times
+
+_RATE = re.compile(r"^    rate:.*?^    arrivals: \w+\n", re.MULTILINE | re.DOTALL)
+
+Classes = dict[str, dict[str, Any]]
+
+
+def classes(here: Place, log: Path, *options: object) -> Classes:
+    """Those of the application's statements on tables, by fingerprint."""
+    done = here.dyno("digest", log, "--json", "--limit", "all", "--user", "app", *options)
+    assert done.returncode == 0, done.stderr
+    verbs = ("select", "insert", "update", "delete")
+    return {
+        one["fingerprint"]: one
+        for one in json.loads(done.stdout)["classes"]
+        if one["tables"]
+        and one["fingerprint"].startswith(verbs)
+        # dyno's own looks at the server, and at keys
+        and not any("." in table for table in one["tables"])
+        and " as v " not in one["fingerprint"]
+    }
+
+
+def assert_shares(before: Classes, after: Classes, repeats: int) -> None:
+    """The same classes in the same proportions: draws of units that have a statement at most
+    `repeats` times."""
+    assert after.keys() == before.keys()
+    all_before = sum(one["count"] for one in before.values())
+    all_after = sum(one["count"] for one in after.values())
+    assert all_after > 500
+    for name, one in before.items():
+        share = one["count"] / all_before
+        spread = share * (1 - share) * repeats * (1 / all_before + 1 / all_after)
+        again = after[name]["count"] / all_after
+        assert abs(again - share) <= SURE * math.sqrt(spread), (name, share, again)
+
+
+def assert_rows(before: Classes, after: Classes) -> None:
+    """Each class sends and changes as many rows a call as it did."""
+    for name, one in before.items():
+        for measure in ("rows_sent", "rows_affected"):
+            was, is_ = one["measures"].get(measure), after[name]["measures"].get(measure)
+            assert (was is None) == (is_ is None), (name, measure)
+            if was is None or is_ is None:
+                continue
+            deviation = max(was["stddev"] or 0.0, is_["stddev"] or 0.0)
+            within = SURE * deviation * math.sqrt(1 / was["count"] + 1 / is_["count"])
+            # Rows that other sessions have deleted and not yet inserted again.
+            within += 0.01 * was["mean"]
+            assert abs(is_["mean"] - was["mean"]) <= within, (name, measure, was, is_)
+
+
+def new_log(server: Shop, name: str) -> Path:
+    """Lets the server log into another file from now on."""
+    server.own(f"SET GLOBAL slow_query_log_file = '{name}'")
+    return server.directory / name if (server.directory / name).exists() else _found(server, name)
+
+
+def _found(server: Shop, name: str) -> Path:
+    for _ in range(50):
+        if found := next(iter(server.directory.rglob(name)), None):
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"the server writes no {name}")
+
+
+def run(
+    here: Place, server: Shop, file: Path, *options: str, schema: str = "shop"
+) -> dict[str, Any]:
+    """Runs a workload for some seconds, as fast as answers come; its trial's record."""
+    file.write_text(_RATE.sub("", file.read_text()))
+    words = [f"db.url={server.url}", "db.password_env=APP_PASSWORD", "duration=3s", "warmup=0s"]
+    chosen = [part for word in words for part in ("--set", word)]
+    done = here.dyno("run", file, *chosen, *options, "--write-to", schema, "--dir", file.stem)
+    assert done.returncode == 0, done.stderr
+    [trial] = here.path.glob(f"{file.stem}/trials/*/trial.json")
+    return dict(json.loads(trial.read_text()))
