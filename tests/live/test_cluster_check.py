@@ -4,11 +4,13 @@ order. `make proof ROWS=cluster` measures times and conflict counters too."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from tools.proof.galera import checks, conflicts, nodes
+from tools.proof.galera import checks, conflicts, hot_rows, nodes
 from tools.proof.galera.nodes import Nodes
 from tools.proof.galera.observing import prepare
+from tools.proof.row import Effort
 
 import needed
 
@@ -36,9 +38,28 @@ def cluster() -> Iterator[Nodes]:
 
 
 def test_a_hot_row_written_on_two_nodes_conflicts_and_on_one_node_does_not(cluster: Nodes) -> None:
-    assert conflicts.measure(cluster, ("n1",), 1.5).victims == 0
+    assert conflicts.measure(cluster, ("n1",), 1.5).errors == 0
     found = conflicts.measure(cluster, ("n1", "n2"), 3.0)
-    assert found.victims > 0 and found.committed > 0
+    assert found.errors > 0 and found.committed > 0
+
+
+def test_hot_rows_on_nodes_with_a_line_between_fail_where_several_nodes_write_them(
+    tmp_path: Path,
+) -> None:
+    if lacking := nodes.missing():
+        needed.missing(f"{lacking} is not installed: run `make servers`")
+    if lacking := hot_rows.missing():
+        pytest.skip(f"network namespaces want {lacking}")
+    found = hot_rows.measure(Effort(True, tmp_path, tmp_path, lambda text: None), hot_rows.DELAY_S)
+    assert {(one.writers, one.rows) for one in found} == {
+        (writers, rows) for writers in (1, 2, 3) for rows in hot_rows.ROWS
+    }
+    assert all(one.observed.committed and one.predicted.committed for one in found)
+    for one in found:
+        if one.writers == 1:
+            assert one.predicted.victims == one.observed.errors == 0
+        elif one.rows == 1:
+            assert one.predicted.victims and one.observed.errors
 
 
 @pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.name)

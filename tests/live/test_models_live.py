@@ -79,7 +79,7 @@ def test_a_session_alone_waits_for_as_many_fsyncs_as_computed(mariadb: tuple[Ben
     after = counters(server)
     redo = (after["innodb_data_fsyncs"] - before["innodb_data_fsyncs"]) / 200
     log = (after["binlog_group_commits"] - before["binlog_group_commits"]) / 200
-    per_commit = computed("commit-ceiling", fsyncs="100/s", binlog="yes")["per_commit"]
+    per_commit = computed("commit-ceiling", fsyncs="100/s", sync_binlog="1")["per_commit"]
     assert redo + log == pytest.approx(per_commit, rel=0.2)
 
 
@@ -103,7 +103,8 @@ def test_inputs_are_read_from_a_live_server(here: Place) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["inputs"]["log"]["value"] == 64 << 20
-    assert told["inputs"]["synced"]["value"] == "yes"
+    assert told["inputs"]["sync_binlog"]["value"] == 1
+    assert told["outputs"]["stall"]["value"] == 0
     assert "max_binlog_size" in told["inputs"]["log"]["origin"]
     assert PASSWORD not in done.stdout
     assert told["outputs"]["period"]["value"] == pytest.approx(6.4)

@@ -29,6 +29,13 @@ n1,0.002,0.003,t:9
 """
 
 
+LOAD = """sessions: {n1: 2, n2: 2}
+rows: 1
+length: 1s
+times: {pause: 100us, execute: 100us, order: 500us, commit: 100us, apply: 200us, again: 300us}
+"""
+
+
 def asked(*arguments: object) -> Result:
     return CliRunner().invoke(dyno, ["model", *map(str, arguments)])
 
@@ -69,6 +76,32 @@ def test_a_log_of_transactions_is_held_against_a_single_writer(tmp_path: Path) -
     assert made["several_writers"]["committed"] == made["single_writer"]["committed"] == 3
 
 
+def test_sessions_that_write_a_hot_row_are_held_against_a_single_writer(tmp_path: Path) -> None:
+    file = tmp_path / "hot.yaml"
+    file.write_text(LOAD)
+    said = asked("certification", file).output
+    assert re.search(r"^commits +[\d,]+/s +[\d,]+/s$", said, re.MULTILINE), said
+    made = json.loads(asked("certification", file, "--json").output)
+    several, single = made["several_writers"], made["single_writer"]
+    assert 0 < several["committed"] < single["committed"] < 1 / 700e-6 + 2
+    assert several["aborts_at_apply"] > 0 and single["aborts_at_apply"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("", "is empty"), ("rows: 1", "`sessions` is missing"), ("sessions: {n1: 2}", "`times`"),
+     (LOAD.replace("n2: 2", "n2: two"), ":1:"), (LOAD.replace("rows: 1", "rows: 0"), ":2:"),
+     (LOAD.replace("pause: 100us, ", ""), "lacks pause"), (LOAD.replace("500us", "0s"), ":4:"),
+     (LOAD.replace("n1: 2, n2: 2", "n1: 0"), "1 to 1,000"), (LOAD + "row: 1\n", "`row`"),
+     (LOAD.replace("length: 1s", "length: 1d"), ":3:")],
+)  # fmt: skip
+def test_what_is_no_load_is_refused_with_its_place(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "hot.yaml"
+    file.write_text(text)
+    error = asked("certification", file).exception
+    assert isinstance(error, DynoError) and says in str(error)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [("", "columns"), ("node,start\n", "columns"), ("node,start,commit,keys\n", "no transactions"),
@@ -93,11 +126,14 @@ def test_a_file_for_a_model_that_takes_none_names_those_that_do(script: Path) ->
 
 def test_the_files_of_the_guide_are_what_it_says(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "guide" / "galera.md").read_text()
-    script, log = re.findall(r"^```\n((?:# two|node,).*?)^```$", page, re.MULTILINE | re.DOTALL)
+    files = re.findall(r"^```\n((?:# two|# hot|node,).*?)^```$", page, re.MULTILINE | re.DOTALL)
+    script, log, hot = files
     (tmp_path / "two-sites.yaml").write_text(script)
     (tmp_path / "log.csv").write_text(log)
+    (tmp_path / "hot.yaml").write_text(hot)
     said = asked("cluster-timeline", tmp_path / "two-sites.yaml").output
     assert "SPLIT BRAIN from 70 s for 110 s" in said and "stay apart" in said
     assert "attempts fail" in asked("certification", tmp_path / "log.csv").output
+    assert "a single one" in asked("certification", tmp_path / "hot.yaml").output
     for word in (*ACTIONS, *KNOWN, *reading.KEYS):
         assert f"`{word}" in page or f"{word}:" in page, word

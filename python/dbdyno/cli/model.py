@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ FORMATS = ("text", "json", "html")
               help="Take what is not given from my.cnf, cr.yaml or a live server.")  # fmt: skip
 @click.option("--sweep", "swept", metavar="NAME=FROM..TO", help="Compute it over a range.")
 @click.option("--points", type=int, metavar="N", help="Points of the sweep [default: 200].")
+@click.option("--solve", metavar="NAME[=FROM..TO]",
+              help="Find the value of this input that gives --for.")  # fmt: skip
+@click.option("--for", "target", metavar="OUTPUT=VALUE", help="What --solve is to reach.")
 @click.option("--explain", is_flag=True, help="Show each step with its numbers.")
 @click.option("--sensitivity", is_flag=True, help="Show what each input does to the answer.")
 @click.option("--about", is_flag=True, help="Say what the model takes, and where it comes from.")
@@ -44,7 +48,7 @@ def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, o
     Without a NAME, list the models. Inputs carry their units: limit=3Gi (3 x 2^30 bytes) is not
     limit=3G (3 x 10^9), a duration is 50ms, a rate 4000/s, a price 2035.49 USD/month, lists are
     separated by commas. cluster-timeline and certification also take a FILE instead of inputs: a
-    cluster with a script of events, a log of transactions.
+    cluster with a script of events, a log of transactions (CSV), sessions on hot rows (YAML).
     """
     from dbdyno import models
     from dbdyno.cli import model_files
@@ -77,7 +81,8 @@ def _only_listed(typed: dict[str, Any]) -> None:
     """Options that need a model are refused without one."""
     given = [option for option, value in typed.items() if value]
     if given:
-        names = ", ".join("--" + {"sources": "from", "swept": "sweep"}.get(n, n) for n in given)
+        spelt = {"sources": "from", "swept": "sweep", "target": "for"}
+        names = ", ".join(f"--{spelt.get(name, name)}" for name in given)
         raise click.UsageError(f"{names.replace('_', '-')} needs the name of a model")
 
 
@@ -100,12 +105,15 @@ def _listing(form: str) -> str:
 
 
 def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
-            sources: tuple[str, ...], swept: str | None, points: int | None, explain: bool,
-            sensitivity: bool, about: bool, **login: Any) -> str:  # fmt: skip
+            sources: tuple[str, ...], swept: str | None, points: int | None, solve: str | None,
+            target: str | None, explain: bool, sensitivity: bool, about: bool,
+            **login: Any) -> str:  # fmt: skip
     from dbdyno.models import calculate, given, sweep
+    from dbdyno.models import solve as solving
     from dbdyno.report.models import document, page, text, words
 
     typed = given.assignments(inputs, model)
+    wanted = _wanted(model, solve, target, swept, typed)
     over = sweep.parse(model, swept) if swept is not None else None
     if points is not None and over is None:
         raise click.UsageError("--points is for --sweep")
@@ -115,8 +123,14 @@ def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
     asked = given.take(model, typed, read)
     if over is not None and model.kind_of(over.name).name == "price":
         asked = given.in_currency(asked, over.written)
+    if wanted is not None:
+        asked = solving.solve(model, asked, wanted)
     answer = calculate.answer(model, asked)
     values = words.all_shown(answer)
+    if wanted is not None:
+        goal = words.one(model, wanted.output, wanted.value, asked.currency)
+        said = solving.sentence(answer, wanted, values, goal)
+        answer = replace(answer, sentence=f"{said} {answer.sentence}")
     curve = sweep.sweep(model, asked, over, points or sweep.POINTS) if over else None
     effects = sweep.sensitivity(model, asked, answer.values)
     if form == "json":
@@ -126,6 +140,24 @@ def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
         return page.page(answer, values, effects, curve)
     return text.text(answer, values, width=output.width(out), explain=explain,
                      effects=effects if sensitivity else None, sweep=curve)  # fmt: skip
+
+
+def _wanted(model: Any, solve: str | None, target: str | None, swept: str | None,
+            typed: dict[str, str]) -> Any:  # fmt: skip
+    """What --solve and --for ask, or None; `typed` gets a place for the input."""
+    from dbdyno.models import solve as solving
+
+    if solve is None and target is None:
+        return None
+    if solve is None or target is None:
+        raise click.UsageError("--solve NAME and --for OUTPUT=VALUE go together")
+    if swept is not None:
+        raise click.UsageError("--solve and --sweep are two questions: ask one at a time")
+    wanted = solving.parse(model, solve, target)
+    if wanted.name in typed:
+        raise click.UsageError(f"`{wanted.name}` is given and to be solved for: leave one out")
+    typed[wanted.name] = solving.place(model, wanted)
+    return wanted
 
 
 def _read(model: Any, sources: tuple[str, ...], login: dict[str, Any]) -> Any:

@@ -1,4 +1,5 @@
-"""Models that take a file instead of single inputs: a cluster's script, a log of transactions."""
+"""Models that take a file instead of single inputs: a cluster's script, a log of transactions,
+sessions that write hot rows."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+
+YAML = (".yaml", ".yml")
 
 
 def taken(name: str, inputs: tuple[str, ...]) -> Path | None:
@@ -41,17 +44,22 @@ def _timeline(path: Path, form: str, width: int) -> str:
 
 
 def _certification(path: Path, form: str, width: int) -> str:
-    from dbdyno.models.cluster import certification, translog
+    """Of a log of transactions (CSV), or of sessions that write hot rows (YAML)."""
+    from dbdyno.models.cluster.conflicts import loads, reading, translog
     from dbdyno.report.cluster import conflicts
 
     if form == "html":
-        raise DynoError("a log of transactions has no page", fix="take --format text or json")
-    log = translog.load(path)
-    found = certification.of_log(log)
-    alone = certification.of_log(certification.single_writer(log))
+        raise DynoError("transactions have no page", fix="take --format text or json")
+    length_s = None
+    if path.suffix in YAML:
+        load = reading.load(path)
+        found, alone, length_s = load.simulate(), load.simulate_single(), load.length_s
+    else:
+        log = translog.load(path)
+        found, alone = loads.of_log(log), loads.of_log(loads.single_writer(log))
     if form == "json":
         return json.dumps(conflicts.document(found, alone), indent=1, allow_nan=False) + "\n"
-    return conflicts.text(found, alone)
+    return conflicts.text(found, alone, length_s)
 
 
 ANSWERS: Mapping[str, Callable[[Path, str, int], str]] = {

@@ -52,8 +52,9 @@ def known(model: Model, name: str) -> Input:
 
 
 def example(model: Model) -> str:
-    """A call's inputs: those that must be given, else the first."""
-    must = [one for one in model.inputs if one.default is None] or list(model.inputs[:1])
+    """A call's inputs: those that must be given or are asked for, else the first."""
+    must = [one for one in model.inputs if one.default is None or one.asked]
+    must = must or list(model.inputs[:1])
     return " ".join(f"{one.name}={quoted(one.written)}" for one in must)
 
 

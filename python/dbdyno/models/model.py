@@ -31,7 +31,9 @@ class Input:
     # file a path (`a.b.0.c`).
     variables: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    meanings: tuple[tuple[str, str], ...] = ()  # of what is read there: (as it stands, our word)
+    # Of what is read there: (a regular expression for all of it, our word); the first that fits.
+    meanings: tuple[tuple[str, str], ...] = ()
+    asked: bool = False  # in examples although it has a default: often nothing else says it
     example: str | None = None  # if the kind's is none for it
 
     @property
@@ -42,6 +44,8 @@ class Input:
     @property
     def written(self) -> str:
         """An example of it."""
+        if self.words and self.asked:
+            return self.example or self.words[0]
         return self.example or self.default or (self.words[0] if self.words else self.kind.example)
 
 

@@ -182,8 +182,9 @@ def _with_unit(text: str, unit: str) -> str:
 def _ours(one: Input, text: str) -> str:
     """What stands elsewhere as an input takes it: ON, 1, true as the word that it has for it (other
     numbers are no), periods of Galera's as durations."""
-    if text in dict(one.meanings):
-        return dict(one.meanings)[text]
+    for pattern, word in one.meanings:
+        if re.fullmatch(pattern, text):
+            return word
     if one.kind_name == "duration" and text.startswith("P"):
         try:
             return f"{round(length_s(text) * 1000)}ms"
@@ -191,7 +192,7 @@ def _ours(one: Input, text: str) -> str:
             return text
     if set(one.words) != {"yes", "no"}:
         return text
-    if text.isdecimal():  # sync_binlog=100 is not each commit, nor is flush at commit=2
+    if text.isdecimal():  # flush at commit=2 is not at each commit
         return "yes" if text == "1" else "no"
     return {"on": "yes", "true": "yes", "off": "no", "false": "no"}.get(text.lower(), text)
 

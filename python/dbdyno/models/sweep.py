@@ -51,7 +51,7 @@ class Sweep:
 
 def parse(model: Model, text: str) -> Range:
     """`k=a..b`. DynoError."""
-    can = [one for one in model.inputs if _swept(one)]
+    can = [one for one in model.inputs if is_swept(one)]
     if not can:
         raise DynoError(
             f"{model.name} has nothing that can be swept: its inputs are lists and words",
@@ -66,7 +66,7 @@ def parse(model: Model, text: str) -> Range:
             fix=f"such as --sweep {one.name}={one.written}..{one.high or one.written}",
         )
     one = inputs.known(model, name)
-    if not _swept(one):
+    if not is_swept(one):
         raise DynoError(
             f"`{name}` is a {'list' if one.many else one.kind_name}, and cannot be swept",
             fix=f"sweep one of {', '.join(i.name for i in can)}",
@@ -80,7 +80,8 @@ def parse(model: Model, text: str) -> Range:
     return Range(name, low, high, (first.strip(), last.strip()))
 
 
-def _swept(one: Input) -> bool:
+def is_swept(one: Input) -> bool:
+    """Whether an input has a range: a number, no date, no list."""
     return one.kind.is_number and one.kind_name != "date" and not one.many
 
 
@@ -144,7 +145,7 @@ def sensitivity(model: Model, given: Given, values: Mapping[str, Value]) -> list
     output = model.numeric(model.outputs)[0]
     effects = []
     for one in model.inputs:
-        if not _swept(one):
+        if not is_swept(one):
             continue
         low, high = _around(one, float(given.values[one.name]))  # type: ignore[arg-type]
         found = compute(model, {**given.values, one.name: np.array([low, high])})

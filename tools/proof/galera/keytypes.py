@@ -3,7 +3,7 @@
 A write-set of n1 is ordered while n2's applier is busy with a large one, so that n2 has not applied
 it when a transaction there asks to commit: what becomes of that one is decided by the types of the
 two keys alone. A foreign key makes a reference, another column an update, the key itself an
-exclusive one (`dbdyno.models.cluster.keys`).
+exclusive one (`dbdyno.models.cluster.conflicts.keys`).
 
 A transaction that passes commits in its order, behind the large one: if it did not have to wait,
 n2 had just finished, nothing was decided, and the pair is tried again.
@@ -20,7 +20,7 @@ import pymysql
 from tools.proof.galera.conflicts import DEADLOCK
 from tools.proof.galera.nodes import Node, Nodes, until
 
-from dbdyno.models.cluster.keys import EXCLUSIVE, REFERENCE, UPDATE, conflict
+from dbdyno.models.cluster.conflicts.keys import EXCLUSIVE, REFERENCE, UPDATE, conflict
 
 STATEMENTS = {
     REFERENCE: "INSERT INTO keytypes.child (parent) VALUES ({key})",

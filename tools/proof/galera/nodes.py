@@ -13,11 +13,12 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pymysql
+from tools.proof.galera.line import Line
 
 from dbdyno.systems.account import Account, account_for
 from dbdyno.systems.process import Guarded
@@ -32,7 +33,7 @@ CONFIG = """[mariadbd]
 datadir={data}
 socket={data}/sock
 pid-file={data}/pid
-log-error={data}/log
+log-error={data}/log.err
 tmpdir={data}
 skip-networking
 skip-name-resolve
@@ -128,7 +129,8 @@ class Node:
         command += ["--wsrep-new-cluster"] if new_cluster else []
         self.process = Guarded(
             command,
-            account=self.account,
+            # What enters a namespace is root, and becomes the account by itself.
+            account=replace(self.account, switch=False) if self.wrap else self.account,
             directory=self.data,
             environment={"PATH": _path(), "HOME": str(self.data)},
             log=self.data / "out",
@@ -171,7 +173,7 @@ class Node:
             return self.synced() or self.process is None or not self.process.alive()
 
         if not until(settled, READY_S) or not self.synced():
-            files = [self.data / "out", self.data / "log"]
+            files = [self.data / "out", self.data / "log.err"]
             said = "".join(file.read_text(errors="replace") for file in files if file.exists())
             raise RuntimeError(f"{self.name} is not synced after {READY_S:g} s:\n{said[-3000:]}")
 
@@ -225,17 +227,21 @@ def until(condition: Callable[[], object], timeout_s: float, pause_s: float = 0.
 
 
 class Nodes:
-    """Three nodes in a scratch directory; a context manager that leaves nothing behind."""
+    """Three nodes in a scratch directory, on loopback or with a line between; a context manager
+    that leaves nothing behind."""
 
-    def __init__(self, options: Mapping[str, object], names: Sequence[str] = NAMES) -> None:
+    def __init__(self, options: Mapping[str, object], line: Line | None = None) -> None:
         self.options = dict(options)
         self.scratch = Scratch()
         account = account_for("mysql")
-        ports = free_ports(3 * len(names))
+        ports = free_ports(3 * len(NAMES))
         self.nodes = {
             name: Node(name, self.scratch.path / name, tuple(ports[3 * i : 3 * i + 3]), account)  # type: ignore[arg-type]
-            for i, name in enumerate(names)
+            for i, name in enumerate(NAMES)
         }
+        for name, node in self.nodes.items() if line else ():
+            node.host = line.hosts[name]
+            node.wrap = line.inside(name, account.uid, account.gid)
 
     def __enter__(self) -> Nodes:
         try:

@@ -38,12 +38,9 @@ Assumptions:
     It holds while conflicts are rare. Where they are not, victims come back and conflict again; a
     file of transactions is simulated one by one: `dyno model certification transactions.csv`.
 
-    On a row that is always contended, trust the simulation for the order of magnitude, not for the
-    counts: that such a row takes fewer commits from several nodes it does not foresee. In two
-    measurements of one hot row on two real nodes (2026-11, the last one in `docs/proof.md`) it said
-    1.3 and 1.5 times the commits, 2.3 and 3.4 times the certification failures, 0.6 and 1.3 times
-    the aborts at apply that were observed. With a single writer it was right to 0.4 %, and nothing
-    failed.
+    A row that sessions write one after the other is a file too, in YAML: `dyno model certification
+    hot.yaml` (docs/guide/galera.md). Its commits are held against real nodes, with one, two and
+    three that write, within 20 % (`docs/proof.md`).
 
 Versions:
     Galera 3 and 4. Certification looks back over at most 16,384 write-sets. Keys are shared,
@@ -61,14 +58,16 @@ Source:
     Poisson arrival in the window.
 
 Trap:
-    "Count wsrep_local_cert_failures." Most victims are aborted at apply and are counted in
+    "Count wsrep_local_cert_failures." Most victims lose their rows at apply, which is counted in
     wsrep_local_bf_aborts: a transaction usually runs longer than its write-set is on its way. One
-    that is hit on its way may count in both.
+    that is hit on its way counts in both, so do not add them: count the clients' errors 1213.
 
-    "More writers, more writes." A hot row that was written on two nodes took 24 and 35 % fewer
-    commits than on one, on three 41 and 47 % fewer (two measurements, two sessions a node, 2026-11,
-    the last one in `docs/proof.md`): on one they wait for the lock, and none has to run again. Send
-    writes of hot rows to one node.
+    "More writers, more writes." A hot row takes one commit in the time of one COMMIT, from any
+    number of nodes. From two and three nodes it took about as many as from one, and each commit
+    failed every session of the other nodes that wanted the row (`docs/proof.md`). On three nodes
+    that shared two processors it took 24 to 35 % and 41 to 47 % fewer commits from two and from
+    three: failed attempts take processor time, which is not simulated. Send writes of hot rows to
+    one node.
 """
 
 from __future__ import annotations
@@ -104,9 +103,7 @@ NOTES = (
     Note("rate > ceiling", "the hot rows take {ceiling} at most, and {rate} are asked for: it ends"
          " in a queue with a single writer, in failures with several"),
     Note("fails > 0.2 and rate <= ceiling", "conflicts are frequent here, and victims that come"
-         " back conflict again: simulate a file of transactions instead. For one hot row on two"
-         " nodes that said 1.3 to 1.5 times the commits and 2.3 to 3.4 times the failures of real"
-         " ones"),
+         " back conflict again: simulate a file of sessions instead (docs/guide/galera.md)"),
 )  # fmt: skip
 SINGLE = 64  # ranks that are taken one by one; those behind them in groups that grow
 GROUPS_A_DOUBLING = 12

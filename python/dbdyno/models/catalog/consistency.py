@@ -17,6 +17,12 @@ Formula:
         the 95th percentile that is stated, by the mean that is implied
     verdict [word] = "not stated" if stated <= 0 else ("yes" if 0.9 <= ratio <= 1.1 else "no")
         whether a stated mean agrees within 10 %
+    bytes_per_s [throughput] = rows_per_s * row
+        what the rows alone need on the network
+    link_share [share] = bytes_per_s / link if link > 0 and row > 0 else unknown
+        part of the link that they take; above 100 % they cannot have been sent over it
+    rows_at_most [rate] = link / row if link > 0 and row > 0 else unknown
+        rows a second that the link carries
     network [duration] = hops * hop
         time on the network, if each hop costs so much
     network_share [share] = network / base
@@ -29,6 +35,10 @@ Assumptions:
     A 95th percentile mostly lies above the mean. It can lie below: if 1 % of the requests stall for
     long, they lift the mean and not the percentile. Above 20 times the mean it cannot lie, since 5
     % of the requests take at least as long.
+
+    `row` is what a row takes on the wire, with the protocol's own bytes; requests, TLS and headers
+    come on top. `link` is that of the busiest machine: with several servers or generators the rows
+    of one of them count.
 
 Versions:
     Arithmetic: it depends on no version.
@@ -62,12 +72,16 @@ INPUTS = (
     Input("p95", "duration", "95th percentile that is stated; 0: none", "0s", "0s"),
     Input("statements", "count", "statements a transaction", "20", "1", "100k"),
     Input("rows", "count", "rows a transaction", "1", "0", "1e9"),
+    Input("row", "size", "bytes of a row on the wire; 0: not known", "0", "0", "1Gi",
+          example="200"),
+    Input("link", "throughput", "speed of the link; 0: not known", "0B/s", "0B/s",
+          example="1250MB/s"),
     Input("hops", "count", "network hops of a transaction, one after the other", "0", "0", "100k"),
     Input("hop", "duration", "what a hop takes", "45us", "0s"),
     Input("base", "duration", "response time without load", "6ms", "1us"),
 )  # fmt: skip
-OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "p95_ratio", "network",
-           "network_share")  # fmt: skip
+OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "p95_ratio",
+           "bytes_per_s", "link_share", "rows_at_most", "network", "network_share")  # fmt: skip
 SAYS = (
     ("verdict == 'no'", "It does not agree: {sessions} sessions at {tps} take {implied} in the"
      " mean, not {stated}."),
@@ -83,6 +97,11 @@ NOTES = (
          " two runs"),
     Note("p95 > 20 * implied", "a 95th percentile cannot be more than 20 times the mean: {p95} is"
          " not of the run that took {implied} in the mean"),
+    Note("link_share > 1", "the rows alone need {bytes_per_s}, and the link carries {link}: they"
+         " cannot have been sent over it. They stayed on the server, or came over several links, or"
+         " a figure is wrong"),
+    Note("link_share > 0.7 and link_share <= 1", "the rows take {link_share} of the link: it is"
+         " near its limit, or is the limit"),
     Note("network_share > 1", "hops alone would take longer than the whole: {network} of {base}"),
 )  # fmt: skip
 GOLDEN = (
@@ -104,6 +123,11 @@ GOLDEN = (
             ("40us", "4ms", "67%"), ("45us", "4.5ms", "75%"), ("50us", "5ms", "83%"),
         )
     ),
+    Golden({"tps": "34870/s", "sessions": "640", "rows": "311", "row": "100", "link": "1250MB/s"},
+           {"bytes_per_s": "1084.457MB/s", "link_share": "86.8%", "rows_at_most": "12500000/s"},
+           "by hand: the rows returned, 100 bytes each, over 10 Gbit/s"),
+    Golden({"tps": "34870/s", "sessions": "640", "rows": "410", "row": "100", "link": "1250MB/s"},
+           {"link_share": "114.4%"}, "by hand: the rows read would not fit"),
     Golden({"tps": "1000/s", "sessions": "20", "stated": "20ms", "p95": "19.9ms"},
            {"verdict": "yes", "ratio": "1", "p95_ratio": "0.995"}, "by hand: stalls can do that"),
 )  # fmt: skip

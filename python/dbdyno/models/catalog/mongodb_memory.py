@@ -11,9 +11,11 @@ the larger one too; at best no page is in both.
 Formula:
     on_disk [size] = data / compression
         the data in its files
-    cache [size] = min(10 * million * MiB, share * ram if share > 0 else max(
+    each [size] = min(10 * million * MiB, share * ram if share > 0 else max(
         0.5 * (ram - GiB), 256 * MiB))
-        WiredTiger's cache, 10,000,000 MB at most
+        WiredTiger's cache of one mongod, 10,000,000 MB at most
+    cache [size] = mongods * each
+        of all mongods on the machine
     file_cache [size] = max(0, ram - cache - other)
         what is left for the file cache
     left_out_on_disk [size] = max(0, on_disk - file_cache)
@@ -33,6 +35,9 @@ Assumptions:
     All data is used equally often, so that each cache holds any part of it. WiredTiger's cache
     counts whole, though WiredTiger evicts pages once it is 80 % full.
 
+    Several mongods on one machine have an even part of the data each, and the same share. They
+    share the file cache.
+
     One compression ratio for all; indexes are part of the data (prefix compression of theirs is a
     ratio too).
 
@@ -47,6 +52,9 @@ Trap:
     The article rounds the default cache of 64 GB to half of memory, 32 GB, and so finds 28 GB of
     file cache and 2 GB of the files (8 GB of data) that do not fit into it. The default is half of
     what is above 1 GB: 31.5 GB, which leaves 28.5 GB, 1.5 GB of the files and 6 GB of data.
+
+    Several mongods: each takes half of all memory by default, since none knows of the others. Two
+    of them leave no file cache, three want more than there is. `share` is of one mongod.
 
     At 80 % of memory the article's figures hold for the file cache alone: it has 8.8 GB, and
     21.2 GB of the files (85 GB of data) do not fit into it. They need not all come from disk:
@@ -63,12 +71,13 @@ INPUTS = (
     Input("data", "size", "data and indexes, uncompressed", None, "1Mi", "1000Ti",
           example="120Gi"),
     Input("compression", "number", "uncompressed by compressed size", "4", "1", "100"),
-    Input("share", "share", "WiredTiger's share of memory; 0: mongod's default", "0%", "0%",
-          "100%"),
+    Input("share", "share", "share of memory that WiredTiger's cache of one mongod takes; 0:"
+          " mongod's default", "0%", "0%", "100%"),
+    Input("mongods", "count", "mongods on the machine", "1", "1", "1000", whole=True),
     Input("other", "size", "operating system, connections, other processes", "4Gi", "0"),
 )  # fmt: skip
-OUTPUTS = ("from_disk", "from_disk_share", "from_disk_best", "on_disk", "cache", "file_cache",
-           "left_out_on_disk", "left_out", "in_cache_share")  # fmt: skip
+OUTPUTS = ("from_disk", "from_disk_share", "from_disk_best", "on_disk", "cache", "each",
+           "file_cache", "left_out_on_disk", "left_out", "in_cache_share")  # fmt: skip
 SAYS = (
     ("left_out_on_disk <= 0",
      "All {on_disk} of files fit into the file cache of {file_cache}, beside a cache of {cache}."),
@@ -79,16 +88,22 @@ SAYS = (
 )  # fmt: skip
 REFUSALS = (
     Note("share > 0 and other + cache > ram",
-         "share={share} and other={other} are more than ram={ram}: give a smaller `share` or"
-         " `other`"),
+         "share={share} and other={other} are more than ram={ram} with mongods={mongods}: give a"
+         " smaller `share` or `other`, or fewer mongods"),
     Note("share <= 0 and other + cache > ram",
-         "WiredTiger's default cache (half of what is above 1 GiB, at least 256 MiB) and"
-         " other={other} are more than ram={ram}: give a smaller `other`"),
+         "WiredTiger's default cache (half of what is above 1 GiB, at least 256 MiB) of each of"
+         " mongods={mongods} and other={other} are more than ram={ram}: give a smaller `other`, or"
+         " a `share` for each mongod"),
 )  # fmt: skip
 NOTES = (
-    Note("share > 0.8", "above 80 % of memory mongod warns, and the kernel may kill it"),
+    Note(
+        "mongods > 1 and share <= 0",
+        "each of {mongods} mongods takes {each} by default, as if it"
+        " were alone: give each a --wiredTigerCacheSizeGB of its own",
+    ),
+    Note("share * mongods > 0.8", "above 80 % of memory mongod warns, and the kernel may kill it"),
     Note("data <= cache", "all data fits into WiredTiger's cache: nothing is read twice"),
-    Note("cache >= 10 * million * MiB", "mongod takes no larger cache than 10,000,000 MB"),
+    Note("each >= 10 * million * MiB", "mongod takes no larger cache than 10,000,000 MB"),
 )
 GOLDEN = (
     Golden({"ram": "64Gi", "data": "120Gi"},
@@ -107,5 +122,11 @@ GOLDEN = (
     Golden({"ram": "64Gi", "data": "10Gi", "share": "100%", "other": "0"},
            {"from_disk": "0", "file_cache": "0", "left_out": "10Gi", "in_cache_share": "100%"},
            "by hand"),
+    Golden({"ram": "64Gi", "data": "120Gi", "share": "25%", "mongods": "2"},
+           {"each": "16Gi", "cache": "32Gi", "file_cache": "28Gi", "left_out": "8Gi"},
+           "by hand: two with half the cache are as one with all of it"),
+    Golden({"ram": "64Gi", "data": "120Gi", "mongods": "2", "other": "1Gi"},
+           {"cache": "63Gi", "file_cache": "0", "left_out_on_disk": "30Gi"},
+           "by hand: two defaults take all memory"),
     Golden({"ram": "64Ti", "data": "120Ti"}, {"cache": "10000000Mi"}, "MongoDB's source"),
 )  # fmt: skip

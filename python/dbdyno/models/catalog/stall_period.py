@@ -1,19 +1,26 @@
 """How often, and for how long, do rotations of the log and write-back stall the server?
 
-A binary log that is not synced at each commit is synced when it is full: all of it that the kernel
-has not written yet, at once, while commits wait. And the kernel itself begins to write when dirty
-pages pass a limit.
+A binary log that is never synced by commits is synced when it is full: all of it that the kernel
+has not written yet, at once, while commits wait. With sync_binlog=N commits sync it themselves,
+each N commit groups, so that little is left at a rotation. And the kernel itself begins to write
+when dirty pages pass a limit.
 
 Formula:
+    syncs_each [count] = sync_binlog if sync_binlog >= 0 else (1 if server == "mysql" else 0)
+        commit groups between two syncs of the log; 0: none but at its rotation
     period [duration] = log / write
         time between two rotations
     background [size] = dirty_background * memory
         dirty pages from which the kernel writes back
-    dirty [size] = 0 if synced == "yes" else min(log, min(write * expire, background))
-        part of the log that is still to be written when it rotates
-    stall [duration] = 0 if synced == "yes" else dirty / device + fsync
+    by_kernel [size] = min(log, min(write * expire, background))
+        part of the log that the kernel leaves unwritten, if nothing syncs it before
+    dirty [size] = by_kernel if syncs_each <= 0 else min(by_kernel, (syncs_each - 1) * commit)
+        part of the log that is still to be written when it rotates, at most
+    stall [duration] = 0 if syncs_each == 1 else dirty / device + fsync
         how long that takes, and a sync by itself
-    share [share] = min(1, stall / period)
+    between [duration] = min(period, syncs_each * commit / write) if syncs_each > 0 else period
+        time between two syncs of the log
+    share [share] = min(1, stall / between)
         part of the time that is stalled
     fills [duration] = background / write
         time in which the writes alone reach the limit of write-back
@@ -28,11 +35,15 @@ Assumptions:
     stalls nobody. Writers are held back near vm.dirty_ratio, which is no part of this: while the
     device writes faster than the server, the log alone does not get there.
 
-    With sync_binlog=1 nothing is left at a rotation; what stays is the pause of a new file.
+    With sync_binlog=1 nothing is left at a rotation; what stays is the pause of a new file. Each
+    commit waits for its own sync then, which is no stall (`commit-ceiling`).
+
+    sync_binlog counts commit groups, not transactions: `commit` is what a group writes.
 
 Versions:
-    MySQL has sync_binlog=1 by default since 5.7.7, MariaDB (all versions so far) 0. max_binlog_size
-    is 1 GiB by default in both. Linux: vm.dirty_background_ratio 10, dirty_expire_centisecs 3000.
+    MySQL has sync_binlog=1 by default since 5.7.7, before and in MariaDB (all versions so far) it
+    is 0. max_binlog_size is 1 GiB by default in both. Linux: vm.dirty_background_ratio 10,
+    dirty_expire_centisecs 3000.
 
 Source:
     MySQL and MariaDB manuals (sync_binlog, max_binlog_size); Linux,
@@ -43,12 +54,16 @@ Trap:
     max_binlog_size from 1G to 64M about 4 % in the published runs. The mean falls a little, and
     the stalls go: what matters is which of both is wanted.
 
+    "sync_binlog=1000 is as good as 0": 1,000 commits of 1 KiB are 1 MiB, which takes a few
+    milliseconds; with 0 it is what the kernel held back for half a minute.
+
     "All of the log is written at the rotation": only what became dirty in the last half minute, or
     less if the background limit is passed.
 """
 
 from __future__ import annotations
 
+from dbdyno.models.binlog import SERVER, SYNC_BINLOG, asked
 from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
@@ -58,45 +73,61 @@ INPUTS = (
     Input("device", "throughput", "what the device writes in order", "200MiB/s", "1KiB/s"),
     Input("fsync", "duration", "what a sync of little data takes (`commit-ceiling`)", "1ms", "0s",
           "10s"),
-    Input("synced", "word", "whether each commit syncs the log (sync_binlog=1)", "no",
-          words=("yes", "no"), variables=("sync_binlog",)),
+    SYNC_BINLOG,
+    SERVER,
+    Input("commit", "size", "what a commit group writes to the binary log", "1Ki", "1", "1Gi"),
     Input("memory", "size", "free memory and file cache", "8Gi", "1Mi"),
     Input("dirty_background", "share", "vm.dirty_background_ratio", "10%", "0%", "100%"),
     Input("expire", "duration", "age at which the kernel writes dirty pages", "30s", "1s", "1h"),
 )  # fmt: skip
-OUTPUTS = ("period", "stall", "dirty", "share", "fills")
+OUTPUTS = ("period", "stall", "dirty", "between", "share", "fills", "syncs_each")
 SAYS = (
-    ("synced == 'yes'", "A rotation every {period}, at which nothing is left to be written."),
+    ("syncs_each == 1", "A rotation every {period}, at which nothing is left to be written."),
+    (
+        "syncs_each > 1 and between < period",
+        "A sync of at most {stall} every {between}"
+        " ({syncs_each} commit groups), and at each rotation, every {period}.",
+    ),
     ("", "A stall of {stall} every {period}, at each rotation of the binary log."),
 )
 REFUSALS = (
+    asked(),
     Note("write > device", "write={write} is more than device={device} takes: no log keeps up"),
 )
 NOTES = (
-    Note("stall >= period",
-         "the next log is full before this one is synced: it stalls all the time"),
-    Note("synced == 'no' and dirty >= background and background > 0",
+    Note("stall >= between",
+         "the next sync is due before this one is done: it stalls all the time"),
+    Note("syncs_each == 0 and dirty >= background and background > 0",
          "the kernel begins to write in the background at {background}, so that no more is left;"
          " that alone stalls nobody, until vm.dirty_ratio is near"),
-    Note("synced == 'no' and dirty_background <= 0",
+    Note("syncs_each == 0 and dirty_background <= 0",
          "Linux shows vm.dirty_background_ratio as 0 where vm.dirty_background_bytes is set: say"
          " what part of memory that is"),
-    Note("synced == 'no' and log <= 64 * MiB",
+    Note("syncs_each == 0 and log <= 64 * MiB",
          "a small log is not free: from 1G to 64M cost about 4 % of throughput in published runs"),
-    Note("synced == 'no' and dirty_background > 0 and dirty_background <= 0.01",
+    Note("syncs_each == 0 and dirty_background > 0 and dirty_background <= 0.01",
          "a low limit of write-back is not free: from 10 to 1 cost 2.8 % of throughput in published"
          " runs"),
 )  # fmt: skip
 GOLDEN = (
-    Golden({"write": "10MiB/s"}, {"period": "102.4s", "dirty": "300Mi", "stall": "1.5s"},
-           "by hand"),
-    Golden({"write": "10MiB/s", "log": "64Mi"}, {"period": "6.4s", "stall": "321ms"},
+    Golden({"write": "10MiB/s", "sync_binlog": "0"},
+           {"period": "102.4s", "dirty": "300Mi", "stall": "1.5s"}, "by hand"),
+    Golden({"write": "10MiB/s", "log": "64Mi", "server": "mariadb"},
+           {"period": "6.4s", "stall": "321ms", "syncs_each": "0"},
            "by hand: 64 of 200 MiB/s, and 1 ms"),
-    Golden({"write": "40MiB/s", "dirty_background": "1%"}, {"dirty": "81.92Mi", "stall": "411ms"},
-           "by hand"),
-    Golden({"write": "1MiB/s", "log": "4Ki"}, {"period": "3.9ms", "stall": "1.02ms"},
-           "by hand: 19.5 us of writing, and 1 ms"),
-    Golden({"write": "10MiB/s", "dirty_background": "0%"}, {"dirty": "0", "stall": "1ms"},
-           "by hand: nothing is left, and a sync takes its time"),
-    Golden({"write": "10MiB/s", "synced": "yes"}, {"stall": "0s"}, "sync_binlog=1"),
+    Golden({"write": "40MiB/s", "dirty_background": "1%", "server": "mysql-5.6"},
+           {"dirty": "81.92Mi", "stall": "411ms"}, "by hand"),
+    Golden({"write": "1MiB/s", "log": "4Ki", "sync_binlog": "0"},
+           {"period": "3.9ms", "stall": "1.02ms"}, "by hand: 19.5 us of writing, and 1 ms"),
+    Golden({"write": "10MiB/s", "dirty_background": "0%", "sync_binlog": "0"},
+           {"dirty": "0", "stall": "1ms"}, "by hand: nothing is left, and a sync takes its time"),
+    Golden({"write": "10MiB/s", "sync_binlog": "1"}, {"stall": "0s", "dirty": "0"},
+           "sync_binlog=1"),
+    Golden({"write": "10MiB/s", "server": "mysql"}, {"stall": "0s", "syncs_each": "1"},
+           "MySQL's default since 5.7.7"),
+    Golden({"write": "20MiB/s", "sync_binlog": "1000"},
+           {"dirty": "999Ki", "stall": "5.9ms", "between": "48.8ms", "period": "51.2s"},
+           "by hand: 999 KiB of 200 MiB/s, and 1 ms"),
+    Golden({"write": "20MiB/s", "sync_binlog": "1000", "commit": "1Mi"},
+           {"dirty": "600Mi", "stall": "3.0s"}, "by hand: the kernel writes before the 1,000th"),
 )  # fmt: skip

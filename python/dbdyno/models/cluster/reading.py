@@ -17,21 +17,24 @@ A site's name stands for all of its nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from dbdyno.errors import DynoError
 from dbdyno.models.cluster import options as provider
 from dbdyno.models.cluster import script
+from dbdyno.models.cluster.entries import checked as _checked
+from dbdyno.models.cluster.entries import mapping, text_of
+from dbdyno.models.cluster.entries import value as _value
+from dbdyno.models.cluster.entries import wrong as _wrong
 from dbdyno.models.cluster.options import WEIGHT_MAX, Options
 from dbdyno.models.cluster.topology import Member, Topology
 from dbdyno.spec import document, units
 from dbdyno.spec.document import Node, shown
 from dbdyno.spec.names import did_you_mean
 
-FILE_BYTES_MAX = 1 << 20
 TAIL_S = 60.0  # how long it goes on after the last event, if `until` is not given
 KEYS = (
     "cluster",
@@ -50,8 +53,6 @@ LOSS_KEYS = ("from", "to")
 FULL = "full"
 EXAMPLE = "nodes: {n1: {}, n2: {}, n3: {}}"
 
-_T = TypeVar("_T")
-
 
 @dataclass(frozen=True)
 class Case:
@@ -64,21 +65,7 @@ class Case:
 
 def load(path: Path) -> Case:
     """Reads a file. DynoError, with line and column, if it is none."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(FILE_BYTES_MAX + 1)
-        text = raw.decode("utf-8-sig")
-    except OSError as error:
-        raise DynoError(
-            f"{path} cannot be read: {error.strerror}",
-            cause="a misspelt path, or no permission",
-            fix="give the path of a YAML file with `nodes` and `script`",
-        ) from None
-    except UnicodeDecodeError:
-        raise DynoError(f"{path} is not UTF-8 text", fix="save it as UTF-8") from None
-    if len(raw) > FILE_BYTES_MAX:
-        raise DynoError(f"{path} is larger than 1 MiB, so it is hardly a cluster")
-    return parse(text, path)
+    return parse(text_of(path, "a cluster", "`nodes` and `script`"), path)
 
 
 def parse(text: str, file: Path | str = "cluster") -> Case:
@@ -227,51 +214,6 @@ def _name(topology: Topology, node: Node) -> str:
     return node.text
 
 
-def _mapping(node: Node, what: str, known: Sequence[str] = ()) -> Mapping[str, Node]:
-    if not isinstance(node.value, Mapping):
-        _wrong(
-            node, f"{what} must be a mapping, not {shown(node)}", f"see the example: `{EXAMPLE}`"
-        )
-    for key, entry in node.mapping.items():
-        if known and key not in known:
-            raise DynoError(
-                f"there is no key `{key}` in {what}",
-                where=entry.place,
-                fix=did_you_mean(key, known),
-            )
-    return node.mapping
-
-
-def _list(node: Node | None, what: str) -> tuple[Node, ...]:
-    if node is None or node.value is None:
-        return ()
-    if not isinstance(node.value, tuple):
-        _wrong(node, f"{what} must be a list, not {shown(node)}", "write its entries with `-`")
-    return node.items
-
-
-def _value(node: Node | None, parse: Callable[[object], _T], default: _T) -> _T:
-    if node is None:
-        return default
-    return _checked(node, lambda: parse(node.value), tail=f", not {shown(node)}")
-
-
-def _word(node: Node | None, default: str) -> str:
-    if node is None:
-        return default
-    if not node.is_scalar or not node.text:
-        _wrong(node, f"must be a name, not {shown(node)}", "write a word")
-    return node.text
-
-
-def _checked(node: Node, make: Callable[[], _T], *, tail: str = "", fix: str = "") -> _T:
-    """What `make` gives; its ValueError becomes an error at this place."""
-    try:
-        return make()
-    except ValueError as error:
-        raise DynoError(f"{error}{tail}", where=node.where, fix=fix) from None
-
-
 def _weight(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= WEIGHT_MAX:
         raise ValueError(f"a weight is a whole number from 0 to {WEIGHT_MAX}")
@@ -284,13 +226,29 @@ def _flag(value: object) -> bool:
     return value
 
 
+def _mapping(node: Node, what: str, known: Sequence[str] = ()) -> Mapping[str, Node]:
+    return mapping(node, what, known, example=EXAMPLE)
+
+
+def _list(node: Node | None, what: str) -> tuple[Node, ...]:
+    if node is None or node.value is None:
+        return ()
+    if not isinstance(node.value, tuple):
+        _wrong(node, f"{what} must be a list, not {shown(node)}", "write its entries with `-`")
+    return node.items
+
+
+def _word(node: Node | None, default: str) -> str:
+    if node is None:
+        return default
+    if not node.is_scalar or not node.text:
+        _wrong(node, f"must be a name, not {shown(node)}", "write a word")
+    return node.text
+
+
 def _unknown(
     node: Node, what: str, known: Sequence[str] | set[str] | Mapping[str, object]
 ) -> NoReturn:
     names = sorted(known)
     fix = did_you_mean(node.text, names)
     raise DynoError(f"there is no {what} {shown(node)}", where=node.where, fix=fix)
-
-
-def _wrong(node: Node, what: str, fix: str) -> NoReturn:
-    raise DynoError(what, where=node.where, fix=fix)

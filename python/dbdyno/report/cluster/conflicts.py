@@ -1,11 +1,11 @@
-"""What became of a log of transactions, beside the same log with a single writer."""
+"""What became of transactions, beside the same ones with a single writer."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from dbdyno.models.cluster.certification import Outcome
+from dbdyno.models.cluster.conflicts.transaction import Outcome
 from dbdyno.models.kinds import KINDS
 from dbdyno.report.models import words
 
@@ -17,8 +17,9 @@ _ROWS = (
 )
 
 
-def text(found: Outcome, alone: Outcome) -> str:
-    """A sentence and a table."""
+def text(found: Outcome, alone: Outcome, length_s: float | None = None) -> str:
+    """A sentence and a table. `length_s`: for how long sessions wrote one after the other; then
+    what counts is how many were committed."""
     more = found.mean_s - alone.mean_s
     lines = [
         f"{found.victims:,} of {found.attempts:,} attempts fail ({found.victim_share:.1%}):"
@@ -30,6 +31,9 @@ def text(found: Outcome, alone: Outcome) -> str:
     ]
     for name, field in _ROWS:
         lines.append(f"{name:<24}{getattr(found, field):>16,}{getattr(alone, field):>16,}")
+    if length_s:
+        rates = [_rate(one.committed / length_s) for one in (found, alone)]
+        lines.append(f"{'commits':<24}{rates[0]:>16}{rates[1]:>16}")
     for name, field in (("mean", "mean_s"), ("p99", "p99_s")):
         lines.append(
             f"{name:<24}{_length(getattr(found, field)):>16}{_length(getattr(alone, field)):>16}"
@@ -45,6 +49,10 @@ def document(found: Outcome, alone: Outcome) -> dict[str, Any]:
         "several_writers": asdict(found),
         "single_writer": asdict(alone),
     }
+
+
+def _rate(value: float) -> str:
+    return words.shown(KINDS["rate"], value)
 
 
 def _length(value: float) -> str:

@@ -3,4 +3,5 @@
 NAMES: tuple[str, ...] = (
     "cluster",
     "redis",
+    "replication",
 )

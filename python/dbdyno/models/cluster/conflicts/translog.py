@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.models.cluster.certification import TRANSACTIONS_MAX, Transaction
-from dbdyno.models.cluster.keys import TYPES, UPDATE
+from dbdyno.models.cluster.conflicts.keys import TYPES, UPDATE
+from dbdyno.models.cluster.conflicts.transaction import TRANSACTIONS_MAX, Transaction
 
 HEAD = ["node", "start", "commit", "keys"]
 BYTES_MAX = 64 << 20

@@ -1,0 +1,1 @@
+"""A source and its replica: what workers in parallel gain on real servers."""
