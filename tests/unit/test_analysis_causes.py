@@ -75,6 +75,9 @@ CALM: Curves = {
     "disk.read_await_ms": 0.0,
     "memory.dirty_bytes": 50e6,
     "memory.writeback_bytes": 0.0,
+    "network.segments_per_s": 30_000.0,
+    "network.retransmits_per_s": 0.0,
+    "network.listen_overflows_per_s": 0.0,
     "server.write_bytes_per_s": 18e6,
     "server.read_bytes_per_s": 0.0,
     "server.runqueue_cores": 0.8,
@@ -93,6 +96,11 @@ BUSY: Curves = {
     "disk.util": within(1.0, 0.4),
     "disk.write_bytes_per_s": within(1.5e9, 20e6),
     "disk.write_await_ms": within(40.0, 0.1),
+}
+# Four sessions whose packets get lost send each again after 0.2 and 0.6 s.
+LOST: Curves = {
+    "network.segments_per_s": within(20.0, 30_000.0),
+    "network.retransmits_per_s": within(8.0, 0.2),
 }
 CLEANED: Curves = {"memory.dirty_bytes": lambda t: 1.55e9 if t < END_S - 0.05 else 50e6}
 
@@ -135,6 +143,12 @@ STALLS: list[tuple[str, Curves]] = [
         {"cpu.busy": within(0.99, 0.6), "server.runqueue_cores": within(3.0, 0.8)},
     ),
     ("steal", {"cpu.steal": within(0.8, 0.0)}),
+    ("network", LOST),
+    ("network", {**LOST, "sessions.waiting: Lock:transactionid": within(3.0, 0.0)}),
+    ("network", {**LOST, **BUSY}),
+    # a neighbour who sends as much all the time
+    ("network", {**LOST, "network.segments_per_s": 100_000.0}),
+    ("listen_queue", {**LOST, "network.listen_overflows_per_s": within(4.0, 0.0)}),
 ]
 
 # What only looks like it.
@@ -162,6 +176,15 @@ LOOK_ALIKES: list[tuple[str, Curves]] = [
     ("checkpoint", {"status.pg_stat_bgwriter.buffers_checkpoint": within(900.0, 0.0)}),
     # busy, but the server's threads do not queue
     ("cpu_saturation", {"cpu.busy": within(0.99, 0.6), "server.runqueue_cores": within(0.2, 0.8)}),
+    # one session's packet; as many otherwise; a neighbour's losses among millions of segments; a
+    # machine that stood still sends again what was under way
+    ("network", {**LOST, "network.retransmits_per_s": within(2.0, 0.0)}),
+    ("network", {**LOST, "network.retransmits_per_s": within(8.0, 4.0)}),
+    ("network", {**LOST, "network.segments_per_s": within(200_000.0, 30_000.0)}),
+    ("network", {**LOST, "cpu.steal": within(0.8, 0.0)}),
+    ("network", {"network.retransmits_per_s": 40.0}),
+    ("listen_queue", {"network.listen_overflows_per_s": within(1.0, 0.0)}),
+    ("listen_queue", {"network.listen_overflows_per_s": 4.0}),
     # a twentieth of the CPU does not stop everything
     ("steal", {"cpu.steal": within(0.15, 0.0)}),
 ]
@@ -199,6 +222,12 @@ def test_what_moved_without_a_rule_is_a_suspect_of_an_unknown_cause() -> None:
     assert cause.metric == "status.Handler_read_rnd_next"
 
 
+def test_a_single_lost_packet_is_no_suspect() -> None:
+    assert named({"network.retransmits_per_s": within(1.0, 0.0)}).suspects == ()
+    (some,) = named({"network.retransmits_per_s": within(6.0, 0.0)}, cell(sessions=64)).suspects
+    assert some.metric == "network.retransmits_per_s"
+
+
 def test_what_falls_with_the_throughput_is_no_suspect() -> None:
     assert named({"status.Com_update": within(0.0, 8000.0)}).suspects == ()
 
@@ -231,6 +260,22 @@ def test_a_machine_that_was_not_seen_is_said() -> None:
     assert named(BUSY, there).name == "host_not_seen"
     theirs = {f"host.{name}": values for name, values in {**CALM, **BUSY}.items()}
     assert named(theirs, there).name == "io_other"
+
+
+def test_lost_packets_are_seen_from_either_end() -> None:
+    """The generator sends lost requests again, and the server lost answers."""
+    there = cell(url="mariadb://app@db.example.org:3306/shop")
+    assert named(LOST, there).name == "network"
+    calm = {f"host.{name}": values for name, values in CALM.items()}
+    theirs = {f"host.{name}": values for name, values in LOST.items()}
+    assert named({**calm, **theirs}, there).name == "network"
+    full: Curves = {"network.listen_overflows_per_s": within(4.0, 0.0)}
+    assert named(full, there).name != "listen_queue", "the generator's own queue"
+
+
+def test_more_sessions_that_stand_still_send_more_again() -> None:
+    assert named(LOST, cell(sessions=4)).name == "network"
+    assert named(LOST, cell(sessions=64)).name != "network"
 
 
 def test_two_rules_that_fit_alike_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,6 +367,17 @@ def test_a_stall_with_reads_is_the_pools_only_if_that_is_smaller() -> None:
 def test_a_rotation_that_is_counted_just_after_the_stall_is_seen() -> None:
     late: Values = lambda t: 4.0 if t > END_S + 0.5 else 3.0  # noqa: E731
     assert named({**CALM, **BUSY, **CLEANED, "status.Binlog_file": late}).name == "log_rotation"
+
+
+def test_a_step_by_lost_packets_costs_a_timeout_each() -> None:
+    """Of 1,000 a second 250 are left: three of four sessions wait, five times 0.2 s a second."""
+    rate: Curves = {"network.segments_per_s": from_half(4000.0, 16_000.0)}
+    lossy: Curves = {**rate, "network.retransmits_per_s": from_half(15.0, 0.1)}
+    cause = stepped({**CALM, **lossy})
+    assert cause.name == "network"
+    assert "0.375 %" in cause.sentence
+    few: Curves = {**rate, "network.retransmits_per_s": from_half(5.0, 0.1)}
+    assert stepped({**CALM, **few}).name != "network"
 
 
 def test_more_of_everything_after_a_step_up_is_no_cause() -> None:

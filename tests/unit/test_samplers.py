@@ -163,6 +163,22 @@ def test_machine_samplers_read_this_machine(tmp_path: Path) -> None:
         ProcFile("/proc/uptime").text()
 
 
+def test_a_file_of_proc_is_read_to_its_end_and_no_further_than_allowed(tmp_path: Path) -> None:
+    """The kernel answers one read of /proc/self/maps with a page at most; the stack stands last."""
+    maps = ProcFile("/proc/self/maps", 1 << 20)
+    maps.open()
+    text = maps.text()
+    maps.close()
+    assert len(text) > 4096
+    assert "[stack]" in text
+    long = tmp_path / "long"
+    long.write_text("x" * 90)
+    bounded = ProcFile(long, 64)
+    bounded.open()
+    assert bounded.text() == "x" * 64
+    bounded.close()
+
+
 def test_every_sampler_is_listed() -> None:
     folder = Path(samplers.__file__).parent
     modules = {p.stem for p in folder.glob("*.py")} - {"__init__", "base", "runner"}
@@ -397,7 +413,10 @@ def test_names_carry_the_target_where_there_are_several(tmp_path: Path) -> None:
 
     one, two = HungServer(tmp_path), HungServer(tmp_path)
     machine, servers = samplers_of({"a": one, "b": two})  # type: ignore[dict-item]
-    assert [s.source for s in machine] == ["cpu", "memory", "disk", "paging", "load", "pressure"]
+    assert [s.source for s in machine] == [
+        *("cpu", "memory", "disk", "network"),
+        *("paging", "load", "pressure"),
+    ]
     assert [[s.source for s in each] for each in servers] == [
         ["a.status", "a.sessions"],
         ["b.status", "b.sessions"],

@@ -120,7 +120,7 @@ SERVER = (
     _plain("server cores busy", "server.cpu_cores"),
     _plain("server RSS MiB", "server.rss_bytes", 1 / MIB),
 )
-HOST = (  # of a server that is there
+HOST = (  # of an external server
     _plain("server cores busy", "host.server.cpu_cores"),
     _plain("server RSS MiB", "host.server.rss_bytes", 1 / MIB),
     _plain("host CPU busy %", "host.cpu.busy", 100),
@@ -130,6 +130,7 @@ HOST = (  # of a server that is there
     _plain("host flushes/s", "host.disk.flushes_per_s"),
     _plain("host write wait ms", "host.disk.write_await_ms"),
     _plain("host disk busy %", "host.disk.util", 100),
+    _plain("host retransmits/s", "host.network.retransmits_per_s"),
 )
 MACHINE = (
     _plain("CPU busy %", "cpu.busy", 100),
@@ -142,6 +143,7 @@ MACHINE = (
     _plain("flushes/s", "disk.flushes_per_s"),
     _plain("write wait ms", "disk.write_await_ms"),
     _plain("disk busy %", "disk.util", 100),
+    _plain("retransmits/s", "network.retransmits_per_s"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Which machines of servers that are there were seen, how, and which were not.
+"""Which machines of external servers were seen, how, and which were not.
 
 What is sampled without `host:` is the machine that dbdyno runs on: for a server elsewhere that is
 the load generator's. A URL of loopback or a socket leads to this machine, which is seen.

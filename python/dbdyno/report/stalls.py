@@ -4,13 +4,13 @@ shaded over the curve that shows why."""
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dbdyno.analysis import describe
+from dbdyno.analysis.measured import kind
 from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
 from dbdyno.errors import DynoError
 from dbdyno.nouns import count
@@ -19,7 +19,7 @@ from dbdyno.report import names
 from dbdyno.report.charts.timeline import Curve, timeline
 from dbdyno.report.figures import NARROW, WIDE, Figure
 from dbdyno.report.numbers import seconds, sig3
-from dbdyno.report.text import visible
+from dbdyno.report.text import alike, visible
 from dbdyno.store.run import Run
 from dbdyno.store.stalls import shortest_s
 from dbdyno.store.trace import TICK_S, Samples, Trace
@@ -115,9 +115,12 @@ def design(findings: Findings) -> list[tuple[str, str]]:
             blind = count(len(known) - len(sure), "trial")
             text += f"{'; ' if sure else ''}{blind} with too few commits to tell"
         rows.append(("Stalls", text if sure else text.partition("in 0 trials")[2]))
-    problems = Counter(one.problem for one in findings.inside if one.problem)
+    problems: dict[str, list[str]] = {}
+    for one in findings.inside:
+        if one.problem:
+            problems.setdefault(kind(one.problem), []).append(one.problem)
     if problems:
-        said = (f"{count(number, 'trial')}: {problem}" for problem, number in problems.items())
+        said = (f"{count(len(own), 'trial')}: {alike(own)}" for own in problems.values())
         rows.append(("Over time", "; ".join(said)))
     return rows
 

@@ -5,6 +5,6 @@ with the same parsers.
 """
 
 SAMPLERS = (
-    *("cpu", "memory", "disk", "paging", "load", "pressure"),
+    *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
     *("process", "state", "counters", "sessions", "replication"),
 )

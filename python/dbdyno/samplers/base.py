@@ -42,7 +42,7 @@ class Sampler(Protocol):
 
 
 class ProcFile:
-    """A small file of /proc or /sys that is kept open: reading it anew costs one system call."""
+    """A small file of /proc or /sys that is kept open: reading it anew costs two system calls."""
 
     def __init__(self, path: Path | str, size_max: int = 1 << 16) -> None:
         self._path = str(path)
@@ -55,10 +55,14 @@ class ProcFile:
         self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> str:
-        """Its content now."""
+        """Its content now. A read ends at a page of memory where the kernel makes the file line by
+        line (/proc/net/dev of many interfaces), so it is read until nothing is left."""
         if self._descriptor is None:
             raise OSError(f"{self._path} is not open")
-        return os.pread(self._descriptor, self._size_max, 0).decode()
+        content = b""
+        while part := os.pread(self._descriptor, self._size_max - len(content), len(content)):
+            content += part
+        return content.decode()
 
     def close(self) -> None:
         """Closes it; safe to call twice."""

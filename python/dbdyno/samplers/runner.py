@@ -25,6 +25,7 @@ from dbdyno.samplers.disk import Disk
 from dbdyno.samplers.hosts import Feed
 from dbdyno.samplers.load import Load
 from dbdyno.samplers.memory import Memory
+from dbdyno.samplers.network import Network
 from dbdyno.samplers.paging import Paging
 from dbdyno.samplers.pressure import Pressure
 from dbdyno.samplers.process import Process
@@ -51,7 +52,8 @@ def samplers_of(
     """Samplers of the machine, and of each server. With one target names carry no prefix."""
     several = len(servers) > 1
     directories = [server.directory for server in servers.values() if server.directory]
-    machine: list[Sampler] = [Cpu(), Memory(), Disk(directories), Paging(), Load(), Pressure()]
+    machine: list[Sampler] = [Cpu(), Memory(), Disk(directories), Network()]
+    machine += [Paging(), Load(), Pressure()]
     of_servers: list[list[Sampler]] = []
     for name, server in servers.items():
         target = name if several else ""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tools.proof.injecting import dirty
 from tools.proof.injecting.proxy import Proxy
 from tools.proof.injecting.slow import can_slow, slow
 
@@ -115,6 +116,16 @@ class Rotation:
             cursor.execute("FLUSH BINARY LOGS")
 
 
+class WriteBack:
+    """The kernel writes all dirty pages back at once. Begins when there are many."""
+
+    def __init__(self, on: Subject) -> None:
+        dirty.wait_for_enough()
+
+    def __call__(self, on: Subject, length_s: float) -> None:
+        dirty.write_back(on.directory, length_s)
+
+
 class PoolCut:
     """The buffer pool is made small, for the rest of the trial."""
 
@@ -136,6 +147,16 @@ def freeze(on: Subject, length_s: float) -> None:
         on.proxy.thaw()
 
 
+def lose(on: Subject, length_s: float) -> None:
+    """All packets between generator and server are lost."""
+    assert on.proxy is not None
+    on.proxy.lose()
+    try:
+        time.sleep(length_s)
+    finally:
+        on.proxy.restore()
+
+
 Disturbance = Callable[[Subject, float], None]
 
 # By name: made ready some time before it is called.
@@ -145,6 +166,8 @@ KINDS: Mapping[str, Callable[[Subject], Disturbance]] = {
     "table_lock": lambda on: table_lock,
     "row_locks": lambda on: row_locks,
     "rotate": Rotation,
+    "write_back": WriteBack,
     "pool_cut": PoolCut,
     "freeze": lambda on: freeze,
+    "lose": lambda on: lose,
 }

@@ -1,10 +1,12 @@
-"""A TCP proxy between generator and server that can stop passing anything on, both ways."""
+"""A TCP proxy between generator and server that can hold back all that is sent, or lose it."""
 
 from __future__ import annotations
 
 import socket
 import threading
 from contextlib import suppress
+
+from tools.proof.injecting import loss
 
 
 class Proxy:
@@ -14,6 +16,7 @@ class Proxy:
         self._server = ("127.0.0.1", port)
         self._flows = threading.Event()
         self._flows.set()
+        self._ends: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
@@ -26,6 +29,17 @@ class Proxy:
         """Ends that."""
         self._flows.set()
 
+    def lose(self) -> None:
+        """From now on all packets of the connections there are get lost."""
+        for end in self._ends:
+            loss.lose(end)
+
+    def restore(self) -> None:
+        """Ends that."""
+        for end in self._ends:
+            with suppress(OSError):  # a connection made since loses nothing
+                loss.restore(end)
+
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
@@ -33,6 +47,7 @@ class Proxy:
                 server = socket.create_connection(self._server)
                 for end in (client, server):
                     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._ends += [client, server]
                 for source, sink in ((client, server), (server, client)):
                     threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
 

@@ -1,4 +1,5 @@
-"""A slow disk for one process: what it writes to the device is held to a rate by its cgroup.
+"""A slow disk, for one process or for all: what is written to the device is held to a rate by a
+cgroup.
 
 The kernel's throttle of cgroup v1 (https://docs.kernel.org/admin-guide/cgroup-v1/blkio-controller.html)
 holds writes past the page cache and those of fsync, which are made in the name of who calls it.
@@ -10,6 +11,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from tools.proof.injecting.setting import Written, held
 
 BLKIO = Path("/sys/fs/cgroup/blkio")
 LIMIT = "blkio.throttle.write_bps_device"
@@ -35,6 +38,21 @@ def slow(pid: int, directory: Path, bytes_per_s: float) -> Iterator[None]:
         with suppress(ProcessLookupError):
             (home / "cgroup.procs").write_text(str(pid))
         group.rmdir()
+
+
+@contextmanager
+def slow_for_all(directory: Path, bytes_per_s: float) -> Iterator[None]:
+    """Holds all writes to the device under `directory` to a rate, until the end: also those of the
+    kernel's own threads, which write back what others made dirty."""
+    number = os.stat(directory).st_dev
+    device, path = f"{os.major(number)}:{os.minor(number)}", BLKIO / LIMIT
+
+    def as_it_is() -> Written:
+        limits = dict(line.split() for line in path.read_text().splitlines())
+        return path, f"{device} {limits.get(device, 0)}"  # 0: no limit
+
+    with held((path, f"{device} {bytes_per_s:.0f}"), as_it_is):
+        yield
 
 
 def _home(pid: int) -> Path:

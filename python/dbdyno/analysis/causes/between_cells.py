@@ -19,7 +19,7 @@ from dbdyno.store.trace import Floats
 
 OF_THE_METER = ("generator.busy_max", "server_cpu_us_per_op")
 _FAMILIES = frozenset(
-    {"cpu", "memory", "disk", "paging", "pressure", "server", "status", "sessions"}
+    {"cpu", "memory", "disk", "network", "paging", "pressure", "server", "status", "sessions"}
 )
 
 

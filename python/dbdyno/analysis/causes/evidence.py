@@ -73,9 +73,14 @@ class Evidence:
     def named(self, name: str) -> Iterator[Moved]:
         """A metric of every target (`status.Uptime`, `server.cpu_cores`) or of the servers' machine
         (`disk.util`)."""
-        for full, moved in self.moved.items():
-            if full == name and self.on_host and not full.startswith(_OF_SERVERS):
+        for moved in self.everywhere(name):
+            if moved.metric == name and self.on_host and not name.startswith(_OF_SERVERS):
                 continue  # of the generator's machine
+            yield moved
+
+    def everywhere(self, name: str) -> Iterator[Moved]:
+        """A metric of every machine, the generator's too: either end sees the way between them."""
+        for full, moved in self.moved.items():
             if f".{full}".endswith(f".{name}"):
                 yield moved
 

@@ -6,7 +6,8 @@ counters become the metrics of the local samplers, so a value holds for a whole 
 trial should last several. Times are those of Prometheus' clock.
 
 Sources: https://prometheus.io/docs/prometheus/latest/querying/api/ (instant queries, range
-vectors); node_exporter's collectors cpu, diskstats, loadavg, meminfo, stat, vmstat.
+vectors); node_exporter's collectors cpu, diskstats, loadavg, meminfo, netdev, netstat, stat,
+vmstat, each with what it reads unless told otherwise.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.samplers import cpu, disk, memory, paging
+from dbdyno.samplers import cpu, disk, memory, network, paging
 from dbdyno.samplers.hosts import feed
 from dbdyno.spec.host import Prometheus
 
@@ -34,6 +35,18 @@ BEFORE_S = 60.0  # asked for before the warm-up too: the first rate needs a scra
 _MEMORY = {f"node_memory_{name}_bytes": metric for name, metric in memory.NAMES.items()}
 _PAGING = {f"node_vmstat_{name}": name for name in paging.NAMES}
 _LOAD = {"node_load1": "one_minute", "node_procs_running": "runnable"}
+_TCP = {
+    f"node_netstat_{kind}_{name}": metric
+    for kind, names in network.TCP.items()
+    for name, metric in names.items()
+}
+# Of an interface; what is sent on loopback is received there too.
+_INTERFACE = {
+    "node_network_receive_bytes_total": network.RECEIVED,
+    "node_network_transmit_bytes_total": network.SENT,
+    "node_network_receive_drop_total": network.DROPPED,
+    "node_network_transmit_drop_total": network.DROPPED,
+}
 # Columns of /proc/diskstats after the names, and what one of node_exporter's units is in theirs.
 _DISK = {
     "node_disk_reads_completed_total": (0, 1.0),
@@ -47,9 +60,14 @@ _DISK = {
     "node_disk_flush_requests_total": (15, 1.0),
 }
 _CPU, _SWITCHES = "node_cpu_seconds_total", "node_context_switches_total"
-NAMES = (_CPU, _SWITCHES, *_MEMORY, *_PAGING, *_LOAD, *_DISK)
+NAMES = (_CPU, _SWITCHES, *_MEMORY, *_PAGING, *_LOAD, *_TCP, *_INTERFACE, *_DISK)
 # Devices on top of others would be counted twice; the rest are no disks.
 _NO_DISK = re.compile(r"(dm-|md|loop|ram|zram|sr|fd)\d")
+# Its interfaces do not say whether they have hardware behind them. These pass on what others count.
+_NO_INTERFACE = re.compile(
+    r"(veth|docker|podman|br-|br\d|virbr|vnet|tap|tun|wg|bond|team|dummy|ifb|cali|cni|cilium|lxc|sit"
+    r"|flannel|nodelocal|kube|ovs|vxlan|geneve|gre|ip6tnl|macv|ipvl|vlan|zt|tailscale)|.*[.@]"
+)
 _HOLDS_DEVICES = 16  # columns of a device with flushes
 
 Series = Mapping[str, Any]  # {"metric": {labels}, "values": [[unix_s, "text"], ...]}
@@ -158,14 +176,27 @@ def _place(labels: Mapping[str, str]) -> tuple[str, str, float]:
         return "cpu", labels.get("mode", ""), 1.0
     if name == _SWITCHES:
         return "cpu", "ctxt", 1.0
-    for kind, names in (("memory", _MEMORY), ("paging", _PAGING), ("load", _LOAD)):
+    for kind, names in (
+        *(("memory", _MEMORY), ("paging", _PAGING)),
+        *(("load", _LOAD), ("network", _TCP)),
+    ):
         if name in names:
             return kind, names[name], 1.0
     device = labels.get("device", "")
+    if name in _INTERFACE:
+        return _of_interface(_INTERFACE[name], device)
     if name in _DISK and device and not _NO_DISK.match(device):
         column, scale = _DISK[name]
         return f"disk {device}", str(column), scale
     return "", "", 0.0
+
+
+def _of_interface(metric: str, device: str) -> tuple[str, str, float]:
+    if device == network.LOOPBACK and metric == network.SENT:
+        return "network", network.LOOPED, 1.0
+    if device == network.LOOPBACK or not device or _NO_INTERFACE.match(device):
+        return "", "", 0.0
+    return "network", metric, 1.0
 
 
 def between(
@@ -175,6 +206,7 @@ def between(
     yield "cpu", cpu.shares(last.get("cpu", {}), now.get("cpu", {}), elapsed_s)
     yield "memory", dict(now.get("memory", {}))
     yield "disk", disk.rates(_devices(last), _devices(now), elapsed_s)
+    yield "network", network.rates(last.get("network", {}), now.get("network", {}), elapsed_s)
     yield "paging", paging.rates(last.get("paging", {}), now.get("paging", {}), elapsed_s)
     yield "load", dict(now.get("load", {}))
 

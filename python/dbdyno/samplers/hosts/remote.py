@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from dbdyno.samplers import cpu, disk, load, memory, paging, process
+from dbdyno.samplers import cpu, disk, load, memory, network, paging, process
 from dbdyno.samplers.hosts import feed
 from dbdyno.spec.ssh import SshAddress
 
@@ -61,6 +61,9 @@ echo "@clock $(getconf CLK_TCK) $(getconf PAGESIZE)"
 for device in /sys/block/*; do
   [ -e "$device/device" ] && echo "@disk $(cat "$device/dev")"
 done
+for each in /sys/class/net/*; do
+  [ -e "$each/device" ] && ! [ -e "$each/master/device" ] && echo "@interface ${each##*/}"
+done
 pid= count=0
 while [ $count -lt %d ]; do
   if [ "$programs" != '  ' ] && [ $((count %% 30)) -eq 0 ] && ! [ -e "/proc/${pid:-none}" ]; then
@@ -76,7 +79,7 @@ while [ $count -lt %d ]; do
   fi
   echo "@server $pid"
   grep '' /dev/null /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/loadavg \
-    /proc/vmstat $files
+    /proc/vmstat /proc/net/dev /proc/net/snmp /proc/net/netstat $files
   echo @end
   sleep %d
 done
@@ -116,6 +119,7 @@ class Parser:
     ticks_per_s: int = 100
     page_bytes: int = 4096
     disks: set[str] = field(default_factory=set)
+    interfaces: set[str] = field(default_factory=set)  # with hardware behind them
     _lines: dict[str, list[str]] = field(default_factory=dict)
     _bytes: int = 0
     _pid: int = 0
@@ -140,6 +144,8 @@ class Parser:
             self._pid = int(rest) if rest.strip() else 0
         elif word == "@disk":
             self.disks.add(rest.strip())
+        elif word == "@interface":
+            self.interfaces.add(rest.strip())
         elif word == "@clock":
             clock = [int(number) for number in rest.split()]
             if len(clock) == 2:  # a host without getconf has the usual values
@@ -160,11 +166,16 @@ class Parser:
                 elapsed_s,
             ),
         )
+        yield "network", network.rates(self._network(last), self._network(now), elapsed_s)
         yield "paging", paging.rates(*_both(paging.parse, last, now, "/proc/vmstat"), elapsed_s)
         if average := now.files.get("/proc/loadavg"):
             yield "load", load.parse(average)
         if now.has_server and now.pid == last.pid and last.has_server:
             yield "server", process.rates(self._server(last), self._server(now), elapsed_s)
+
+    def _network(self, frame: Frame) -> dict[str, int]:
+        dev, snmp, netstat = (frame.files.get(path, "") for path in network.FILES)
+        return network.parse(dev, snmp, netstat, frozenset(self.interfaces))
 
     def _server(self, frame: Frame) -> process.Reading:
         found = []

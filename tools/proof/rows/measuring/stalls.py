@@ -1,8 +1,8 @@
 """Whether stalls that are made are found, when they begin, and whether any is invented.
 
 SIGSTOP and SIGCONT of the server at moments drawn from a seed, in trials of `dyno run`; beside
-them trials that nobody disturbs. Quiet are those without steal in their samples (of more than a
-tick of the clock); of more than are asked for the first ones count.
+them trials that nobody disturbs. Of those the seconds count in whose sample the hypervisor took no
+CPU time (more than a tick of the clock): a stall that touches none of the others is invented.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dbdyno.store import stalls
 from dbdyno.store.trace import Trace
 
 SEED = 20
-STOPS, QUIET = 40, 10  # of each server
+STOPS, QUIET_S = 40, 120.0  # of each server
 TRIAL_STOPS = 20
 LENGTHS_S = 0.5, 2.0
 APART_S = 2.0, 3.5
 FIRST_S = 3.0
 WITHIN_S = 0.1
-QUIET_S = 12.0
-QUIET_TRIES = 12  # trials at a time, to have enough without steal
-QUIET_ROUNDS = 3  # at most
+TRIAL_QUIET_S = 12.0
+TRIALS_QUIET = 12  # at a time, to have enough seconds without steal
+ROUNDS_QUIET = 3  # at most
 TICKS_MAX = 1.5  # of steal in a sample; whole ones, but samples are not equally long
-QUIET_SHORT_S = 3.0  # where nothing is judged
+QUICK_QUIET_S = 3.0  # where nothing is judged
 
 EXPERIMENT = """
 experiment: stalls
@@ -58,25 +58,25 @@ class Found:
     stops: int
     late_s: tuple[float, ...]
     missed: int
-    quiet: int  # trials
+    quiet_s: float  # without disturbance or steal
     invented: int
 
 
 def measure(effort: Effort) -> Outcome:
     """Both servers, disturbed and quiet."""
     draw = random.Random(SEED)
-    stops, quiet = (2, 1) if effort.quick else (STOPS, QUIET)
-    found = {name: _server(effort, draw, name, stops, quiet) for name in SERVERS}
+    stops = 2 if effort.quick else STOPS
+    found = {name: _server(effort, draw, name, stops) for name in SERVERS}
     late = [late_s for each in found.values() for late_s in each.late_s]
     missed = sum(each.missed for each in found.values())
     invented = sum(each.invented for each in found.values())
-    few = min(each.quiet for each in found.values()) < quiet
+    few = not effort.quick and min(each.quiet_s for each in found.values()) < QUIET_S
     worst = max((abs(late_s) for late_s in late), default=0.0)
     n = sum(each.stops for each in found.values())
-    runs = sum(each.quiet for each in found.values())
+    quiet_s = sum(each.quiet_s for each in found.values())
     return Outcome(
         f"{n - missed} of {n} found, starts within {1000 * worst:.0f} ms,"
-        f" {invented} invented in {runs} quiet runs",
+        f" {invented} invented in {quiet_s:.0f} quiet seconds",
         None if few else missed == 0 and worst <= WITHIN_S and invented == 0,
         (
             Table(
@@ -87,13 +87,13 @@ def measure(effort: Effort) -> Outcome:
                     "found",
                     "start, median",
                     "start, worst",
-                    "quiet runs",
+                    "quiet seconds",
                     "invented",
                 ),
                 tuple(_row(name, each) for name, each in found.items()),
             ),
         ),
-        ("Too few runs had no steal: not judged.",) if few else (),
+        ("Too few seconds had no steal: not judged.",) if few else (),
     )
 
 
@@ -105,12 +105,12 @@ def _row(name: str, each: Found) -> tuple[str, ...]:
         str(each.stops - each.missed),
         f"{np.median(late):+.0f} ms",
         f"{late[np.argmax(np.abs(late))]:+.0f} ms",
-        str(each.quiet),
+        f"{each.quiet_s:.0f}",
         str(each.invented),
     )
 
 
-def _server(effort: Effort, draw: random.Random, name: str, stops: int, quiet: int) -> Found:
+def _server(effort: Effort, draw: random.Random, name: str, stops: int) -> Found:
     target, preset = SERVERS[name]
     slug = name.replace(" ", "-")
     planned = [
@@ -131,25 +131,26 @@ def _server(effort: Effort, draw: random.Random, name: str, stops: int, quiet: i
             begun = _begun(stop, dips)
             missed += begun is None
             late += [] if begun is None else [begun - stop.start_s]
-    calm = _calm(effort, name, quiet)
-    invented = sum(len(stalls.of_trace(one)) for one in calm)
-    return Found(stops, tuple(late), missed, len(calm), invented)
+    quiet_s, invented = _undisturbed(effort, name)
+    return Found(stops, tuple(late), missed, quiet_s, invented)
 
 
-def _calm(effort: Effort, name: str, quiet: int) -> list[Trace]:
-    """So many trials that nobody disturbs, without steal; fewer if that many cannot be had."""
+def _undisturbed(effort: Effort, name: str) -> tuple[float, int]:
+    """How many seconds had neither disturbance nor steal, and how many stalls they had."""
     target, preset = SERVERS[name]
-    tries, duration_s = (quiet, QUIET_SHORT_S) if effort.quick else (QUIET_TRIES, QUIET_S)
+    tries, duration_s = (1, QUICK_QUIET_S) if effort.quick else (TRIALS_QUIET, TRIAL_QUIET_S)
     text = EXPERIMENT.format(target=target, preset=preset, blocks=tries, duration=duration_s)
-    calm: list[Trace] = []
-    for number in range(1 if effort.quick else QUIET_ROUNDS):
+    quiet_s, invented = 0.0, 0
+    for number in range(1 if effort.quick else ROUNDS_QUIET):
         effort.say(f"    {name}: {tries} runs that nobody disturbs")
         run, _ = drive(effort, f"{name.replace(' ', '-')}-quiet-{number}", text, [])
-        traces = [run.trace(trial.id) for trial in run.plan.trials]
-        calm += [one for one in traces if effort.quick or not stolen(one)]
-        if len(calm) >= quiet:
+        for trial in run.plan.trials:
+            seconds, stalls_found = quiet(run.trace(trial.id))
+            quiet_s += seconds
+            invented += stalls_found
+        if quiet_s >= QUIET_S:
             break
-    return calm[:quiet]
+    return quiet_s, invented
 
 
 def schedule(draw: random.Random, kind: str, count: int) -> list[Planned]:
@@ -171,15 +172,24 @@ def _begun(stop: Injection, dips: tuple[stalls.Dip, ...]) -> float | None:
     return None
 
 
-def stolen(trace: Trace) -> bool:
-    """Whether the hypervisor took CPU time from the measured phase: in some sample more than one
-    tick of the clock, the least that is counted, which a machine loses now and then."""
+def quiet(trace: Trace) -> tuple[float, int]:
+    """How long the hypervisor took no CPU time from the measured phase, and the stalls within: no
+    sample that they touch has more than one tick of the clock, the least that is counted, which a
+    machine loses now and then."""
     steal = trace.samples.get("cpu.steal")
     if steal is None:
-        return False
+        return trace.measured_s, len(stalls.of_trace(trace))
     ticks_per_s = os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
-    ticks = steal.values * steal.length_s * ticks_per_s
-    return bool(np.any(ticks[(steal.t_s > 0) & (steal.t_s <= trace.measured_s)] > TICKS_MAX))
+    begin_s = np.maximum(steal.t_s - steal.length_s, 0.0)
+    end_s = np.minimum(steal.t_s, trace.measured_s)
+    is_stolen = steal.values * steal.length_s * ticks_per_s > TICKS_MAX
+    quiet_s = np.maximum(end_s - begin_s, 0.0)[~is_stolen].sum()
+
+    def is_clear(dip: stalls.Dip) -> bool:
+        touches = (begin_s < dip.start_s + dip.length_s) & (end_s > dip.start_s)
+        return not np.any(touches & is_stolen)
+
+    return float(quiet_s), sum(map(is_clear, stalls.of_trace(trace)))
 
 
 ROW = Row(
@@ -187,10 +197,13 @@ ROW = Row(
     claim="Stalls are found, and none is invented",
     how=(
         "SIGSTOP and SIGCONT of the server, 0.5 to 2 s at moments drawn from a seed, in trials of"
-        " `dyno run` against the null server and MariaDB; beside them runs that nobody disturbs and"
-        " whose samples have no steal (at most one tick of the clock in each)."
+        " `dyno run` against the null server and MariaDB; beside them runs that nobody disturbs, of"
+        " which the seconds count whose sample has no steal (at most one tick of the clock)."
     ),
-    bar="every stall of 500 ms or more found, its start within 100 ms, none in 10 quiet runs each",
+    bar=(
+        "every stall of 500 ms or more found, its start within 100 ms,"
+        " none in 120 quiet seconds each"
+    ),
     measure=measure,
     timed=True,
 )

@@ -24,7 +24,7 @@ RULES = (
         "machine not seen",
         "the server is on another machine, of which there are no samples, and nothing else is"
         " recognised",
-        "docs/guide/servers-that-are-there.md",
+        "docs/guide/external-servers.md",
         (STALL, STEP),
         look,
     ),

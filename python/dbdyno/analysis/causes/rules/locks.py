@@ -8,13 +8,14 @@ from typing import NamedTuple
 from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
-from dbdyno.analysis.causes.rules import disk
+from dbdyno.analysis.causes.rules import disk, network
 
 SHARE_MIN = 0.5  # of the sessions
 MORE_MIN = 0.25  # than otherwise
 SURE = 0.75  # this share of the sessions leaves little else
-# Who waits for a disk holds locks, so that others wait for those; but not all of them.
-BESIDE_A_BUSY_DISK = 0.6
+# Who waits for a disk or a lost packet holds locks, so that others wait for those; but not all of
+# them.
+BESIDE_ANOTHER_WAIT = 0.6
 
 _LOCK = re.compile(r"waiting: .*lock", re.IGNORECASE)
 _NOT_DATA = re.compile(r"lwlock|mutex|rwlock|rw-lock|latch|query cache|spinlock", re.IGNORECASE)
@@ -29,8 +30,9 @@ def look(seen: Evidence) -> Match | None:
     if during < SHARE_MIN or during - otherwise < MORE_MIN:
         return None
     confidence = 0.9 * min(1.0, during / SURE)
-    if disk.slower(seen) and not (all_of_them and during >= SURE):
-        confidence *= BESIDE_A_BUSY_DISK
+    held_up = disk.slower(seen) or network.packets(seen) is not None
+    if held_up and not (all_of_them and during >= SURE):
+        confidence *= BESIDE_ANOTHER_WAIT
     n = seen.sessions
     return Match(
         confidence,
