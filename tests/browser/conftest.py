@@ -46,11 +46,13 @@ def open_file(browser: Any) -> Iterator[Any]:
         said.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def start(path: Path, viewport: dict[str, int], **options: Any) -> Any:
+    def start(path: Path, viewport: dict[str, int], *, before: str = "", **options: Any) -> Any:
         own.append(path.as_uri())
         context = browser.new_context(viewport=viewport, offline=True, **options)
         contexts.append(context)
         page = context.new_page()
+        if before:  # a script that runs before the page's own
+            page.add_init_script(before)
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("dialog", dismiss)

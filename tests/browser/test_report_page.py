@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,45 @@ def test_the_data_is_the_trials(open_page: Any) -> None:
     data = json.loads(page.locator("#series").evaluate("e => e.textContent"))
     assert len(data["cells"]) == 12
     assert len(data["trials"]) == 72
+
+
+SPY = """
+window.charts = [];
+let drawn;
+Object.defineProperty(window, "uPlot", {
+  configurable: true,
+  get: () => drawn,
+  set: real => {
+    drawn = function (...all) {
+      window.charts.push(new real(...all));
+      return window.charts.at(-1);
+    };
+  },
+});
+"""
+AXES = "window.charts.filter(c => c.root.isConnected).map(c => [c.scales.x.min, c.scales.x.max])"
+
+
+def test_load_and_samples_have_one_axis_of_time(open_file: Any, tmp_path: Path) -> None:
+    """An interval of the load stands at its end, samples begin earlier in the warm-up."""
+    run, findings = synthetic.cache_run(tmp_path)
+    samples = {
+        name: [{**one, "t_s": one["t_s"] - 0.8 * (one["t_s"] < 0)} for one in own]
+        for name, own in run.sample_of.items()
+    }
+    report.render(replace(run, sample_of=samples), findings)
+    page = open_file(tmp_path / "report.html", DESK, before=SPY)
+    page.wait_for_selector("#ts-samples canvas", state="attached")
+    axes = page.evaluate(AXES)
+    assert len(axes) > 3
+    assert all(axis == axes[0] for axis in axes), axes
+    chart = page.locator("#ts-samples .u-over").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + 20)
+    page.mouse.up()
+    nearer = page.evaluate(AXES)
+    assert nearer[0] != axes[0]
+    assert all(axis == pytest.approx(nearer[0], abs=0.05) for axis in nearer), nearer

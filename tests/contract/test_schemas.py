@@ -191,6 +191,7 @@ select q from stock where item = 'x';
     [
         (("--samples=raw", "--limit=1"), "digest"),
         (("--group-by=user",), "digest"),
+        (("--merge-names",), "digest"),
         (("--db=nowhere",), "digest"),
         (("--parallelism",), "parallelism"),
     ],

@@ -18,6 +18,7 @@ from pymysql.constants import CLIENT
 from dbdyno import systems
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.scratch import Scratch
+from needed import missing
 
 LOGS = {
     "slow_query_log": "ON",
@@ -167,7 +168,7 @@ def _bench(kind: str, prefix: str | None, config: dict[str, str]) -> Iterator[Be
     system = systems.load(kind)
     found = [path for path in system.installations() if prefix in str(path)]
     if not found:
-        pytest.skip(f"no {prefix}: run `make servers`")
+        missing(f"no {prefix}: run `make servers`")
     binaries = system.find(found[0])
     plan = TargetPlan(name="db", kind=kind, basedir=found[0], config=config)
     with Scratch() as scratch:

@@ -137,6 +137,71 @@ def test_a_history_shows_runs_by_plan_and_what_cannot_be_read(there: Place) -> N
     shutil.rmtree(newer)
 
 
+IMPORTED = Path(__file__).parents[1] / "fixtures" / "imported"
+ORIGINS = {
+    "sysbench": IMPORTED / "sysbench-1.0" / "ro-1-1.txt",
+    "pgbench": IMPORTED / "pgbench" / "pg-4.txt",
+    "fio": IMPORTED / "fio" / "fio-mix.json",
+    "hammerdb": IMPORTED / "by-hand" / "hammerdb-4.txt",
+    "dyno-sysbench": IMPORTED / "sysbench-record.ndjson",
+}
+
+
+@pytest.fixture
+def mixed(there: Place) -> Iterator[Place]:
+    """The history with an imported run of each tool, and one of `dyno sysbench`, in it."""
+    there.path.joinpath("own.lua").write_text("function event() end\n")
+    for name, file in ORIGINS.items():
+        done = here(there, "import", str(file), "--dir", f"runs/{name}")
+        assert done.return_value == 0, done.stderr
+    options = ("--db-driver=sqlite", "--sqlite-db=own.db", "--time=1", "--dyno-out=runs/own")
+    made = there.dyno("sysbench", "own.lua", *options, "run")
+    assert made.returncode == 0, made.stderr
+    yield there
+    for name in (*ORIGINS, "own"):
+        shutil.rmtree(there.path / "runs" / name)
+
+
+def test_one_run_of_each_origin_ends_no_command(mixed: Place) -> None:
+    others = {*ORIGINS, "own"}
+    listed = here(mixed, "history", "runs", "--json")
+    assert listed.return_value == 0, listed.stderr
+    found = json.loads(listed.stdout)
+    reasons = {one["what"]: one["why"] for one in found["left_out"]}
+    assert others <= reasons.keys()
+    assert all("imported results of " in reasons[name] for name in others)
+    assert [run["name"] for run in found["groups"][0]["runs"]][:6] == [
+        f"day{n}" for n in range(1, 7)
+    ]
+    judged = here(
+        mixed, "compare", "runs/day5", "runs/day6", "--history", "runs", "--json",
+        "--fail-on-regression=900%",
+    )  # fmt: skip
+    assert judged.return_value == 0, judged.stderr
+    assert others <= {one["what"] for one in json.loads(judged.stdout)["left_out"]}
+    gate = mixed.dyno(
+        *("run", "experiment.yaml", "--dir", "after", "--history", "runs"),
+        "--fail-on-regression=900%",
+    )
+    assert gate.returncode == 0, gate.stdout + gate.stderr
+    assert "imported results of fio" in " ".join(gate.stdout.split())
+
+
+def test_imported_runs_are_compared_with_each_other_only(mixed: Place) -> None:
+    shutil.copytree(mixed.path / "runs" / "pgbench", mixed.path / "pgbench-again")
+    manifest = mixed.path / "pgbench-again" / "manifest.json"
+    facts = json.loads(manifest.read_text())
+    facts["created_unix_s"] += DAY_S
+    manifest.write_text(json.dumps(facts))
+    both = here(mixed, "compare", "runs/pgbench", "pgbench-again")
+    assert both.return_value == 0, both.exception
+    assert "unblocked" in both.stdout
+    for other, why in (("day1", "another tool"), ("fio", "did not measure the same thing")):
+        refused = here(mixed, "compare", "runs/pgbench", f"runs/{other}")
+        assert isinstance(refused.exception, DynoError)
+        assert why in str(refused.exception)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -1,4 +1,4 @@
-"""Servers that are there, by URL and with the documented grants only: read, loaded, set, left.
+"""External servers, by URL and with the documented grants only: read, loaded, set, left.
 
 Each is a private server in the role of a customer's. What a run may leave on one is nothing.
 """

@@ -18,6 +18,7 @@ from dbdyno.analysis.across.pooling import Source, combine, pool
 from dbdyno.analysis.across.pooling.result import combined_json
 from dbdyno.analysis.measured import Measured
 from dbdyno.errors import DynoError
+from dbdyno.plan.types import Imported
 from dbdyno.report.pooling.page import combined_page
 from dbdyno.report.pooling.text import combined_markdown, combined_text
 from dbdyno.store.record import TrialRecord
@@ -126,6 +127,15 @@ def test_what_cannot_be_combined_is_said() -> None:
         pool(runs[:1], [CLAIM])
     with pytest.raises(DynoError, match="claims nothing"):
         pool(runs)
+
+
+def test_a_later_imported_run_does_not_displace_the_others() -> None:
+    other = source(9, 1.2)
+    plan = replace(other.run.plan, imported=Imported(("pgbench 15",), False))
+    imported = replace(other, run=replace(other.run, plan=plan, fingerprint="of pgbench"))
+    found = pool([source(1, 1.2), source(2, 1.3), imported], [CLAIM])
+    assert found.runs == ("r1", "r2")
+    assert [one.what for one in found.left_out] == ["r9"]
 
 
 def test_a_run_too_short_to_be_judged_is_not_in_it() -> None:

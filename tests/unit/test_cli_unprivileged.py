@@ -178,6 +178,13 @@ def test_what_is_ours_is_read_by_ourselves(tmp_path: Path) -> None:
 
 
 @AS_ROOT
+def test_a_link_to_itself_is_for_the_reader_to_tell(tmp_path: Path) -> None:
+    link = tmp_path / "run"
+    link.symlink_to("run")
+    assert reading(os.getpid, [link]) == os.getpid()
+
+
+@AS_ROOT
 def test_whose_it_is_decides(tmp_path: Path) -> None:
     run = tmp_path / "runs" / "run"
     run.mkdir(parents=True)

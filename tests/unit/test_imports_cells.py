@@ -313,9 +313,9 @@ def test_the_articles_costs_are_right(cost: Run) -> None:
 
 def test_the_articles_traps_are_exposed(cost: Run) -> None:
     findings = analyse(cost.plan, cost.records())
-    assert [claim.verdict for claim in findings.claims] == [UNDECIDED] * 3
-    assert [claim.figures for claim in findings.claims] == [CONTRADICT] * 3
-    peaks, same, penalty = findings.claims
+    assert [claim.verdict for claim in findings.claims] == [UNDECIDED] * 4
+    assert [claim.figures for claim in findings.claims] == [CONTRADICT] * 3 + [AGREE]
+    peaks, same, penalty, faster = findings.claims
     assert {part.at["machine"]: part.figures for part in peaks.parts} == {
         "n1-64": AGREE,
         "n2-64": AGREE,
@@ -323,7 +323,11 @@ def test_the_articles_traps_are_exposed(cost: Run) -> None:
         "n2d-64": CONTRADICT,
     }
     assert "machine n2d-64 they are highest at 128" in peaks.why
-    assert "the figures themselves say 1.15x" in same.why
+    assert "the figures themselves say 1.18x" in same.why  # n2d-64: 1.939 / 1.645
+    assert "the figures themselves say 1.35x" in faster.why  # 598 / 444, the true sentence
+    assert [part.left for part in same.parts] == [
+        "cost_per_billion_operations[n2d-64, threads=128]"
+    ]
     assert "the figures themselves say 0.831x" in penalty.why  # 16.9 % fewer, not 20
     cells = {cell.index for cell in findings.cells}
     assert all(one.ci_low is None for c in findings.cells for one in c.metrics.values()), cells

@@ -1,4 +1,4 @@
-"""Plans with servers that are there: what is refused, what is estimated, what a reader is told."""
+"""Plans with external servers: what is refused, what is estimated, what a reader is told."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from dbdyno import spec
 from dbdyno.errors import DynoError
-from dbdyno.plan import estimate
+from dbdyno.plan import estimate, there
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -46,6 +46,15 @@ def test_writing_to_existing_data_takes_the_file_and_the_command_line() -> None:
         )
     with pytest.raises(DynoError, match="--write-to shpo"):
         plan(EXISTING, write_to=["shpo"])
+
+
+def test_a_plan_that_is_only_looked_at_need_not_name_what_it_would_change() -> None:
+    made = plan(EXISTING + ", may: {write: yes}", "read_write", runs=False)
+    assert there.unnamed(made.cells, ()) == ["shop"]
+    assert there.unnamed(made.cells, ("shop",)) == []
+    assert there.unnamed(plan(EXISTING).cells, ()) == []
+    with pytest.raises(DynoError, match="would change `shop`"):
+        plan(EXISTING, "read_write", runs=False)
 
 
 def test_caches_of_others_are_not_emptied() -> None:

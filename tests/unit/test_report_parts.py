@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.analysis.types import UNDECIDED, VALUE, ClaimPart, ClaimResult, MoreBlocks, Ratio
+from dbdyno import report
+from dbdyno.analysis.types import (
+    UNDECIDED,
+    VALUE,
+    ClaimPart,
+    ClaimResult,
+    Inside,
+    MoreBlocks,
+    Partial,
+    Ratio,
+)
 from dbdyno.report import (
     claims,
     classes,
@@ -21,6 +31,7 @@ from dbdyno.report import (
     page,
     series,
     servers,
+    stalls,
     tables,
     tested,
     text,
@@ -187,6 +198,70 @@ def test_warnings_that_differ_in_numbers_are_one() -> None:
     assert rows[0][1].startswith("this or like it in 3 trials: ")
 
 
+THIN = {
+    "readers.service_ms_p95": Partial("too few operations for it", 1, 6),
+    "readers.service_ms_p99": Partial("too few operations for it", 4, 6),
+    "stalls_per_min": Partial("too few operations for it", 2, 6),  # shown nowhere
+}
+
+
+def test_a_row_is_marked_for_the_metrics_that_it_shows_only() -> None:
+    cells = [replace(cell, warnings=(), partial=THIN) for cell in CACHE_FINDINGS.cells]
+    cells[0] = replace(cells[0], partial={"stalls_per_min": THIN["stalls_per_min"]})
+    findings = replace(CACHE_FINDINGS, cells=tuple(cells))
+    roles, groups = layout.choose(CACHE.plan), ("readers", "updater")
+    readers, updater = tables.cell_tables(findings, roles, groups)
+    assert readers.rows[0].warnings == ()
+    assert readers.rows[1].warnings == (
+        "readers p95 ms: of 1 of 6 trials: of the others: too few operations for it",
+        "readers p99 ms: of 4 of 6 trials: of the others: too few operations for it",
+    )
+    assert all(row.warnings == () for row in updater.rows)
+    shown = [metric.name for metric in readers.metrics]
+    ((text, where),) = tested.partial_rows(findings, shown, roles, groups)
+    assert text.startswith("readers p95 ms and readers p99 ms: means of some trials only")
+    assert where.startswith("3 cells: ")
+
+
+def test_texts_that_differ_in_numbers_are_one_with_their_span() -> None:
+    short = [f"{length} s are too short to tell steps" for length in (0.999521, 1, 1.00145)]
+    assert text.alike(short) == "1.00 s are too short to tell steps"
+    assert text.alike([*short, "1,500 s are too short to tell steps"]) == (
+        "1.00 to 1,500 s are too short to tell steps"
+    )
+    assert text.alike(["one", "two 2"]) == "one"
+
+
+def test_what_could_not_be_told_of_trials_is_grouped_by_reason() -> None:
+    lengths = (0.999521, 0.999918, 1.00145)
+    inside = tuple(
+        Inside(
+            f"t{i}", 0, i, length, 0.0, 0.0, False, 0.0, 0.0, problem=f"{length} s are too short"
+        )
+        for i, length in enumerate(lengths)
+    )
+    rows = stalls.design(replace(CACHE_FINDINGS, inside=inside, stalls=()))
+    assert rows == [("Over time", "3 trials: 1.00 s are too short")]
+
+
+@pytest.mark.parametrize("name", ["html", "md"])
+def test_every_link_to_the_warnings_has_an_end(tmp_path: Path, name: str) -> None:
+    run, findings = synthetic.cache_run(tmp_path)
+    quiet = [replace(cell, warnings=(), partial=THIN) for cell in findings.cells]
+    claimed = [replace(one, warnings=()) for one in findings.claims]
+    findings = replace(findings, warnings=(), cells=tuple(quiet), claims=tuple(claimed))
+    run = replace(run, kept=[record.replace(warnings=()) for record in run.kept])
+    report.render(run, findings)
+    shown = (tmp_path / f"report.{name}").read_text()
+    assert "means of some trials only" in shown
+    if name == "html":
+        assert shown.count('id="warnings"') == 1
+    bare = replace(findings, cells=tuple(replace(cell, partial={}) for cell in quiet))
+    report.render(run, bare)
+    page = (tmp_path / "report.html").read_text()
+    assert page.count('id="warnings"') == 1 and 'class="warnmark"' not in page
+
+
 def test_void_attempts_are_all_listed() -> None:
     plan, roles = CACHE.plan, layout.choose(CACHE.plan)
     done, lost = CACHE.kept[0], CACHE.kept[1].replace(status="void", void_reason="x is 9")
@@ -212,6 +287,7 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
         "readers.transactions_per_s": 20.0,
         "updater.transactions_per_s": 5.0,
         "cpu.busy": 0.5,
+        "network.retransmits_per_s": 3.0,
     }
     cell = replace(
         CACHE_FINDINGS.cells[0],
@@ -221,7 +297,8 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
     shown = dict(zip((c.short for c in mariadb.columns), mariadb.rows[0][1], strict=True))
     # Zeros are left out.
     assert shown == {"query cache hits %": "75.0", "fsyncs/s": "50.0", "fsyncs/tx": "2.00"}
-    assert machine.rows[0][1] == ("50.0",)
+    assert [column.short for column in machine.columns] == ["CPU busy %", "retransmits/s"]
+    assert machine.rows[0][1] == ("50.0", "3.00")
 
 
 def test_classes_share_out_a_transactions_time() -> None:

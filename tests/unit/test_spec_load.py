@@ -98,7 +98,7 @@ def test_the_query_cache_experiment() -> None:
     )
     assert (s.blocks, s.seed, s.matters, s.budget_s) == (6, 42, 0.03, 86400.0)
     assert (s.data, s.cache, s.needs.cores) == ("reuse", "warm", 16)
-    assert (s.cpus.generator, s.cpus.servers) == ((0,), (1,))
+    assert {(cell.cpus.generator, cell.cpus.servers) for cell in s.cells} == {((0,), (1,))}
     assert s.require[0].text == "status.Created_tmp_disk_tables <= 10"
     assert len(s.claims) == 3
     assert s.scope.groups == ("readers", "updater")

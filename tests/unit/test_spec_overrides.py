@@ -69,7 +69,7 @@ def test_without_overrides_the_text_is_untouched() -> None:
 def test_null_takes_a_key_back() -> None:
     keys = ["budget", "cpus", "needs", "claims", "require", "warmup", "state", "blocks"]
     s = spec.load(CACHE, [f"{key}=null" for key in keys])
-    assert (s.budget_s, s.cpus.generator, s.needs.cores, s.claims, s.require) == (
+    assert (s.budget_s, s.cells[0].cpus.generator, s.needs.cores, s.claims, s.require) == (
         None,
         (),
         None,

@@ -1,4 +1,4 @@
-"""What files of SQL may do on a MariaDB or MySQL that is there."""
+"""What files of SQL may do on an external MariaDB or MySQL."""
 
 from __future__ import annotations
 

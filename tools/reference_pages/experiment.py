@@ -33,7 +33,7 @@ the schema: `USE`, `CREATE DATABASE`, `\\connect`, grants and the client's own c
 THERE = """A URL is `mysql://`, `mariadb://`, `postgres://` or `postgresql://`, then `USER@HOST:PORT/SCHEMA`; instead of host and port a socket
 (`mysql://USER@/SCHEMA?socket=/PATH`, `postgres://%2FDIRECTORY/DATABASE`). At most one source of a password is named; without one `~/.my.cnf` or `~/.pgpass` is read.
 With a URL these are errors: `basedir`, `version`, `memory`, `durability`, `transport`, `instances`, `setup.template`, in PostgreSQL files of SQL, and `config` without
-`may.set_global`. [The guide](../guide/servers-that-are-there.md) has grants and examples."""
+`may.set_global`. [The guide](../guide/external-servers.md) has grants and examples."""
 
 FACTORS = """A factor has two or more levels; cells are all combinations. Three spellings:
 
@@ -43,7 +43,9 @@ FACTORS = """A factor has two or more levels; cells are all combinations. Three 
 
 A path starts with a target's name (`db.config`), a group's name (`readers.sessions`), or a top-level key (`duration`).
 With one group its name may be left out (`sessions`). A factor is *hard* if a level changes a target (but for `protocol`, `tls`,
-`transport`, `options`, `session`) or the loaded data: servers then start anew between its levels. Other factors are *easy*."""
+`transport`, `options`, `session`), the loaded data, `cpus` of the servers or `state.cache`: servers then start anew between its levels.
+Other factors are *easy*. A level without `cpus` has the default. What decides how the run itself is laid out (`blocks`, `seed`,
+`state.data`, `matters`, `require`, `needs`, `budget`, `load_threads`, `drain`) holds for all cells alike and is no level."""
 
 TRIALS = """`trials: {max: 12, until: decided}` stands instead of `blocks: 6`. The plan has the order of all `max` blocks; after each whole block
 from `min` on every claim is looked at, and the run ends once all that can be judged are decided. Intervals and verdicts allow for the looks
@@ -184,8 +186,8 @@ def kind_of(field: dict[str, Any]) -> str:
         return ", ".join(code(_written(value)) for value in field["enum"])
     if "const" in field:
         return code(field["const"])
-    if "anyOf" in field:
-        kinds = [kind_of(each) for each in field["anyOf"] if each.get("type") != "null"]
+    if branches := field.get("anyOf") or field.get("oneOf"):
+        kinds = [kind_of(each) for each in branches if each.get("type") != "null"]
         return " or ".join(dict.fromkeys(kind for kind in kinds if kind))
     if "examples" in field:
         return _by_example(str(field["examples"][0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from dbdyno.samplers import SAMPLERS, cpu, disk, memory, paging, pressure, process
+from dbdyno.samplers import SAMPLERS, cpu, disk, memory, network, paging, pressure, process
 from dbdyno.spec import metrics
 from dbdyno.store.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
@@ -51,9 +51,10 @@ OF_TOOLS = (
     ("tool.skipped_per_s", "pgbench: transactions skipped, with `-R` and `-L`"),
 )
 
-HOSTS = """With `host:` a target that is there (`url:`) has samples of its own machine, under the same names with `host.` before them: `host.cpu.busy`,
+HOSTS = """With `host:` an external target (`url:`) has samples of its own machine, under the same names with `host.` before them: `host.cpu.busy`,
 `host.memory.dirty_bytes`, `host.disk.util`, `host.paging.major_faults_per_s`, `host.load.runnable`; with several targets `db.host.cpu.busy`.
-`host.disk` is that of all its physical disks together.
+`host.disk` is that of all its physical disks together, `host.network` that of all interfaces with hardware behind them; a Prometheus does not say which these are, so that
+bridges, bonds, VLANs, tunnels and the like are left out by their names.
 
 - `host: ssh://user@db1` reads /proc once a second over one connection of your own `ssh` and installs nothing. The server's process is `host.server`
   (`host.server.cpu_cores`) if it can be found: by its port for root and its own account, else by its name if there is only one. Samples are placed by their arrival.
@@ -117,6 +118,7 @@ def _names() -> Mapping[str, tuple[str, ...]]:
     return {
         "cpu": tuple(cpu.shares(dict.fromkeys(ticks, 0), ticks, 1.0)),
         "memory": tuple(memory.NAMES.values()),
+        "network": network.NAMES,
         "paging": tuple(paging.NAMES.values()),
         "load": ("one_minute", "runnable"),
         "disk": tuple(disk.rates(counters, counters, 1.0)),

@@ -57,7 +57,7 @@ FILES = (
     ),
     (
         "left-on-servers.json",
-        "settings and schemas on servers that are there, still to be put back; gone once they are",
+        "settings and schemas on external servers, still to be put back; gone once they are",
     ),
     ("trials/ID.void-N", "an attempt that did not meet `require:` or failed, with its record"),
     ("trials/ID.partial-N", "what an interrupted attempt left; never used"),

@@ -16,6 +16,8 @@ from reference_pages.markdown import code, sections, table
 MIX = """The class of a statement, under which reports show it, is its name; that of a step its `name`, or the transaction's name and the step's number.
 Statements and transactions are chosen by weight. A transaction's steps stand between begin and commit. An answer that is not as `expect` says counts as an
 error `check`, and its transaction is rolled back. Whether a group changes data (then each trial starts from restored data) follows from the first word of each statement; `reads:` overrules it.
+A step with `one_of` sends one of several statements, chosen by weight each time (one without `sql` sends nothing); steps with the same `choice` take branches of the same position, so that a row is deleted from
+the table into which it is inserted again. The class of a branch is its `name`, or the transaction's name, the step's number and its own; branches that are alike may have the same name.
 A text alone stands for `{sql: text}`. Paths of factors reach into it: `app.params.uid.theta`, `app.statements.find_user.weight`."""
 
 LUA = f"""```yaml
@@ -61,7 +63,7 @@ that is there is written to only if `--write-to` names it, as for every workload
 
 GENERATORS_ABOUT = """Parameters of `mix` and columns of declared tables say how their values are made: a mapping with exactly one of the keys below, and others
 beside it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.
-`column` (parameters only) chooses among the values of a column, all alike: looked up before the load through the control connection, at most 100,000 distinct ones, beyond that every n-th."""
+`column` (parameters only) chooses among the values of a column, all alike or with `theta` some more often (the same ones wherever the column is named): looked up before the load through the control connection, at most 100,000 distinct ones, beyond that every n-th."""
 
 _OWN = {"type", "key", "null", "per", "nulls"}
 
@@ -128,6 +130,8 @@ _PARTS: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
         "statements.NAME": ("Statement", ()),
         "transactions.NAME": ("Transaction", ()),
         "transactions.NAME.steps": ("Step", ()),
+        "transactions.NAME.steps, of branches": ("OneOf", ()),
+        "one_of": ("Branch", ()),
         "lists": ("ListOf", ()),
         "expect": ("Expect", ()),
     },

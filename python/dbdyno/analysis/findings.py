@@ -33,7 +33,7 @@ from dbdyno.analysis.ranking import ranked
 from dbdyno.analysis.shift import find_shift
 from dbdyno.analysis.sweeps import sweeps
 from dbdyno.analysis.tradeoffs import tradeoff
-from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings
+from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings, Partial
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.spec.bounds import NEITHER, named
 from dbdyno.spec.metrics import why_absent
@@ -120,26 +120,24 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
     trials = measured.cells[cell.index]
     names = dict.fromkeys(name for one in trials.values() for name in one.metrics)
     estimates = {}
-    thin = []
+    partial = {}
     for name in names:
         series = measured.series(cell.index, name)
         if series:
             bound = measured.bound(cell.index, name)
             if bound == NEITHER:
-                thin.append(f"{name} is only {named(bound)}")
+                partial[name] = Partial(f"only {named(bound)}")
                 continue
             estimates[name] = single_values.estimate(measured, cell.index, name)
         if 0 < len(series) < len(trials) and (why := why_absent(name)):
-            thin.append(
-                f"{name} is of {len(series)} of {describe.counted(len(trials), 'trial')}:"
-                f" of the others: {why}"
-            )
+            partial[name] = Partial(why, len(series), len(trials))
     return CellResult(
         index=cell.index,
         levels=dict(cell.levels),
         trials=len(trials),
         metrics=estimates,
-        warnings=(*measured.warnings((cell.index,)), *thin),
+        warnings=measured.warnings((cell.index,)),
+        partial=partial,
     )
 
 

@@ -68,7 +68,10 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
                 "levels": dict(cell.levels),
                 "trials": cell.trials,
                 "metrics": {name: _estimate(one) for name, one in cell.metrics.items()},
-                "warnings": list(cell.warnings),
+                "warnings": [
+                    *cell.warnings,
+                    *(f"{name} is {one.sentence}" for name, one in cell.partial.items()),
+                ],
             }
             for cell in findings.cells
         ],

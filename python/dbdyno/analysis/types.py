@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dbdyno.nouns import count
+
 SUPPORTED = "supported"
 REFUTED = "refuted"
 UNDECIDED = "undecided"
@@ -58,6 +60,23 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Partial:
+    """A metric that not all trials of a cell have, or whose side is not known. `trials`: those that
+    have it; `of`: all. `why`: what the others lack."""
+
+    why: str
+    trials: int = 0
+    of: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """What follows `METRIC is`."""
+        if not self.of:
+            return self.why
+        return f"of {self.trials} of {count(self.of, 'trial')}: of the others: {self.why}"
+
+
+@dataclass(frozen=True)
 class CellResult:
     """All that was measured of one cell."""
 
@@ -65,7 +84,8 @@ class CellResult:
     levels: Mapping[str, str]
     trials: int
     metrics: Mapping[str, Estimate]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # of its trials
+    partial: Mapping[str, Partial] = field(default_factory=dict)  # by metric
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def _of_run(run: Run, path: Path, trust: bool) -> Base:
         raise _not_again(
             path,
             "its results were imported, so there is no system and no load to run",
-            "name an experiment; `dyno compare` sets results that are there side by side",
+            "name an experiment; `dyno compare` sets existing results side by side",
         )
     if REDACTED in plan.notes:
         raise _not_again(

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from dbdyno import spec
-from dbdyno.cli import studies
+from dbdyno.cli import schema_checks, studies
 from dbdyno.cli.against import read as read_base
 from dbdyno.cli.placed import placed
+from dbdyno.digest.yamltext import visible
 from dbdyno.errors import DynoError
 from dbdyno.plan.against import unite
 from dbdyno.plan.make import check_settings
@@ -24,10 +25,12 @@ def check(
     as_json: bool,
     against: str | None = None,
     trust: bool = False,
+    *,
+    with_schema: bool = False,
 ) -> int:
     """Validates an experiment and the settings it asks for, and whether it can run `against` a
-    base; returns the exit code. With `as_json` what is wrong goes to stdout too; else it is a
-    DynoError."""
+    base; returns the exit code. `with_schema`: servers are asked what of it will fail. With
+    `as_json` what is wrong goes to stdout too; else it is a DynoError."""
     try:
         loaded = spec.load(studies.find(experiment), list(overrides))
         with placed(loaded):
@@ -39,10 +42,14 @@ def check(
             raise
         _print({"ok": False, "error": _as_object(error)})
         return error.exit_code
+    warned = schema_checks.found(loaded, asks=with_schema)
     if as_json:
-        facts = {"file": str(loaded.path), "experiment": loaded.name}
-        _print({"ok": True, **facts, "cells": len(loaded.cells), "blocks": loaded.blocks})
+        facts: dict[str, Any] = {"file": str(loaded.path), "experiment": loaded.name}
+        facts |= {"cells": len(loaded.cells), "blocks": loaded.blocks, "warnings": warned}
+        _print({"ok": True, **facts})
     else:
+        for line in warned:
+            click.echo(f"warning: {visible(line)}", err=True)
         click.echo(f"{loaded.path}: ok", err=True)
     return 0
 

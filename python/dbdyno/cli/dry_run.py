@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 
 import click
 
 from dbdyno.cli.live import counted, duration
-from dbdyno.plan import estimate, there
+from dbdyno.digest.yamltext import visible
+from dbdyno.plan import cpus, estimate, there
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.commands import commands
 from dbdyno.plan.differences import differences
@@ -19,13 +20,21 @@ from dbdyno.plan.types import Plan
 from dbdyno.rules import check
 
 
-def show(plan: Plan, findings: Sequence[check.Finding], as_json: bool) -> int:
+def show(
+    plan: Plan,
+    findings: Sequence[check.Finding],
+    as_json: bool,
+    write_to: Collection[str] = (),
+    warned: Sequence[str] = (),
+) -> int:
     """Prints the resolved plan, and what the checks of this machine found, to stdout; returns the
-    exit code."""
+    exit code. `write_to`: schemas that the command line lets groups change; `warned`: what of the
+    statements will fail."""
     cost = estimate.of(plan)
     if as_json:
         found = {
             "estimate": asdict(cost),
+            "warnings": list(warned),
             "checks": [asdict(finding) for finding in findings],
             "plan": plan_json.to_json(plan),
         }
@@ -35,6 +44,10 @@ def show(plan: Plan, findings: Sequence[check.Finding], as_json: bool) -> int:
     click.echo(f"{plan.name}: {plan.question}")
     for line in (*_lines(plan, cost), *check.lines(findings, there.places(plan.cells))):
         click.echo(line)
+    for line in warned:
+        click.echo(f"warning: {visible(line)}")
+    for schema in there.unnamed(plan.cells, write_to):
+        click.echo(f"to run it: add --write-to {schema}, an existing schema that groups change")
     return 0
 
 
@@ -61,17 +74,19 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
         f"disk: about {_size(cost.disk_bytes)}; memory: about {_size(cost.memory_bytes)}",
     ]
     lines += [_touched(touched) for touched in cost.touched]
-    if plan.generator_cpus:
-        lines.append(f"CPUs: generator {plan.generator_cpus}, servers {plan.server_cpus}")
-    elif any(not touched.place for touched in cost.touched):
-        lines.append("CPUs: generator and servers share all of them")
+    for where, generator, servers in cpus.said(plan):
+        at = f"CPUs at {where}" if where else "CPUs"
+        if generator:
+            lines.append(f"{at}: generator {generator}, servers {servers}")
+        elif any(not touched.place for touched in cost.touched):
+            lines.append(f"{at}: generator and servers share all of them")
     lines += [f"differs: {difference}" for difference in differences(plan)]
     lines += [f"left out: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
     lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
     lines += [f"note: {note}" for note in plan.notes]
     lines += _commands(plan)
     lines.append("order (block: trials):")
-    starts = cost.restarts > 0  # of servers that are there none is started
+    starts = cost.restarts > 0  # of external servers none is started
     for block in range(1, plan.blocks + 1):
         order = [t for t in plan.trials if t.block == block]
         shown = ["*" * (starts and t.fresh_servers) + _levels(plan, t.cell) for t in order]

@@ -69,7 +69,7 @@ def import_(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Make a run of results that are there already, and its report.
+    """Make a run of existing results, and its report.
 
     FILES are results of sysbench, pgbench (output and logs), fio (JSON), HammerDB (job text) or
     tables (CSV with a header), or directories of them.

@@ -19,7 +19,7 @@ from dbdyno.errors import DynoError
     type=click.Choice(starter.KINDS),
     default="sqlite",
     show_default=True,
-    help="What is measured; url: a server that is there.",
+    help="What is measured; url: an external server.",
 )
 @click.option(
     "--workload",

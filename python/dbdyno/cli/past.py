@@ -34,8 +34,8 @@ def read(path: Path, metrics: Sequence[str] = ()) -> Reduced:
 def read_all(
     directory: Path, metrics: Sequence[str] = (), like: str | None = None
 ) -> tuple[list[Reduced], list[LeftOut]]:
-    """The runs below a directory, and what cannot be read, with the reason. `like`: only those with
-    this fingerprint of their plan."""
+    """The runs below a directory, and what is left out, with the reason: what cannot be read, and
+    imported runs. `like`: only those with this fingerprint of their plan."""
     from dbdyno.analysis.across import likeness
     from dbdyno.analysis.across.types import LeftOut
 
@@ -43,7 +43,9 @@ def read_all(
     for one in below(directory):
         try:
             with stored(one.path), opened(one.path) as run:
-                if like is None or likeness.fingerprint(run.plan) == like:
+                if why := likeness.no_history(run.plan):
+                    left_out.append(LeftOut(one.name, why))
+                elif like is None or likeness.fingerprint(run.plan) == like:
                     found.append(reduced(run, one.name, metrics))
         except DynoError as error:
             left_out.append(LeftOut(one.name, error.what))

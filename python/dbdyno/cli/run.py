@@ -14,7 +14,7 @@ import click
 from dbdyno import spec
 from dbdyno.cli import against as bases
 from dbdyno.cli import gate as gates
-from dbdyno.cli import studies, trend, trusted
+from dbdyno.cli import schema_checks, studies, trend, trusted
 from dbdyno.cli.check import check as check_file
 from dbdyno.cli.checked import checked
 from dbdyno.cli.dry_run import show as show_plan
@@ -29,6 +29,7 @@ from dbdyno.execute.control import Control
 from dbdyno.execute.listener import Listener, Several
 from dbdyno.execute.local import LocalExecution
 from dbdyno.imports import read_head
+from dbdyno.plan import cpus
 from dbdyno.plan.differences import differences
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -59,6 +60,13 @@ def _listen_address(
 @click.command()
 @click.argument("experiment", required=False)
 @click.option("--check", is_flag=True, help="Validate the file and stop.")
+@click.option(
+    "--with-schema",
+    "with_schema",
+    is_flag=True,
+    help="With --check or --dry-run: ask external servers for their schema, and warn of statements"
+    " that will fail or match no row. They are only read.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the resolved plan and do nothing.")
 @click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run directory.")
@@ -131,6 +139,7 @@ def _listen_address(
 def run(
     experiment: str | None,
     check: bool,
+    with_schema: bool,
     dry_run: bool,
     quick: bool,
     resume: Path | None,
@@ -152,6 +161,8 @@ def run(
 ) -> int:
     """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
     _refuse_together(quick, against, history, reference, gate, resume)
+    if with_schema and not (check or dry_run):
+        raise click.UsageError("--with-schema is for --check and --dry-run")
     if list_studies:
         return _list(as_json)
     if resume is not None:
@@ -166,7 +177,7 @@ def run(
         raise click.UsageError("name an experiment, or see --list")
 
     if check:
-        return check_file(experiment, overrides, as_json, against, trust)
+        return check_file(experiment, overrides, as_json, against, trust, with_schema=with_schema)
     file = studies.find(experiment)
     loaded = spec.load_seeded(file, overrides)
     base = None if against is None else bases.read(against, gate, trust=trust)
@@ -174,11 +185,18 @@ def run(
         if not dry_run:
             engine.find()  # what is missing is said before a directory is made
         plan = make(
-            loaded, Machine.read(), quick=quick, available=missing, write_to=write_to, base=base
+            loaded,
+            Machine.read(),
+            quick=quick,
+            available=missing,
+            write_to=write_to,
+            base=base,
+            runs=not dry_run,
         )
         scratch = scratch_root(scratch)
         if dry_run:
-            return show_plan(plan, environment.checks(plan, scratch), as_json)
+            warned = schema_checks.found(loaded, asks=with_schema)
+            return show_plan(plan, environment.checks(plan, scratch), as_json, write_to, warned)
         judge = bases.gate(plan, gate, history)
         path = directory or unnamed(plan.name)
         facts = described(plan, scratch)
@@ -287,12 +305,12 @@ def _opening(plan: Plan) -> list[str]:
     notes = [f"{counted(cells, 'cell')} x {counted(blocks, 'block')} = {counted(trials, 'trial')}"]
     if plan.looks is not None:
         notes[0] += f" at most; ends once all is decided, from block {plan.looks.first} on"
-    if plan.generator_cpus:
-        notes.append(
-            f"CPUs: generator {_cpus(plan.generator_cpus)}, servers {_cpus(plan.server_cpus)}"
-        )
-    elif any(target.url is None for cell in plan.cells for target in cell.targets):
-        notes.append("CPUs: generator and servers share all of them")
+    for where, generator, servers in cpus.said(plan):
+        at = f"CPUs at {where}" if where else "CPUs"
+        if generator:
+            notes.append(f"{at}: generator {_cpus(generator)}, servers {_cpus(servers)}")
+        elif any(target.url is None for cell in plan.cells for target in cell.targets):
+            notes.append(f"{at}: generator and servers share all of them")
     notes += [f"differs: {difference}" for difference in differences(plan)]
     notes += [f"left out: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
     notes += [f"note: {note}" for note in plan.notes]
@@ -304,7 +322,7 @@ def _cpus(cpus: tuple[int, ...]) -> str:
 
 
 def missing(target: TargetPlan) -> str | None:
-    """Why a target cannot be had here, or None. Of a server that is there only an optional one is
+    """Why a target cannot be had here, or None. Of an external server only an optional one is
     asked now: the others are an error of their own, with more to say."""
     try:
         if target.url is None:
@@ -330,7 +348,7 @@ def _versions(plan: Plan) -> dict[str, str]:
 
 
 def described(plan: Plan, scratch: Path) -> dict[str, Any]:
-    """The environment: this machine, what is installed, and servers that are there, by target and
+    """The environment: this machine, what is installed, and external servers, by target and
     URL; a login that does not work is an error before a run directory is made."""
     servers = {
         f"{target.name}: {url}": reach.survey(target, url)
@@ -391,7 +409,7 @@ def _reopen(
 
 
 def _list(as_json: bool) -> int:
-    """Prints the shipped studies: those that run, then those on results that are there already."""
+    """Prints the shipped studies: those that run, then those on existing results."""
     runs = [
         _listed(name, spec.load(studies.find(name)).question, "run") for name in studies.names()
     ]

@@ -44,14 +44,14 @@ targets:
     "url": """\
 targets:
   db:
-    # A server that is there: mysql://, mariadb:// or postgres://. Never with a password: that
+    # An external server: mysql://, mariadb:// or postgres://. Never with a password: that
     # comes from password_env, password_file, password_command, ~/.my.cnf, ~/.pgpass or a prompt.
     url: mysql://app@127.0.0.1:3306
     # password_env: DB_PASSWORD
     # These are the defaults: dbdyno restarts nothing, sets nothing, and writes only into a schema
     # that it has made for itself.
     may: {restart: no, set_global: no, create_schema: yes, write: no}
-    # data: {existing: shop}      # read a schema that is there instead; never written
+    # data: {existing: shop}      # read an existing schema instead; never written
     # host: ssh://me@db1          # where CPU and disks are sampled; else "host not seen"
 
 """,

@@ -41,7 +41,7 @@ def find(experiment: str) -> Path:
         return study
     if experiment in {one.stem for one in imported()}:
         raise DynoError(
-            f"{experiment} is about results that are there already: it is imported, not run",
+            f"{experiment} is about existing results: it is imported, not run",
             fix=f"`dyno import --experiment {experiment}`",
         )
     close = difflib.get_close_matches(experiment, names(), n=1)

@@ -1,4 +1,4 @@
-"""Tables that are there already: whether they are what a workload asks for.
+"""Tables that exist already: whether they are what a workload asks for.
 
 A `mix` brings statements of its own, and the engine's preparation of them is the check. `oltp`
 asks for tables sbtest1, sbtest2... with keys up to `id_range`.

@@ -159,14 +159,14 @@ class Fleet:
             self._looked_up[key] = columns.look_up(server, member.database, column, self._seed)
         return self._looked_up[key]
 
-    # ---- servers that are there
+    # ---- external servers
 
     def _there(self) -> Remotes:
-        assert self._remotes is not None, "a plan with servers that are there needs a run"
+        assert self._remotes is not None, "a plan with external servers needs a run"
         return self._remotes
 
     def _reach(self, target: TargetPlan, cell: Cell) -> None:
-        """Makes a server that is there ready for a cell."""
+        """Makes an external server ready for a cell."""
         reached = self._there().start(target, cell)
         self._remarks += self._there().told()
         self._loaded_from[target.name] = f"{target.url} {reached.database}"
@@ -183,12 +183,12 @@ class Fleet:
     def _fill(
         self, target: TargetPlan, server: Server, resolved: Resolved, schema: str, cell: Cell
     ) -> None:
-        """Puts a cell's data into a schema of a server that is there."""
+        """Puts a cell's data into a schema of an external server."""
         member = Member(target, reach.system_of(target), Binaries(server.version, {}), resolved)
         self._snapshots.fill(member, server, resolved, schema, data_sets(cell.groups, target))
 
     def recover(self) -> None:
-        """Undoes what an earlier, killed process of this run left on servers that are there."""
+        """Undoes what an earlier, killed process of this run left on external servers."""
         if self._remotes:
             self._remotes.recover()
 
@@ -217,7 +217,7 @@ class Fleet:
                     member.binaries,
                     work,
                     member.resolved,
-                    cpus=self._cpus,
+                    cpus=cell.server_cpus or self._cpus,
                     transport=member.target.transport,
                 )
             )

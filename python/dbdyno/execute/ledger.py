@@ -1,4 +1,4 @@
-"""What a run has changed on servers that are there, written down before it is changed.
+"""What a run has changed on external servers, written down before it is changed.
 
 `left-on-servers.json` in the run directory holds, by URL, settings with their old values and
 schemas of ours. It is on disk (fsync) before a server is touched and goes when all is undone: after

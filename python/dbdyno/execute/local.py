@@ -67,7 +67,7 @@ class LocalExecution:
         self._scratch_parent = scratch
         self._standing = _Standing()
         self._around = Surroundings(run, control, listener.say)
-        self.not_undone: tuple[str, ...] = ()  # on servers that are there, in sentences
+        self.not_undone: tuple[str, ...] = ()  # on external servers, in sentences
 
     def execute(self) -> str:
         """`complete`, or `interrupted` when the user stopped it; raises DynoError where going on

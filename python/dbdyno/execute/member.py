@@ -23,7 +23,7 @@ class Member:
     resolved: Resolved
     servers: list[Server] = field(default_factory=list)
     database: str = DATABASE  # the schema that the load goes to
-    replicas: list[RemoteServer] = field(default_factory=list)  # of a server that is there
+    replicas: list[RemoteServer] = field(default_factory=list)  # of an external server
 
     @property
     def server(self) -> Server | None:

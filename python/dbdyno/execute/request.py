@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -67,9 +68,15 @@ def with_values(
 
 
 def _listed(param: Mapping[str, Any], values: Sequence[Value]) -> dict[str, Any]:
-    """A parameter that chooses from values, where it said whose."""
-    kept = {key: each for key, each in param.items() if key != "column"}
-    return {**kept, "values": list(values)}
+    """A parameter that chooses from values, where it said whose. Which of them are hot is drawn by
+    the column's name, so that they are the same in all statements."""
+    kept = {key: each for key, each in param.items() if key not in ("column", "theta")}
+    listed = {**kept, "values": list(values)}
+    if not param.get("theta"):
+        return listed
+    ranks = list(range(1, len(values) + 1))
+    random.Random(param["column"]).shuffle(ranks)
+    return listed | {"weights": [rank ** -param["theta"] for rank in ranks]}
 
 
 def _group(group: GroupPlan, targets: Sequence[str]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Trial:
         }
         return run_request(
             *(cell, trial, targets, self._fleet.reached_by, directory),
-            *(plan.generator_cpus, plan.drain_s, load_threads.asked(plan, cell)),
+            *(plan.generator_cpus_of(cell), plan.drain_s, load_threads.asked(plan, cell)),
         )
 
     def _whole_request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Puts back what a run has changed on a server that is there, as its ledger says."""
+"""Puts back what a run has changed on an external server, as its ledger says."""
 
 from __future__ import annotations
 

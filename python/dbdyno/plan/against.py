@@ -26,10 +26,8 @@ _OF_RUN = {
     "looks": "trials",
     "matters": "matters",
     "data": "state",
-    "cache": "state",
     "require": "require",
     "budget_s": "budget",
-    "cpus": "cpus",
     "needs": "needs",
     "drain_s": "drain",
     "load_threads": "load_threads",
@@ -41,6 +39,8 @@ _OF_CELL = {
     "steady_min_s": "duration",
     "interval_s": "interval",
     "sampling_s": "sampling",
+    "cpus": "cpus",
+    "cache": "state",
 }
 
 Key = frozenset[tuple[str, str]]

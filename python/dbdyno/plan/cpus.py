@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.plan.machine import Machine
+from dbdyno.plan.types import Plan
 from dbdyno.spec.types import Cpus
 from dbdyno.systems.base import TargetPlan
 
@@ -46,3 +47,15 @@ def split(
         generator += core
     servers = tuple(cpu for cpu in machine.cpus if cpu not in generator)
     return (tuple(sorted(generator)), servers) if servers else ((), ())
+
+
+def said(plan: Plan) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+    """(where, CPUs of the generator, CPUs of the servers) of a plan: one entry for all cells, or
+    one a distinct pair where `cpus` varies, with the levels of the first cell that has it."""
+    found: dict[tuple[tuple[int, ...], tuple[int, ...]], str] = {}
+    for cell in plan.cells:
+        pair = plan.generator_cpus_of(cell), plan.server_cpus_of(cell)
+        levels = ", ".join(f"{name}={level}" for name, level in cell.levels.items())
+        found.setdefault(pair, levels)
+    alone = len(found) == 1
+    return [("" if alone else where, *pair) for pair, where in found.items()]

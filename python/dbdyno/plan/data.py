@@ -26,7 +26,7 @@ def settings_of_files(target: TargetPlan) -> Mapping[str, Any]:
 
 def data_sets(groups: Sequence[GroupPlan], target: TargetPlan) -> list[tuple[str, dict[str, Any]]]:
     """The data sets that the engine loads into a target: (workload, load options). Declared tables
-    come first. None into data that is there already."""
+    come first. None into existing data."""
     if target.existing is not None:
         return []
     found: dict[str, tuple[str, dict[str, Any]]] = {}

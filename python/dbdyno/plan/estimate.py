@@ -47,7 +47,7 @@ class Touched:
     instances: tuple[int, ...] = (1,)  # over the cells
     setup: tuple[str, ...] = ()  # what is put into it, in words
     session: tuple[str, ...] = ()  # statements of each connection
-    place: str = ""  # host and port of a server that is there
+    place: str = ""  # host and port of an external server
     existing: bool = False  # whether the schema is there, too
 
 
@@ -162,7 +162,7 @@ def _servers(cell: Cell) -> list[TargetPlan]:
 
 
 def _reloaded_bytes(cell: Cell) -> int:
-    """What is loaded again before a trial, where a server that is there has no snapshot."""
+    """What is loaded again before a trial, where an external server has no snapshot."""
     return sum(data.data_bytes(t, cell.groups) for t in cell.targets if t.url is not None)
 
 

@@ -25,6 +25,8 @@ class Combined(Protocol):
     def targets(self) -> tuple[TargetPlan, ...]: ...
     @property
     def groups(self) -> tuple[GroupPlan, ...]: ...
+    @property
+    def process(self) -> tuple[Any, ...]: ...  # how servers are started: their CPUs, their caches
 
 
 def factors(
@@ -53,7 +55,7 @@ def combination(levels: Mapping[str, str], hard: frozenset[str]) -> str:
 
 def _needs(cell: Combined) -> str:
     """The servers and the data that a cell needs, as text that can be compared."""
-    servers: list[Any] = []
+    servers: list[Any] = [cell.process]
     for target in cell.targets:
         fields = {k: v for k, v in asdict(target).items() if k not in EASY_FIELDS}
         servers.append([fields, data.data_sets(cell.groups, target)])

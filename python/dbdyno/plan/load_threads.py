@@ -43,7 +43,7 @@ def candidates(cpus: int, sessions: int) -> tuple[int, ...]:
 def wants_probe(plan: Plan, cell: Cell, cpus: int) -> bool:
     """Whether the number is open, for a closed loop that shares all CPUs with a server, and the
     trials with as many sessions last long enough for a probe to pay."""
-    if plan.load_threads or plan.quick or plan.generator_cpus or _probed(plan, cell):
+    if plan.load_threads or plan.quick or plan.generator_cpus_of(cell) or _probed(plan, cell):
         return False
     if not _is_closed(cell) or any(target.kind in IN_PROCESS for target in cell.targets):
         return False

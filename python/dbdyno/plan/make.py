@@ -7,7 +7,8 @@ at; what is run has one (`spec.load_seeded`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.plan import cpus, data, estimate, hard, notes, order, quick, there
@@ -25,7 +26,7 @@ from dbdyno.plan.types import (
 from dbdyno.spec import types as spec_types
 from dbdyno.spec.claims import resolve
 from dbdyno.spec.hidden import without_commands
-from dbdyno.spec.types import Hooks, Looks, Needs, Spec
+from dbdyno.spec.types import Cpus, Hooks, Looks, Needs, Spec
 from dbdyno.systems.base import TargetPlan
 
 Available = Callable[[TargetPlan], str | None]
@@ -40,19 +41,21 @@ def make(
     data_settings: data.DataSettings = data.settings_of_files,
     write_to: Collection[str] = (),
     base: Base | None = None,
+    runs: bool = True,
 ) -> Plan:
     """The plan of an experiment on a machine.
 
     `available` says why a target cannot be had here, or None if it can; `data_settings` which
-    settings its files depend on; `write_to` names schemas that are there already and that groups
-    may change. With a `base` the plan has both versions of every cell that both have
-    (`plan.against`). DynoError if a system that is not optional is missing, or refuses what is
-    asked of it, if CPUs or budget do not suffice, or if no cell is left.
+    settings its files depend on; `write_to` names schemas that exist already and that groups
+    may change, which a plan that is not run (`runs`) need not. With a `base` the plan has both
+    versions of every cell that both have (`plan.against`). DynoError if a system that is not
+    optional is missing, or refuses what is asked of it, if CPUs or budget do not suffice, or if no
+    cell is left.
     """
-    there.check(spec, write_to)
+    there.check(spec, write_to, runs=runs)
     if base is None:
         return _Maker(spec, machine, quick, available, data_settings).plan()
-    there.check(base.spec, write_to)
+    there.check(base.spec, write_to, runs=runs)
     union = unite(spec, base)
     return _Maker(union.spec, machine, quick, available, data_settings, union).plan()
 
@@ -75,6 +78,11 @@ class _Draft:
     targets: tuple[TargetPlan, ...]
     groups: tuple[GroupPlan, ...]
     source: spec_types.Cell
+
+    @property
+    def process(self) -> tuple[Any, ...]:
+        """What a start of its servers decides."""
+        return (self.source.cpus.servers, self.source.cache)
 
 
 class _Maker:
@@ -113,12 +121,7 @@ class _Maker:
         if not self.quick:
             self.notes += notes.state(cells, spec.data is not None)
         blocks = 1 if self.quick else self._blocks(cells)
-        generator_cpus, server_cpus = cpus.split(
-            self.machine,
-            spec.cpus,
-            [target for cell in cells for target in cell.targets],
-            spec.places.get("cpus"),
-        )
+        (generator_cpus, server_cpus), cells = self._placed(cells)
         self._note_memory(cells)
         seed = 0 if spec.seed is None else spec.seed
         return Plan(
@@ -207,9 +210,9 @@ class _Maker:
         self, sources: Sequence[spec_types.Cell]
     ) -> tuple[tuple[Factor, ...], tuple[Cell, ...]]:
         drafts = [self._draft(source) for source in sources]
-        state = self._state(drafts)
+        kept = self._data(drafts)
         cells = tuple(
-            self._cell(index, draft, state, len(drafts)) for index, draft in enumerate(drafts)
+            self._cell(index, draft, kept, len(drafts)) for index, draft in enumerate(drafts)
         )
         return tuple(_factors(self.spec.factors, self.hard, cells)), cells
 
@@ -247,15 +250,39 @@ class _Maker:
             targets = tuple(quick.small_target(target) for target in targets)
         return _Draft(source.levels, targets, groups, source)
 
-    def _state(self, drafts: Sequence[_Draft]) -> State:
+    def _data(self, drafts: Sequence[_Draft]) -> str:
+        """Whether all cells reuse their data, or have it restored."""
         if self.quick:
-            return State(data.REUSE, "warm")  # restores would take most of the minute
+            return data.REUSE  # restores would take most of the minute
         if self.spec.data is not None:
-            return State(self.spec.data, self.spec.cache)
+            return self.spec.data
         changed = any(data.writers(data.restorable(draft)) for draft in drafts)
-        return State(data.RESTORE if changed else data.REUSE, self.spec.cache)
+        return data.RESTORE if changed else data.REUSE
 
-    def _cell(self, index: int, draft: _Draft, state: State, count: int) -> Cell:
+    def _placed(
+        self, cells: tuple[Cell, ...]
+    ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[Cell, ...]]:
+        """CPUs of generator and servers, for all cells alike (then the cells have none of their
+        own) or cell by cell."""
+        where = self.spec.places.get("cpus") or self.spec.places.get("factors")
+        asked = {tuple(sorted(c.levels.items())): c.cpus for c in self.spec.cells}
+        found = {
+            cell.index: cpus.split(
+                self.machine, asked[tuple(sorted(cell.levels.items()))], cell.targets, where
+            )
+            for cell in cells
+        }
+        if not any(one.generator for one in asked.values()):
+            every = [target for cell in cells for target in cell.targets]
+            return cpus.split(self.machine, Cpus(), every, where), cells
+        if len(set(found.values())) == 1:
+            return found[cells[0].index], cells
+        return ((), ()), tuple(
+            replace(cell, generator_cpus=found[cell.index][0], server_cpus=found[cell.index][1])
+            for cell in cells
+        )
+
+    def _cell(self, index: int, draft: _Draft, kept: str, count: int) -> Cell:
         warmup_s, duration_s = draft.source.warmup_s, draft.source.duration_s
         until_steady = draft.source.until_steady and not self.quick
         groups = draft.groups
@@ -270,7 +297,7 @@ class _Maker:
             hard=hard.combination(draft.levels, self.hard),
             targets=draft.targets,
             groups=groups,
-            state=state,
+            state=State(kept, "warm" if self.quick else draft.source.cache),
             warmup_s=warmup_s,
             duration_s=duration_s,
             interval_s=min(draft.source.interval_s, duration_s),

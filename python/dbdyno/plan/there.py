@@ -1,6 +1,6 @@
-"""Targets that are there already: what an experiment may not ask of them, what a reader must know.
+"""External targets: what an experiment may not ask of them, what a reader must know.
 
-Writing to data that is there takes two words: `may.write` in the file, and the schema's name again
+Writing to existing data takes two words: `may.write` in the file, and the schema's name again
 on the command line, since files are copied and command lines are thought about.
 """
 
@@ -16,11 +16,12 @@ from dbdyno.spec.types import Spec
 from dbdyno.systems.base import TargetPlan
 
 
-def check(spec: Spec, write_to: Collection[str]) -> None:
-    """DynoError for what cannot be done with a server, or data, of somebody else."""
+def check(spec: Spec, write_to: Collection[str], *, runs: bool = True) -> None:
+    """DynoError for what cannot be done with a server, or data, of somebody else. `runs`: the plan
+    is to be run, so that the command line must name what is written to."""
     for cell in spec.cells:
         for target in cell.targets:
-            if target.url is not None and spec.cache == "cold":
+            if target.url is not None and cell.cache == "cold":
                 raise DynoError(
                     f"`state: {{cache: cold}}` cannot be had of target `{target.name}`",
                     where=spec.places.get("state"),
@@ -29,7 +30,7 @@ def check(spec: Spec, write_to: Collection[str]) -> None:
                     fix="write `cache: warm`, or empty them by `hooks: {before_trial: ...}`",
                 )
             if target.existing is not None:
-                _check_writing(spec, cell, target, write_to)
+                _check_writing(spec, cell, target, write_to if runs else (target.existing,))
     known = {target.existing for cell in spec.cells for target in cell.targets}
     for name in write_to:
         if name not in known:
@@ -57,8 +58,7 @@ def _check_writing(
         raise DynoError(
             what,
             where=where,
-            cause="data that is there is read-only unless the file and the command line say "
-            "otherwise",
+            cause="existing data is read-only unless the file and the command line say otherwise",
             fix="use a workload that only reads; or write `may: {write: yes}`, and run with "
             f"`--write-to {schema}`",
         )
@@ -88,11 +88,26 @@ def _check_reading(spec: Spec, cell: spec_types.Cell, target: TargetPlan) -> Non
             raise DynoError(
                 f"group `{group.name}` is not sure to leave `{target.existing}` as it is: {why}",
                 where=spec.places.get("targets"),
-                cause="data that is there is read-only, and a session of the server can be kept "
+                cause="existing data is read-only, and a session of the server can be kept "
                 "from writing only while nothing lifts that",
                 fix="change the statement; or write `may: {write: yes}`, and run with "
                 f"`--write-to {target.existing}`",
             )
+
+
+def unnamed(cells: Sequence[Cell], write_to: Collection[str]) -> list[str]:
+    """Schemas that exist already, that groups change, and that the command line must name."""
+    found = (
+        target.existing
+        for cell in cells
+        for target in cell.targets
+        if target.existing is not None
+        and any(
+            group.target == target.name and workloads.changes_data(group.workload, group.options)
+            for group in cell.groups
+        )
+    )
+    return [schema for schema in dict.fromkeys(found) if schema not in write_to]
 
 
 def notes(cells: Sequence[Cell]) -> list[str]:

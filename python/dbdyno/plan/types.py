@@ -59,6 +59,9 @@ class Cell:
     until_steady: bool = False  # `duration_s` is then the most that is measured
     steady_min_s: float | None = None  # slowest cycle that it must contain; None: the default
     sampling_s: float | None = 1.0  # interval of the samplers; None: there are none
+    # Of this cell, where `cpus` varies; else those of the plan.
+    generator_cpus: tuple[int, ...] = ()
+    server_cpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,14 @@ class Plan:
     looks: Looks | None = None  # None: `blocks` are settled beforehand
     load_threads: int = 0  # as asked for; 0: probed where that pays, else the engine chooses
     probed: tuple[LoadThreads, ...] = ()  # found by the run itself, before its first trials
+
+    def generator_cpus_of(self, cell: Cell) -> tuple[int, ...]:
+        """CPUs of the load generator in a cell; empty: it shares all of them."""
+        return cell.generator_cpus or self.generator_cpus
+
+    def server_cpus_of(self, cell: Cell) -> tuple[int, ...]:
+        """CPUs of the servers in a cell; empty: they share all of them."""
+        return cell.server_cpus or self.server_cpus
 
     @property
     def paired(self) -> bool:

@@ -76,6 +76,9 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         width=WIDE,
         sweeps=findings.sweeps,
     )
+    cell_tables = tables.cell_tables(findings, roles, groups)
+    columns = [metric.name for table in cell_tables for metric in table.metrics]
+    shown = dict.fromkeys((*columns, *_charted(findings, groups)))
     return {
         "version": __version__,
         "name": plan.name,
@@ -101,13 +104,16 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         if plan.imported
         else tested.sentence(plan, complete, run.environment),
         "not_tested": tested.not_tested(plan, records, roles),
-        "warnings": tested.warning_rows(findings.warnings, records, plan, roles),
+        "warnings": [
+            *tested.warning_rows(findings.warnings, records, plan, roles),
+            *tested.partial_rows(findings, shown, roles, groups),
+        ],
         "notes": plan.notes,
         "costs": costs.view(findings, plan, roles),
         "tradeoff": tradeoffs.view(findings, plan, roles, groups),
         "sweeps": sweeps.views(findings, roles),
         "sweeps_note": sweeps.note(findings, roles),
-        "cell_tables": tables.cell_tables(findings, roles, groups),
+        "cell_tables": cell_tables,
         "ratio_tables": tables.ratio_tables(findings, roles, groups),
         "bounds": {one.bound for cell in findings.cells for one in cell.metrics.values()},
         "responses": any(cell.responses for cell in raw.cells),
@@ -158,8 +164,8 @@ def loud(plan: Plan, findings: Findings) -> str:
     return TOO_FEW if plan.imported is None else imported.TOO_FEW
 
 
-def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> list[Figure]:
-    """Small charts of every known metric but the headline; one that was always zero is left out."""
+def _charted(findings: Findings, groups: tuple[str, ...]) -> list[str]:
+    """Every known metric but the headline; one that was always zero is left out."""
     moving = {
         name
         for cell in findings.cells
@@ -168,8 +174,13 @@ def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> li
         and names.base_name(name, groups)[1] in names.KNOWN.keys() - names.UNCHARTED
     }
     moving -= {findings.headline_metric, *tables.twins(findings, groups)}
+    return names.order(moving, groups)
+
+
+def _multiples(findings: Findings, roles: Layout, groups: tuple[str, ...]) -> list[Figure]:
+    """A small chart of each metric of `_charted`."""
     figures: list[Figure] = []
-    for name in names.order(moving, groups):
+    for name in _charted(findings, groups):
         metric = names.describe(name, groups)
         figures += metric_figures(
             findings.cells, roles, metric, width=SMALL, sweeps=findings.sweeps

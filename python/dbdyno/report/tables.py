@@ -6,7 +6,7 @@ import base64
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -108,11 +108,20 @@ def _cell_table(
             tuple(grouped(cell.levels[f.name]) for f in layout.factors),
             cell.trials,
             tuple(_value(cell.metrics.get(m.name)) for m in metrics),
-            cell.warnings,
+            (*cell.warnings, *_partial(cell, metrics)),
         )
         for cell in findings.cells
     )
     return CellTable(title, tuple(layout.short(f.name) for f in layout.factors), metrics, rows)
+
+
+def _partial(cell: CellResult, metrics: Iterable[Metric]) -> list[str]:
+    """What is not known of all trials, of the metrics that a table shows."""
+    return [
+        f"{one.column}: {cell.partial[one.name].sentence}"
+        for one in metrics
+        if one.name in cell.partial
+    ]
 
 
 def _value(estimate: Estimate | None) -> Value:

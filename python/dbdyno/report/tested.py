@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from dbdyno.analysis import describe
 from dbdyno.analysis.measured import kind
+from dbdyno.analysis.types import Findings
 from dbdyno.nouns import count
+from dbdyno.plan import cpus
 from dbdyno.plan.types import Plan
+from dbdyno.report import names
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import seconds, size
 from dbdyno.report.servers import versions
@@ -94,12 +98,15 @@ def split(plan: Plan) -> str:
     targets = [target for cell in plan.cells for target in cell.targets]
     if targets and all(target.url is not None for target in targets):
         return "The servers were there already; this is the load generator's machine."
-    if not plan.generator_cpus and not plan.server_cpus:
-        return "Load generator and servers shared all CPUs; each takes from the other what it uses."
-    return (
-        f"The load generator ran on CPU {_cpus(plan.generator_cpus)}, the servers on CPU"
-        f" {_cpus(plan.server_cpus)}."
-    )
+    return " ".join(_split(*one) for one in cpus.said(plan))
+
+
+def _split(where: str, generator: Sequence[int], servers: Sequence[int]) -> str:
+    at = f"At {where} the load" if where else "The load"
+    if not generator and not servers:
+        load = f"{at} generator and servers" if where else "Load generator and servers"
+        return f"{load} shared all CPUs; each takes from the other what it uses."
+    return f"{at} generator ran on CPU {_cpus(generator)}, the servers on CPU {_cpus(servers)}."
 
 
 def _cpus(cpus: Sequence[int]) -> str:
@@ -219,4 +226,26 @@ def warning_rows(
         more = f"; {len(cells) - 4} more cells" if len(cells) > 4 else ""
         like = "this or like it in " if len(texts[key]) > 1 else ""
         rows.append((next(iter(texts[key])), f"{like}{count(total, 'trial')}: {places}{more}"))
+    return rows
+
+
+def partial_rows(
+    findings: Findings, shown: Iterable[str], layout: Layout, groups: Sequence[str]
+) -> list[tuple[str, str]]:
+    """(warning, where it holds) of metrics that not all trials of a cell have: one a reason, for
+    the `shown` ones only, in their order."""
+    by_reason: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for name in shown:
+        for cell in findings.cells:
+            if (one := cell.partial.get(name)) is None:
+                continue
+            reason = f"means of some trials only; the others: {one.why}" if one.of else one.why
+            columns, cells = by_reason.setdefault(reason, ({}, {}))
+            columns[names.describe(name, groups).column] = None
+            cells[layout.cell(cell.levels)] = None
+    rows = []
+    for reason, (columns, cells) in by_reason.items():
+        more = f"; {len(cells) - 4} more cells" if len(cells) > 4 else ""
+        text = f"{describe.listed(list(columns))}: {reason}"
+        rows.append((text, f"{count(len(cells), 'cell')}: {'; '.join(list(cells)[:4])}{more}"))
     return rows

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
+
+from dbdyno.report.numbers import sig3
 
 _CONTROLS: dict[int, str] = {
     **{code: chr(0x2400 + code) for code in range(32) if code not in (9, 10)},
@@ -31,6 +34,29 @@ def visible(text: object) -> str:
     if isinstance(text, Markup):
         return text
     return str(text).replace("\r\n", "\n").translate(_CONTROLS)
+
+
+_NUMBER = re.compile(r"\d[\d.,]*\d|\d")
+
+
+def alike(texts: Sequence[str]) -> str:
+    """Texts that differ in numbers only, as one: each number that differs as `LEAST to MOST`, to
+    three digits. The first of them where they differ in more."""
+    words = _NUMBER.split(texts[0])
+    if any(_NUMBER.split(text) != words for text in texts):
+        return texts[0]
+    numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    said = [*map(_span, numbers), ""]
+    return "".join(word + number for word, number in zip(words, said, strict=True))
+
+
+def _span(numbers: Sequence[str]) -> str:
+    """One number, or the least and the most of several."""
+    if len(set(numbers)) == 1:
+        return numbers[0]
+    values = [float(number.replace(",", "")) for number in numbers]
+    low, high = sig3(min(values)), sig3(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def html(text: object) -> Markup:

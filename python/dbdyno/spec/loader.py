@@ -33,7 +33,7 @@ from dbdyno.spec.document import Node
 from dbdyno.spec.metrics import Scope, is_cost
 from dbdyno.spec.model import HeadModel, SetupModel
 from dbdyno.spec.names import did_you_mean
-from dbdyno.spec.types import About, Cell, Cpus, Factor, Looks, Needs, Spec
+from dbdyno.spec.types import About, Cell, Factor, Looks, Needs, Spec
 
 FILE_BYTES_MAX = 1 << 20
 CLAIMS_MAX = 100
@@ -61,7 +61,7 @@ def load(
     checks.names(root)
     head = _head(root)
     setup = _setup_of(root)
-    _validated(paths.with_setup(setup))
+    setup_model = _validated(paths.with_setup(setup))
     raw_factors = factors.read(root.mapping.get("factors"), paths.Paths.of(root))
     checks.overrides_matter({change.keys: change.path for change in changes}, raw_factors)
     cells = _cells(setup, raw_factors)
@@ -76,14 +76,13 @@ def load(
         factors=typed_factors,
         cells=cells,
         blocks=head.trials.max if head.trials else head.blocks,
-        data=head.state.data,
-        cache=head.state.cache,
+        data=setup_model.state.data,
+        cache=setup_model.state.cache,
         seed=head.seed,
         matters=head.matters,
         needs=Needs(head.needs.cores, head.needs.memory),
         require=_conditions(root, scope),
         budget_s=head.budget,
-        cpus=_cpus(head, root),
         claims=_claims(root, typed_factors, cells, scope),
         claim_needs=_claim_needs(head),
         scope=scope,
@@ -297,21 +296,3 @@ def _conditions(root: Node, scope: Scope) -> tuple[Condition, ...]:
 def _start(node: Node) -> Where:
     """Where a scalar's text begins: behind the quote if there is one."""
     return replace(node.where, column=node.where.column + 1) if node.quoted else node.where
-
-
-def _cpus(head: HeadModel, root: Node) -> Cpus:
-    cpus = Cpus(tuple(sorted(set(head.cpus.generator))), tuple(sorted(set(head.cpus.servers))))
-    both = set(cpus.generator) & set(cpus.servers)
-    if bool(cpus.generator) != bool(cpus.servers) or both:
-        node = root.mapping["cpus"]
-        what = (
-            f"CPU {min(both)} is given to generator and servers"
-            if both
-            else "`cpus` gives CPUs to one side only"
-        )
-        raise DynoError(
-            what,
-            where=node.where,
-            fix="write `cpus: {generator: [0], servers: [1]}`, or leave it out to share them all",
-        )
-    return cpus

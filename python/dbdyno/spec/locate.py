@@ -61,12 +61,19 @@ def _statements(node: Node) -> Iterator[tuple[str, Node]]:
             yield from ((name, _sql(one)) for name, one in child.mapping.items())
         elif key == "transactions":
             for name, transaction in child.mapping.items():
-                steps = transaction.mapping.get("steps")
-                for number, step in enumerate(steps.items if steps else (), start=1):
-                    named = step.mapping.get("name")
-                    yield (named.text if named else f"{name}_{number}"), _sql(step)
+                yield from _steps(name, transaction.mapping.get("steps"))
         else:
             yield from _statements(child)
+
+
+def _steps(name: str, steps: Node | None) -> Iterator[tuple[str, Node]]:
+    """Steps of what has this name, and the branches of those that have some."""
+    for number, step in enumerate(steps.items if steps else (), start=1):
+        named = step.mapping.get("name")
+        if "one_of" in step.mapping:
+            yield from _steps(f"{name}_{number}", step.mapping["one_of"])
+        else:
+            yield (named.text if named else f"{name}_{number}"), _sql(step)
 
 
 def _sql(statement: Node) -> Node:

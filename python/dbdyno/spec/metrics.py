@@ -222,7 +222,7 @@ METRICS += tuple(
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
 KIND_FAMILY = "kind"  # of a group, by kind of transaction: `kind.new_order.per_min`
 MACHINE_FAMILIES = (
-    *("cpu", "memory", "disk", "paging", "load", "pressure"),
+    *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
     *("generator", TOOL_FAMILY, KIND_FAMILY),
 )
 TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")

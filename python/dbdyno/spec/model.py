@@ -79,7 +79,7 @@ class TargetModel(Strict):
     )
     setup: DataSetup | None = Field(None, description="what is put into it before any load")
     url: str | None = Field(
-        None, description="a server that is there: mysql://USER@HOST:PORT/SCHEMA; never a password"
+        None, description="an external server: mysql://USER@HOST:PORT/SCHEMA; never a password"
     )
     nodes: NodesModel | None = Field(None, description="instead of `url`: with replicas")
     password_env: str | None = Field(None, description="environment variable with the password")
@@ -95,8 +95,8 @@ class TargetModel(Strict):
         description="PEM file of the server's RSA key, or `get` to take the one it shows: without"
         " TLS the password may be sent under it (MySQL)",
     )
-    may: MayModel | None = Field(None, description="what is allowed on a server that is there")
-    data: DataModel | None = Field(None, description="tables that are there, instead of ours")
+    may: MayModel | None = Field(None, description="what is allowed on an external server")
+    data: DataModel | None = Field(None, description="existing tables, instead of ours")
     host: Host | None = Field(
         None,
         description="where samples of its machine come from: `ssh://user@db1`, or"
@@ -162,6 +162,22 @@ def _kind_of(group: Any) -> str | None:
 GroupModel: Any = one_of([*GROUP_MODELS.items(), ("any", _AnyGroup)], _kind_of)
 
 
+class StateModel(Strict):
+    """What each trial starts from."""
+
+    data: Literal["reuse", "restore"] | None = Field(
+        None, description="default: reuse if no workload changes data, else restore"
+    )
+    cache: Literal["warm", "cold"] = Field("warm", description="whether caches are kept")
+
+
+class CpusModel(Strict):
+    """CPUs by number; default: disjoint where there are at least four."""
+
+    generator: list[Annotated[int, Field(ge=0)]] = Field([])
+    servers: list[Annotated[int, Field(ge=0)]] = Field([])
+
+
 class SetupModel(Strict):
     """The part of a file that levels patch: what runs in one cell."""
 
@@ -178,6 +194,8 @@ class SetupModel(Strict):
     sampling: Sampling = Field(
         1.0, description="interval of the samplers, at least 100ms; or `off`: no samples at all"
     )
+    state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
+    cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
 
 
 class TrialsModel(Strict):
@@ -197,27 +215,11 @@ class TrialsModel(Strict):
     )
 
 
-class StateModel(Strict):
-    """What each trial starts from."""
-
-    data: Literal["reuse", "restore"] | None = Field(
-        None, description="default: reuse if no workload changes data, else restore"
-    )
-    cache: Literal["warm", "cold"] = Field("warm", description="whether caches are kept")
-
-
 class NeedsModel(Strict):
     """Below this, claims are not tested here."""
 
     cores: int | None = Field(None, ge=1)
     memory: Size | None = None
-
-
-class CpusModel(Strict):
-    """CPUs by number; default: disjoint where there are at least four."""
-
-    generator: list[Annotated[int, Field(ge=0)]] = Field([])
-    servers: list[Annotated[int, Field(ge=0)]] = Field([])
 
 
 class ClaimModel(Strict):
@@ -269,7 +271,6 @@ class HeadModel(Strict):
     require: list[str] = Field([], description="conditions on metrics that void a trial")
     budget: Duration | None = Field(None, description="cuts whole blocks, such as 1h")
     prices: PricesModel | None = Field(None, description="what each level costs")
-    cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
     load_threads: Whole | None = Field(
         None, ge=1, le=1024, description="threads of the generator; default: probed, then fixed"
     )
@@ -282,7 +283,7 @@ class HeadModel(Strict):
     )
 
 
-SETUP_KEYS = ("setup", "warmup", "duration", "interval", "sampling")
+SETUP_KEYS = ("setup", "warmup", "duration", "interval", "sampling", "cpus", "state")
 HEAD_KEYS = tuple(HeadModel.model_fields)
 _FIRST_KEYS = ("experiment", "question", "targets", "workload", "groups", "factors", *SETUP_KEYS)
 TOP_KEYS = (*_FIRST_KEYS, *(key for key in HEAD_KEYS if key not in _FIRST_KEYS))

@@ -17,6 +17,8 @@ from dbdyno.spec.document import Node, nested, overlay
 from dbdyno.spec.names import did_you_mean
 
 WORKLOAD = "workload"
+# Whether data is kept: cells share it, so that what one of them leaves the next one would find.
+_STATE_OF_ALL = (("state",), ("state", "data"))
 Keys = tuple[str, ...]
 
 
@@ -50,16 +52,23 @@ class Paths:
         if first in ("targets", "groups"):
             return self._below(first, rest, path, where)
         if first in model.SETUP_KEYS:
-            return self._walked((), [model.SetupModel], path, where)
+            keys = self._walked((), [model.SetupModel], path, where)
+            if keys not in _STATE_OF_ALL:
+                return keys
+            raise self._of_all(path, "state.data", where, "; `state.cache` may be a level")
         if first in model.TOP_KEYS:
-            raise DynoError(
-                f"a level cannot patch `{path}`: `{first}` holds for all cells alike",
-                where=where,
-                fix=f"write `{first}:` once at the top, or use `--set {path}=...` for another run",
-            )
+            raise self._of_all(path, first, where)
         if len(self.groups) == 1 and first in self._group_keys(self.groups[0]):
             return self._in_group(self.groups[0], path, path, where)
         raise self.nowhere(path, where, more)
+
+    @staticmethod
+    def _of_all(path: str, key: str, where: Where, also: str = "") -> DynoError:
+        return DynoError(
+            f"a level cannot patch `{path}`: `{key}` holds for all cells alike",
+            where=where,
+            fix=f"write `{key}:` once at the top, or use `--set {key}=...` for another run{also}",
+        )
 
     def nowhere(self, path: str, where: Where, more: tuple[str, ...] = ()) -> DynoError:
         """The error for a path that leads nowhere."""
@@ -190,7 +199,7 @@ def normal(root: Node) -> Node:
 
 def with_setup(root: Node) -> Node:
     """The file with the `setup` of all targets laid under that of each that can have one: not the
-    null driver, nor tables that are there already."""
+    null driver, nor tables that exist already."""
     if "setup" not in root.mapping or not root.mapping["setup"].mapping:
         return root
     default, targets = root.mapping["setup"], dict(root.mapping["targets"].mapping)

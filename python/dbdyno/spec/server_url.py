@@ -1,4 +1,4 @@
-"""Where a server that is there is found: `mysql://app@db1.example.com:3306/shop`.
+"""Where an external server is found: `mysql://app@db1.example.com:3306/shop`.
 
 No message here repeats a URL: somebody may have written a password into it, and messages are kept.
 Sources: RFC 3986; libpq's chapter on connection URIs (percent-encoded socket directories).

@@ -7,6 +7,7 @@ doubled inside quotes; a backslash takes the next character along, as MySQL and 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 _TOKEN = re.compile(
     r"""
@@ -38,6 +39,20 @@ def parameters(sql: str) -> list[str]:
     """The names of the parameters of a statement, each once, in the order of the text."""
     found = (match["name"] for match in _TOKEN.finditer(sql))
     return list(dict.fromkeys(name for name in found if name is not None))
+
+
+def replaced(sql: str, put: Callable[[str], str]) -> str:
+    """A statement with something else for each parameter, by its name."""
+
+    def of(match: re.Match[str]) -> str:
+        return put(match["name"]) if match["name"] is not None else match.group()
+
+    return _TOKEN.sub(of, sql)
+
+
+def renamed(sql: str, names: Mapping[str, str]) -> str:
+    """A statement whose parameters have other names."""
+    return replaced(sql, lambda name: f":{names[name]}")
 
 
 def out_of_reach(sql: str) -> list[str]:

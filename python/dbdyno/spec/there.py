@@ -1,4 +1,4 @@
-"""A target that is there already: what may be written for one, and what may not.
+"""An external target: what may be written for one, and what may not.
 
 dbdyno does not start such a server, so words that shape a server of ours (`memory`, `durability`,
 `basedir`...) are refused: it is measured as it is found, but for `config:` where `may.set_global`
@@ -34,7 +34,7 @@ OURS_ONLY = {
     "memory": "it would have to be restarted with it",
     "durability": "it keeps its own",
     "transport": "its URL says how it is reached",
-    "instances": "each server that is there has a URL of its own",
+    "instances": "each external server has a URL of its own",
 }
 HAS_URL = ("mysql", "mariadb", "postgres")
 
@@ -73,7 +73,7 @@ class DataModel(Strict):
     """What the load works on, instead of tables that dbdyno loads."""
 
     existing: str = Field(
-        min_length=1, max_length=64, description="a schema that is there: read, never dropped"
+        min_length=1, max_length=64, description="an existing schema: read, never dropped"
     )
 
 
@@ -85,7 +85,7 @@ def kind_of(model: TargetModel, node: Node) -> str | None:
 
 
 def fields(name: str, model: TargetModel, node: Node, kind: str) -> dict[str, Any]:
-    """The fields of a `Target` that only a server that is there has, and its `tls`. DynoError, with
+    """The fields of a `Target` that only an external server has, and its `tls`. DynoError, with
     its place, for what cannot be meant."""
     if model.url is None and model.nodes is None:
         _refuse_without_url(name, node)
@@ -98,7 +98,7 @@ def fields(name: str, model: TargetModel, node: Node, kind: str) -> dict[str, An
     may = model.may or MayModel.model_validate({})
     if model.config and not may.set_global:
         raise DynoError(
-            f"target `{name}` is a server that is there: its settings are not dbdyno's to change",
+            f"target `{name}` is an external server: its settings are not dbdyno's to change",
             where=node.mapping["config"].place,
             cause="`may.set_global` is not given",
             fix="leave `config:` out, or allow it: `may: {set_global: yes}`; old values are put "

@@ -11,7 +11,7 @@ from dbdyno.spec import arrivals, measuring, setups, there, workloads
 from dbdyno.spec.document import Node
 from dbdyno.spec.model import GroupBase, SetupModel, TargetModel
 from dbdyno.spec.names import did_you_mean, listed
-from dbdyno.spec.types import KINDS, Cell, Group, Setup, Target
+from dbdyno.spec.types import KINDS, Cell, Cpus, Group, Setup, Target
 
 INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/load/src/check.rs` has them
 
@@ -55,6 +55,8 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
         if isinstance(setup.duration, measuring.SteadyModel)
         else None,
         sampling_s=setup.sampling,
+        cpus=_cpus(setup, root),
+        cache=setup.state.cache,
     )
 
 
@@ -261,3 +263,22 @@ def _lengths(setup: SetupModel, groups: Sequence[Group], duration_s: float) -> t
 def _at(root: Node, *keys: str) -> Node:
     """The first of these keys that the file has, else the file as a whole."""
     return next((root.mapping[key] for key in keys if key in root.mapping), root)
+
+
+def _cpus(setup: SetupModel, root: Node) -> Cpus:
+    """CPUs given by hand. DynoError if they are of one side only, or of both."""
+    cpus = Cpus(tuple(sorted(set(setup.cpus.generator))), tuple(sorted(set(setup.cpus.servers))))
+    both = set(cpus.generator) & set(cpus.servers)
+    if bool(cpus.generator) != bool(cpus.servers) or both:
+        node = root.mapping["cpus"]
+        what = (
+            f"CPU {min(both)} is given to generator and servers"
+            if both
+            else "`cpus` gives CPUs to one side only"
+        )
+        raise DynoError(
+            what,
+            where=node.where,
+            fix="write `cpus: {generator: [0], servers: [1]}`, or leave it out to share them all",
+        )
+    return cpus

@@ -77,12 +77,12 @@ class Target:
     instances: int = 1  # servers alike, over which the sessions of its groups are dealt
     session: tuple[str, ...] = ()  # statements for each new connection of the load
     setup: Setup | None = None
-    # Of a server that is there already: all of it empty for one that we start.
+    # Of an external server: all of it empty for one that we start.
     url: str | None = None  # where it is written to; never with a password
     read_urls: tuple[str, ...] = ()  # its replicas
     credentials: Credentials = field(default_factory=Credentials)
     may: May = field(default_factory=May)
-    existing: str | None = None  # a schema that is there: read, and written only with leave
+    existing: str | None = None  # an existing schema: read, and written only with leave
     host: str | None = None  # ssh://user@host | prometheus:URL: where its metrics come from
 
 
@@ -198,6 +198,14 @@ class About:
 
 
 @dataclass(frozen=True)
+class Cpus:
+    """CPUs given by hand; empty: not given."""
+
+    generator: tuple[int, ...] = ()
+    servers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Cell:
     """A combination of levels with all their patches applied. `targets` are those in use."""
 
@@ -211,6 +219,8 @@ class Cell:
     until_steady: bool = False  # whether it ends when throughput is steady and known well enough
     steady_min_s: float | None = None  # slowest cycle that it must contain; None: the default
     sampling_s: float | None = 1.0  # None: no samplers
+    cpus: Cpus = Cpus()
+    cache: str = "warm"  # or "cold"
 
 
 @dataclass(frozen=True)
@@ -220,14 +230,6 @@ class Factor:
     name: str
     levels: tuple[str, ...]
     values: tuple[float, ...] | None
-
-
-@dataclass(frozen=True)
-class Cpus:
-    """CPUs given by hand; empty: not given."""
-
-    generator: tuple[int, ...] = ()
-    servers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -264,7 +266,6 @@ class Spec:
     needs: Needs
     require: tuple[Condition, ...]
     budget_s: float | None
-    cpus: Cpus
     claims: tuple[Claim, ...]
     claim_needs: Mapping[str, Needs]  # of claims that need more than `needs`, by their text
     scope: Scope  # what metric names may start with

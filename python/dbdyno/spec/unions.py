@@ -47,10 +47,14 @@ class _WithoutFallback:
 
 
 def one_of(
-    branches: Iterable[tuple[str, type[BaseModel]]], choose: Callable[[Any], str | None]
+    branches: Iterable[tuple[str, type[BaseModel]]],
+    choose: Callable[[Any], str | None],
+    *,
+    explains: bool = True,
 ) -> Any:
     """The type of a value that one of several models describes. `choose` names the branch for a
-    value; None takes the last, whose errors say what is missing."""
+    value; None takes the last, whose errors say what is missing. `explains`: the last does nothing
+    else, so that it is no part of the schema."""
     named = list(branches)
     tagged: list[Any] = [Annotated[model, Tag(BRANCH + name)] for name, model in named]
 
@@ -61,7 +65,8 @@ def one_of(
         chosen = choose(value) if isinstance(value, dict) else None
         return BRANCH + (named[-1][0] if chosen is None else chosen)
 
-    return Annotated[reduce(or_, tagged), Discriminator(tag), _WithoutFallback()]
+    union: Any = Annotated[reduce(or_, tagged), Discriminator(tag)]
+    return Annotated[union, _WithoutFallback()] if explains else union
 
 
 def is_branch(part: str | int) -> bool:

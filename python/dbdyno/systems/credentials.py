@@ -1,4 +1,4 @@
-"""Who we are at a server that is there, and the password for it.
+"""Who we are at an external server, and the password for it.
 
 A password comes from where the target says (an environment variable, a file, a command, a group of
 ~/.my.cnf), else from the user's own files, else from a prompt. It lives in this process's memory

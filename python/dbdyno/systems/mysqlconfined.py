@@ -1,4 +1,4 @@
-"""SQL files for a MariaDB or MySQL that is there: tables of one schema, their rows, nothing else.
+"""SQL files for an external MariaDB or MySQL: tables of one schema, their rows, nothing else.
 
 On a server of our own a stray statement harms nobody. Here others have their data beside ours, so
 that every statement, wherever in a line it begins, must be of a kind that is known, and name no
@@ -137,7 +137,7 @@ class OneSchema:
             self._refuse("is longer than can be looked through here")
         self._tokens.append(token)
         if len(self._tokens) == 1 and token not in _ALLOWED:
-            self._refuse("is not taken by a server that is there")
+            self._refuse("is not taken by an external server")
         if self._in_rows():  # enough to judge by, before anything of it is sent
             self._judge()
 
@@ -150,7 +150,7 @@ class OneSchema:
         """Rejected unless the statement stays in the schema."""
         kind, until = self._tokens[0], _ALLOWED[self._tokens[0]]
         if kind in _MAKES and self._object() not in _OBJECTS:
-            self._refuse("is not taken by a server that is there")
+            self._refuse("is not taken by an external server")
         if kind == "set" and _NOT_SET.search(" ".join(self._tokens)):
             self._refuse("changes the server, or how the rest is read")
         if until is None:

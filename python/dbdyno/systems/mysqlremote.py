@@ -1,4 +1,4 @@
-"""A MariaDB or MySQL that is there.
+"""An external MariaDB or MySQL.
 
 Sources: the two manuals' pages on SET, SHOW REPLICA STATUS and its older names, and error codes.
 """
@@ -96,7 +96,7 @@ class MysqlRemote(MysqlControl):
         return DynoError(
             f"{self.kind} at {self.place}: {error}",
             cause="a privilege that our user lacks" if _code(error) < 2000 else "it is gone",
-            fix="see the grants in the guide `servers-that-are-there`, and the server's log",
+            fix="see the grants in the guide `external-servers`, and the server's log",
         )
 
     def log_in(self) -> None:
@@ -162,7 +162,7 @@ class MysqlRemote(MysqlControl):
                     f"{self.kind} at {self.place}: our user may not create schema {database}",
                     cause=str(error.args[1]),
                     fix=f"GRANT ALL ON `{PREFIX.replace('_', chr(92) + '_')}%`.* TO the user, or "
-                    "use tables that are there: `data: {existing: SCHEMA}`",
+                    "use existing tables: `data: {existing: SCHEMA}`",
                 ) from None
             raise
         self.rows(
@@ -239,7 +239,7 @@ class MysqlRemote(MysqlControl):
         assert error is not None
         raise error
 
-    # ---- data that is there
+    # ---- existing data
 
     def highest_id(self, schema: str, table: str) -> int:
         name = f"{quoted_name(schema)}.{quoted_name(table)}"
@@ -291,7 +291,7 @@ class MysqlRemote(MysqlControl):
             fix="leave it out of `config:`"
             if _code(error) != 1238
             else "set it in the server's configuration, and restart it by `hooks:`; see "
-            "`may.restart` in the guide `servers-that-are-there`",
+            "`may.restart` in the guide `external-servers`",
         )
 
     def alive(self) -> bool:

@@ -1,4 +1,4 @@
-"""A PostgreSQL that is there.
+"""An external PostgreSQL.
 
 Schemas of ours are schemas inside the URL's database: that takes CREATE on one database, where a
 database of our own would take CREATEDB. Sources: the manual's pages on ALTER SYSTEM, pg_settings,
@@ -82,7 +82,7 @@ class PostgresRemote(PostgresControl):
         return DynoError(
             f"postgres at {self.place}: {message(error)}",
             cause="a privilege that our role lacks" if denied else "it is gone, or refuses",
-            fix="see the grants in the guide `servers-that-are-there`, and the server's log",
+            fix="see the grants in the guide `external-servers`, and the server's log",
         )
 
     def log_in(self) -> None:
@@ -147,7 +147,7 @@ class PostgresRemote(PostgresControl):
         """Not given: beside our schema there are others in the database, and statements may name
         them (those of pg_dump do)."""
         raise DynoError(
-            "files of SQL are not put into a PostgreSQL that is there",
+            "files of SQL are not put into an external PostgreSQL",
             cause="what they name may lie outside of a schema of dbdyno's own",
             fix="declare `tables:`, or load the data yourself and use `data: {existing: SCHEMA}`",
         )
@@ -247,7 +247,7 @@ class PostgresRemote(PostgresControl):
         # With everything replayed the last transaction's age only says that nobody writes.
         return 0.0 if level or age_s is None else max(0.0, float(age_s))
 
-    # ---- data that is there
+    # ---- existing data
 
     def highest_id(self, schema: str, table: str) -> int:
         try:
@@ -326,7 +326,7 @@ class PostgresRemote(PostgresControl):
             f"postgres at {self.place}: `{name}` cannot be set",
             cause=why,
             fix="set it in the server's configuration, and restart it by `hooks:`; see "
-            "`may.restart` in the guide `servers-that-are-there`"
+            "`may.restart` in the guide `external-servers`"
             if fixed
             else "leave it out of `config:`",
         )

@@ -1,4 +1,4 @@
-"""Reaching a server that is there: which kind stands behind a URL, and who we are at it."""
+"""Reaching an external server: which kind stands behind a URL, and who we are at it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dbdyno.systems.postgresremote import PostgresRemote
 from dbdyno.systems.remote import Refused, RemoteServer
 
 AS_FOUND = Word(
-    "a server that is there",
+    "an external server",
     {},
     "not started by dbdyno: memory, durability and all else are as found",
 )
@@ -34,15 +34,15 @@ ERRORS = (pymysql.Error, pg8000.exceptions.Error, OSError)
 
 
 def system_of(target: TargetPlan) -> System:
-    """What maps the words of a target: its kind, or what holds for servers that are there."""
+    """What maps the words of a target: its kind, or what holds for external servers."""
     return RemoteSystem(target.kind) if target.url else systems.load(target.kind)
 
 
 class RemoteSystem:
-    """The words of a target that is there. It is found by its URL, and never prepared or
+    """The words of an external target. It is found by its URL, and never prepared or
     started."""
 
-    about = "a server that is there, reached by its URL"
+    about = "an external server, reached by its URL"
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -89,12 +89,12 @@ class RemoteSystem:
 
 
 def _never(kind: str) -> DynoError:
-    return DynoError(f"{kind}: a server that is there is not started", cause="a defect of dbdyno")
+    return DynoError(f"{kind}: an external server is not started", cause="a defect of dbdyno")
 
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What a server that is there says of itself."""
+    """What an external server says of itself."""
 
     kind: str
     version: str

@@ -1,4 +1,4 @@
-"""What is asked of a server that is there, beyond what is asked of one that we started.
+"""What is asked of an external server, beyond what is asked of one that we started.
 
 Such a server belongs to somebody else. We own the schemas that carry our mark and were made by this
 run, and the settings whose old values we have written down; the rest is only read.
@@ -26,7 +26,7 @@ class Mark:
 
 
 class RemoteServer(Server, Protocol):
-    """A server that is there."""
+    """An external server."""
 
     kind: str  # what it is, which need not be what its URL calls it
     place: str  # host and port, or socket

@@ -16,6 +16,7 @@ from typing import Any
 
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell, Plan
+from dbdyno.spec.workloads import WORKLOADS
 from dbdyno.systems.base import TargetPlan
 
 Key = tuple[tuple[str, str], ...]  # a cell's levels, sorted by factor
@@ -54,7 +55,7 @@ def asked(plan: Plan, cell: Cell) -> Facts:
     facts = {
         "": {
             "warmup_s": cell.warmup_s,
-            "duration_s": cell.duration_s,
+            "duration_s": cell.duration_s if plan.imported is None else round(cell.duration_s),
             "until_steady": cell.until_steady,
             "steady_min_s": cell.steady_min_s,
             "sampling_s": cell.sampling_s,
@@ -64,9 +65,17 @@ def asked(plan: Plan, cell: Cell) -> Facts:
             "state": asdict(cell.state),
         },
         "groups": groups,
+        **_own_cpus(cell),
         "targets": {target.name: _target(target, cell) for target in cell.targets},
     }
     return dict(_flat("", facts))
+
+
+def _own_cpus(cell: Cell) -> dict[str, Any]:
+    """CPUs of a cell where they vary; those of the whole run are facts of the machine."""
+    if not cell.generator_cpus:
+        return {}
+    return {"cpus": {"generator": cell.generator_cpus, "servers": cell.server_cpus}}
 
 
 def fingerprint(plan: Plan) -> str:
@@ -76,6 +85,18 @@ def fingerprint(plan: Plan) -> str:
     kinds = sorted({(target.name, target.kind) for cell in plan.cells for target in cell.targets})
     text = json.dumps([cells, kinds, plan.quick, plan.imported is None])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def no_history(plan: Plan) -> str:
+    """Why a run cannot stand among others over time; empty if it can. Of imported results neither
+    machine nor day are known: `created_unix_s` is when they were imported."""
+    if plan.imported is None:
+        return ""
+    tools = ", ".join(plan.imported.tools)
+    return (
+        f"imported results of {tools}: machine and day of the measurement are not known"
+        " (`dyno compare A B` compares two imported runs)"
+    )
 
 
 def machine(plan: Plan, environment: Mapping[str, Any]) -> Facts:
@@ -142,7 +163,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
     every = asdict(target)
     return {name: every[name] for name in _ASKED} | {
         "setup": data.setup_facts(_readable(target)),
-        "data": data.data_sets(cell.groups, target),
+        # Workloads of other tools (imported runs) load nothing that dbdyno knows of.
+        "data": data.data_sets([g for g in cell.groups if g.workload in WORKLOADS], target),
     }
 
 

@@ -52,7 +52,7 @@ def _is_foreign(path: Path) -> bool:
     if path.is_file():
         return True
     try:
-        return any(not trusted.is_ours(one) for one in _runs(path.resolve()))
+        return any(not trusted.is_ours(one) for one in _runs(Path(os.path.realpath(path))))
     except (DynoError, OSError):
         return False  # nothing that can be read: whoever reads it says so
 

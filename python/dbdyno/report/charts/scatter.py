@@ -1,4 +1,4 @@
-"""Two metrics against each other: a point a cell with its intervals; the best ones are joined."""
+"""Two metrics against each other: a point a cell with its intervals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Dot:
 def scatter(
     dots: list[Dot], *, title: str, x_unit: str, y_unit: str, width: float, height: float
 ) -> Markup:
-    """Draws the dots; those of the front filled, named, and joined by a dashed line."""
+    """Draws the dots; those of the front filled and named."""
     x_axis, y_axis = (_axis([getattr(dot, at) for dot in dots]) for at in ("x", "y"))
     said = "; ".join(
         f"{dot.label}: {dot.x} {x_unit}, {dot.y} {y_unit}{'' if dot.front else ', beaten'}"
@@ -55,8 +55,6 @@ def scatter(
     for value in x_axis.ticks:
         canvas.text(x(value), y.start + 17, tick(value), "tick", "middle")
     canvas.text((left + width) / 2, height - 4, x_axis.title(x_unit), "axis", "middle")
-    front = sorted((dot for dot in dots if dot.front), key=lambda dot: dot.x.mean)
-    canvas.path([(x(dot.x.mean), y(dot.y.mean)) for dot in front], "knee s0")
     for dot in sorted(dots, key=lambda dot: dot.front):
         _draw(canvas, dot, x, y, x_unit, y_unit)
     return canvas.render()

@@ -68,11 +68,24 @@ function shading(trial) {
   };
 }
 
+/* The seconds that all charts of a trial show: from the first point of load or samples, since an
+   interval of the load stands at its end and samples begin earlier in the warm-up. */
 function span(trial) {
   var low = Infinity, high = -Infinity;
   trial.t.forEach(function (t) { if (t !== null) { low = Math.min(low, t); high = Math.max(high, t); } });
+  if (!isFinite(low)) return [0, 1];
   // A sample taken with the last interval lands just behind it, and a line to a point outside is cut.
-  return isFinite(low) ? [low, high + Math.min(0.5, 0.05 * (high - Math.max(0, low)))] : [0, 1];
+  high += Math.min(0.5, 0.05 * (high - Math.max(0, low)));
+  Object.keys(trial.sources).forEach(function (source) {
+    trial.sources[source].t.forEach(function (t) { if (t !== null) low = Math.min(low, t); });
+  });
+  return [low, high];
+}
+
+/* What a chart shows where all of its own points are asked for: the span that all charts share. */
+function shown(range, t, min, max) {
+  var all = min === max || min <= t[0] && max >= t[t.length - 1];
+  return all ? range : [Math.max(range[0], min), Math.min(range[1], max)];
 }
 
 function plot(parent, trial, title, unit, t, lines, height) {
@@ -90,7 +103,7 @@ function plot(parent, trial, title, unit, t, lines, height) {
     cursor: {sync: {key: "dyno"}, drag: {x: true, y: false}},
     legend: {live: true},
     scales: {
-      x: {time: false, range: function (u, min, max) { return min === max ? range : [Math.max(range[0] - 1, min), Math.min(range[1], max)]; }},
+      x: {time: false, range: function (u, min, max) { return shown(range, t, min, max); }},
       y: {range: function (u, min, max) { return [Math.min(0, min || 0), max > 0 ? max * 1.08 : 1]; }}
     },
     axes: [

@@ -19,7 +19,7 @@ from dbdyno.share.redact.claims import claim
 from dbdyno.share.redact.texts import LEFT_OUT, Texts
 from dbdyno.spec.scalars import VERSION_PATTERN
 
-_SQL = frozenset({"sql", "steps", "session", "after", "session_sql", "init"})
+_SQL = frozenset({"sql", "steps", "one_of", "session", "after", "session_sql", "init"})
 _PATHS = frozenset(
     {"dump", "template", "basedir", "password_file", "file", "defaults_file", "server_public_key"}
 )

@@ -105,14 +105,20 @@ def pool(sources: Sequence[Source], claims: Sequence[str] = ()) -> Combined:
 
 
 def _alike(sources: Sequence[Source]) -> tuple[list[Source], list[LeftOut]]:
-    """Runs of the newest one's plan, oldest first, each once, and why others are not used."""
+    """Runs of the newest one's plan, oldest first, each once, and why others are not used. Runs
+    that dbdyno measured come before imported ones."""
     ordered = sorted(sources, key=lambda one: one.run.created_unix_s)
+    newest = max(
+        ordered,
+        key=lambda one: (one.run.plan.imported is None, one.run.created_unix_s),
+        default=None,
+    )
     left_out, used, seen = [], [], set()
     for one in ordered:
         run = one.run
         why = run.unusable
-        if run.fingerprint != ordered[-1].run.fingerprint:
-            why = f"not of the plan of {ordered[-1].run.name}"
+        if newest is not None and run.fingerprint != newest.run.fingerprint:
+            why = f"not of the plan of {newest.run.name}"
         elif identity(run) in seen:
             why = "a copy of a run that is used"
         if why:
