@@ -131,6 +131,6 @@ ROW = Row(
     timed=True,
     before=(
         "the bar was an order of magnitude: commits of one hot row 0, 31 and 69 % off with 1, 2 and"
-        " 3 writing nodes on loopback (commit 6f522b8)"
+        " 3 writing nodes on loopback (commit 517d41a)"
     ),
 )
