@@ -40,11 +40,11 @@ RUST = {
     "dyno-core": set(),
     "dyno-drivers": {"dyno-core"},
     "dyno-workloads": {"dyno-core"},
-    "dyno-load": {"dyno-core", "dyno-drivers", "dyno-workloads"},
+    "dyno-generator": {"dyno-core", "dyno-drivers", "dyno-workloads"},
     "dyno-digest": {"dyno-core"},
-    "dyno-script": {"dyno-core", "dyno-drivers", "dyno-load"},
+    "dyno-sysbench": {"dyno-core", "dyno-drivers", "dyno-generator"},
     "dyno-engine": {
-        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-load", "dyno-script", "dyno-digest"),
+        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-generator", "dyno-sysbench", "dyno-digest"),
     },
 }
 

@@ -170,7 +170,7 @@ def test_every_workload_is_listed_in_both_languages(listed: dict[str, Any]) -> N
     assert names == stated | {workloads.SCRIPT}
     assert names == {*workloads.WORKLOADS, *workloads.LOAD_ONLY}
     assert set(listed["scripts"]) == {*lua.BUILTIN, *lua.MODULES}
-    assert covered("#[test]", "engine/script/src/trial/*")
+    assert covered("#[test]", "engine/sysbench/src/trial/*")
     for name in stated:
         assert covered("#[test]", f"engine/workloads/src/{name}*", f"engine/workloads/src/{name}/*")
 

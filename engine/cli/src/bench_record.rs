@@ -3,7 +3,7 @@
 
 use crate::output;
 use dyno_core::clock::{Clock, MonotonicClock};
-use dyno_load::recorder::GroupRecorder;
+use dyno_generator::recorder::GroupRecorder;
 use std::hint::black_box;
 
 /// Operations a round: so few that most rounds are not interrupted on a busy machine.

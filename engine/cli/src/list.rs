@@ -3,8 +3,8 @@
 use crate::output;
 use dyno_core::driver::{DriverKind, DriverOption};
 use dyno_drivers::DRIVERS;
-use dyno_script::scripts::SCRIPTS;
-use dyno_script::trial;
+use dyno_sysbench::scripts::SCRIPTS;
+use dyno_sysbench::trial;
 use dyno_workloads::WORKLOADS;
 use serde_json::{Value, json};
 

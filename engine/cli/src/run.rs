@@ -5,8 +5,8 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Job, Plan};
 use dyno_drivers::{CLIENTS, DRIVERS};
-use dyno_load::run::Ends;
-use dyno_script::trial;
+use dyno_generator::run::Ends;
+use dyno_sysbench::trial;
 use dyno_workloads::WORKLOADS;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -44,12 +44,12 @@ fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
             if has_script {
                 return trial::run(&plan, CLIENTS, ends, emit);
             }
-            dyno_load::run::run(&plan, DRIVERS, WORKLOADS, ends, emit)
+            dyno_generator::run::run(&plan, DRIVERS, WORKLOADS, ends, emit)
         }
         Job::Load => {
             signals::end_at_once();
-            dyno_load::check::common(&plan)?;
-            dyno_load::machine::pin(&plan.cpus)?;
+            dyno_generator::check::common(&plan)?;
+            dyno_generator::machine::pin(&plan.cpus)?;
             load(plan, emit)?;
             Ok(signals::STOP.load(Ordering::Relaxed))
         }
@@ -63,7 +63,7 @@ fn load(mut plan: Plan, emit: &(dyn Fn(Event) + Sync)) -> Result<()> {
     plan.groups = others;
     let scripts: Vec<Group> = scripts;
     if scripts.is_empty() {
-        return dyno_load::loader::load(&plan, DRIVERS, WORKLOADS, emit);
+        return dyno_generator::loader::load(&plan, DRIVERS, WORKLOADS, emit);
     }
     let loaded = Mutex::new(BTreeMap::new());
     let keep = |event: Event| match event {
@@ -73,7 +73,7 @@ fn load(mut plan: Plan, emit: &(dyn Fn(Event) + Sync)) -> Result<()> {
         other => emit(other),
     };
     if !plan.groups.is_empty() {
-        dyno_load::loader::load(&plan, DRIVERS, WORKLOADS, &keep)?;
+        dyno_generator::loader::load(&plan, DRIVERS, WORKLOADS, &keep)?;
     }
     for group in &scripts {
         trial::load(&plan, group, CLIENTS)?;

@@ -1,7 +1,7 @@
 //! How statements reach a system: a protocol as a sans-I/O state machine ([`Wire`]), or a library
 //! call in this process ([`Blocking`]).
 //!
-//! A `Wire` never touches a socket: `dyno-load` owns the transport (TCP, Unix socket, TLS), the
+//! A `Wire` never touches a socket: `dyno-generator` owns the transport (TCP, Unix socket, TLS), the
 //! clock and the waiting; the driver only turns requests into bytes and bytes into replies. That
 //! makes every driver testable byte by byte and lets one worker drive thousands of sessions.
 

@@ -1,6 +1,6 @@
 """`lua`: a script for sysbench, the user's own or a built-in one, as `dyno sysbench` runs it.
 
-Source: `engine/script/src/trial/`. Its `prepare` loads the data, its events are the transactions.
+Source: `engine/sysbench/src/trial/`. Its `prepare` loads the data, its events are the transactions.
 The text of the user's script becomes part of the plan; what it requires from beside it does not.
 """
 

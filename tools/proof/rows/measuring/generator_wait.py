@@ -6,7 +6,7 @@ from __future__ import annotations
 from tools.proof import cargo
 from tools.proof.row import Effort, Outcome, Row, Table
 
-CRATE = "dyno-load"
+CRATE = "dyno-generator"
 # Module, test, what has waited, and what stands in the lag.
 CASES = (
     (
@@ -56,7 +56,7 @@ def measure(effort: Effort) -> Outcome:
         met=passed == len(CASES) if found else None,
         tables=(
             Table(
-                "Known waits (`cargo test -p dyno-load unread`)",
+                "Known waits (`cargo test -p dyno-generator unread`)",
                 ("test", "waited", "lag", "result"),
                 tuple(
                     (f"`{test}`", waited, lag, _result(found.get(name)))

@@ -12,7 +12,7 @@ from tools.proof.wire import Pair
 
 from dbdyno.store.histogram import Histogram, bounds, merge
 
-CRATE = "dyno-load"
+CRATE = "dyno-generator"
 # Each drives the real worker under simulated time against scripted answers.
 EXACT = (
     "closed::a_transaction_lasts_from_its_first_request_to_the_answer_to_its_commit",
@@ -50,7 +50,7 @@ def measure(effort: Effort) -> Outcome:
         met=None if effort.quick or not exact else failed == 0 and worst <= BUCKETS_MAX,
         tables=(
             Table(
-                "Exact under simulated time (`cargo test -p dyno-load simulation`)",
+                "Exact under simulated time (`cargo test -p dyno-generator simulation`)",
                 ("test", "result"),
                 tuple((f"`{name}`", exact.get(name, "not run")) for name in EXACT),
             ),

@@ -1,0 +1,222 @@
+//! How a load thread makes the connections that its sessions ask for. Cold paths: errors here are
+//! values with sentences, and go to the session that asked; whether it tries again is its affair.
+
+use super::seat::{Token, Waits};
+use super::worker::Worker;
+use crate::connection::Stage;
+use crate::session::Outcome;
+use dyno_core::clock::Clock;
+use dyno_core::error::{Error, Kind, Result};
+use dyno_generator::endpoint::Endpoint;
+use dyno_generator::poller::Poller;
+use dyno_generator::seat::CONNECT_TIMEOUT_NS;
+use dyno_generator::timers::Cause;
+use dyno_generator::transport::Link;
+use std::collections::VecDeque;
+
+/// Connections that are wanted, and how many are being made.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    waiting: VecDeque<(u32, usize)>,
+    under_way: usize,
+    under_way_max: usize,
+    has_sockets: bool,
+}
+
+impl Queue {
+    /// Nothing is wanted; at most `under_way_max` are made at the same time.
+    pub fn new(under_way_max: usize) -> Self {
+        let (waiting, under_way_max) = (VecDeque::new(), under_way_max.max(1));
+        Self { waiting, under_way: 0, under_way_max, has_sockets: false }
+    }
+
+    /// Whether the thread has had any socket at all.
+    pub fn has_sockets(&self) -> bool {
+        self.has_sockets
+    }
+
+    fn pop(&mut self) -> Option<(u32, usize)> {
+        if self.under_way >= self.under_way_max {
+            return None;
+        }
+        let wanted = self.waiting.pop_front()?;
+        self.under_way += 1;
+        Some(wanted)
+    }
+}
+
+impl<C: Clock, P: Poller> Worker<'_, C, P> {
+    /// The session waits for its connection `place` to be made, or made anew.
+    pub fn want_connection(&mut self, index: u32, place: usize) {
+        let seat = &mut self.seats[index as usize];
+        seat.wait_for(Waits::Connect(place));
+        let can_have = Self::can_have(place);
+        match seat.wired(place) {
+            Some(wired) if can_have => {
+                wired.quit();
+                wired.address = 0;
+                self.queue.waiting.push_back((index, place));
+            }
+            _ => {
+                let error = Error::new(Kind::Plan, "a session has too many connections")
+                    .hint("close those that are not needed any more");
+                self.turn_with(index, Outcome::Lost(error));
+            }
+        }
+    }
+
+    /// Begins to make as many connections as may be under way.
+    pub fn connect_waiting(&mut self) {
+        while let Some((index, place)) = self.queue.pop() {
+            if let Err(error) = self.open(index, place) {
+                self.connect_failed(index, place, error);
+            }
+        }
+    }
+
+    fn endpoint(&mut self, index: u32, place: usize) -> Result<&Endpoint> {
+        let shared = self.shared;
+        let server = self.seats[index as usize].wired(place).map(|wired| wired.server);
+        let server = server.and_then(|server| shared.servers.get(server));
+        server.and_then(|server| server.endpoint.as_ref()).ok_or_else(|| {
+            Error::new(Kind::Plan, "this driver needs a tcp or unix address to connect to")
+        })
+    }
+
+    fn open(&mut self, index: u32, place: usize) -> Result<()> {
+        self.now_ns = self.clock.now_ns();
+        let seat = &mut self.seats[index as usize];
+        seat.eras = seat.eras.wrapping_add(1);
+        let era = seat.eras;
+        let address = seat.wired(place).map_or(0, |wired| wired.address);
+        let (link, connected) = Link::open(self.endpoint(index, place)?, address)?;
+        self.queue.has_sockets = true;
+        let token = Token::new(index, place, era);
+        self.poller.watch(link.fd(), token.0, !connected, false).map_err(|error| {
+            Error::new(Kind::System, format!("cannot watch a socket: {error}"))
+                .hint("raise fs.epoll.max_user_watches")
+        })?;
+        let Some(wired) = self.seats[index as usize].wired(place) else { return Ok(()) };
+        wired.link = Some(link);
+        wired.stage = Stage::Connecting;
+        wired.era = era;
+        wired.is_watched_for_writing = !connected;
+        wired.lost = None;
+        wired.is_unsent = false;
+        self.add_timer(index, self.now_ns + CONNECT_TIMEOUT_NS, Cause::ConnectTimeout);
+        if connected {
+            self.greet(index, place);
+        }
+        Ok(())
+    }
+
+    /// The socket of a connection under way reports something: the outcome.
+    pub fn transport_connected(&mut self, index: u32, place: usize) {
+        let wired = self.seats[index as usize].wired(place);
+        let Some(link) = wired.and_then(|wired| wired.link.as_ref()) else { return };
+        match link.connected() {
+            Ok(()) => self.greet(index, place),
+            Err(error) => self.connection_lost(index, place, error),
+        }
+    }
+
+    /// The transport is there: the protocol speaks, or waits for the server to.
+    fn greet(&mut self, index: u32, place: usize) {
+        let address = self.seats[index as usize].wired(place).map_or(0, |wired| wired.address);
+        let Ok(endpoint) = self.endpoint(index, place) else { return };
+        let is_unix = endpoint.is_unix();
+        endpoint.succeeded(address);
+        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        wired.address = 0;
+        wired.stage = Stage::LoggingIn;
+        wired.client.connected(is_unix, &mut wired.output);
+        // Also when there is nothing to send: it ends the watch for writability.
+        self.send(index, place);
+    }
+
+    pub fn encrypt(&mut self, index: u32, place: usize) {
+        let shared = self.shared;
+        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(link) = &mut wired.link else { return };
+        let endpoint = shared.servers.get(wired.server).and_then(|one| one.endpoint.as_ref());
+        let Some(endpoint) = endpoint else { return };
+        wired.stage = Stage::Encrypting;
+        if let Err(error) = link.start_tls(endpoint) {
+            self.connection_lost(index, place, error);
+        }
+    }
+
+    pub fn encrypted(&mut self, index: u32, place: usize) {
+        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        wired.stage = Stage::LoggingIn;
+        wired.client.tls_established(&mut wired.output);
+        self.send(index, place);
+    }
+
+    pub fn logged_in(&mut self, index: u32, place: usize) {
+        self.queue.under_way -= 1;
+        if let Some(wired) = self.seats[index as usize].wired(place) {
+            wired.stage = Stage::Up;
+            let server = wired.server;
+            self.shared.reach(server);
+        }
+        self.go_on(index, Outcome::Come);
+    }
+
+    pub fn connect_timed_out(&mut self, index: u32) {
+        let Waits::Connect(place) = self.seats[index as usize].waits else { return };
+        let seconds = CONNECT_TIMEOUT_NS / 1_000_000_000;
+        let error = Error::new(Kind::Connection, format!("no end of the login within {seconds} s"))
+            .hint("the server hangs, is overloaded, or does not speak this protocol");
+        self.connection_lost(index, place, error);
+    }
+
+    /// A connection is of no more use, whether it was at work, idle, or on its way. The session
+    /// learns of it when it waits for it.
+    pub fn connection_lost(&mut self, index: u32, place: usize, error: Error) {
+        let error = self.at_address(index, place, error);
+        let is_unix = self.endpoint(index, place).is_ok_and(Endpoint::is_unix);
+        let seat = &mut self.seats[index as usize];
+        let waits = seat.waits;
+        let Some(wired) = seat.wired(place) else { return };
+        match wired.stage {
+            Stage::Down => {}
+            Stage::Up => {
+                wired.close();
+                if waits == Waits::Answer(place) {
+                    self.turn_with(index, Outcome::Lost(error));
+                } else {
+                    wired.lost = Some(error);
+                    wired.is_unsent = is_unix;
+                }
+            }
+            Stage::Connecting | Stage::Encrypting | Stage::LoggingIn => {
+                self.connect_failed(index, place, error);
+            }
+        }
+    }
+
+    /// The same, naming the server: of what a protocol finds wrong it does not know from whom.
+    fn at_address(&mut self, index: u32, place: usize, mut error: Error) -> Error {
+        if let Ok(label) = self.endpoint(index, place).map(Endpoint::label)
+            && !error.what.contains(&**label)
+        {
+            error.what = format!("{label}: {}", error.what);
+        }
+        error
+    }
+
+    fn connect_failed(&mut self, index: u32, place: usize, error: Error) {
+        self.queue.under_way -= 1;
+        let candidates = self.endpoint(index, place).map_or(1, Endpoint::candidates);
+        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let was_connecting = matches!(wired.stage, Stage::Connecting | Stage::Down);
+        wired.close();
+        wired.address += 1;
+        if was_connecting && wired.address < candidates {
+            // The name has another address: that is part of the same attempt.
+            return self.queue.waiting.push_back((index, place));
+        }
+        self.turn_with(index, Outcome::Lost(error));
+    }
+}
