@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 import pytest
 
-from dbdyno import spec, systems
+from dbdyno import systems
 from dbdyno.cli import studies
 from dbdyno.cli.main import dyno
 from dbdyno.execute import engine
+from dbdyno.experiment import json_schema, metrics, workloads
 from dbdyno.samplers import SAMPLERS
-from dbdyno.spec import metrics, workloads
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -75,7 +75,7 @@ def names() -> list[tuple[str, str]]:
     found += [("metric", metric.name) for metric in metrics.METRICS]
     found += [("short form", alias) for metric in metrics.METRICS for alias in metric.aliases]
     found += [("study", study) for study in studies.names()]
-    schema = spec.json_schema()
+    schema = json_schema()
     for part in (schema, *schema["$defs"].values()):
         found += [("key", key) for key in part.get("properties", {})]
     return found

@@ -13,24 +13,24 @@ PACKAGE = ROOT / "python" / "dbdyno"
 
 # A package may import itself and what its row names.
 PYTHON = {
-    "spec": set(),
-    "systems": {"spec"},
-    "samplers": {"spec", "systems"},
-    "models": {"spec"},
-    "plan": {"spec", "systems", "samplers"},
-    "rules": {"spec", "systems", "samplers", "plan"},
-    "store": {"spec", "systems", "samplers", "plan"},
-    "share": {"spec", "systems", "samplers", "plan", "store"},
-    "imports": {"spec", "systems", "samplers", "plan", "store"},
-    "digest": {"spec", "systems", "samplers", "plan", "store"},
-    "execute": {"spec", "systems", "samplers", "plan", "rules", "store"},
-    "analysis": {"spec", "systems", "samplers", "plan", "store"},
+    "experiment": set(),
+    "systems": {"experiment"},
+    "samplers": {"experiment", "systems"},
+    "models": {"experiment"},
+    "plan": {"experiment", "systems", "samplers"},
+    "rules": {"experiment", "systems", "samplers", "plan"},
+    "store": {"experiment", "systems", "samplers", "plan"},
+    "share": {"experiment", "systems", "samplers", "plan", "store"},
+    "imports": {"experiment", "systems", "samplers", "plan", "store"},
+    "digest": {"experiment", "systems", "samplers", "plan", "store"},
+    "execute": {"experiment", "systems", "samplers", "plan", "rules", "store"},
+    "analysis": {"experiment", "systems", "samplers", "plan", "store"},
     "report": {
-        *("spec", "systems", "samplers", "models", "plan", "rules", "store"),
+        *("experiment", "systems", "samplers", "models", "plan", "rules", "store"),
         *("share", "digest", "analysis"),
     },
     "cli": {
-        *("spec", "systems", "samplers", "models", "plan", "rules", "store"),
+        *("experiment", "systems", "samplers", "models", "plan", "rules", "store"),
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }
@@ -44,7 +44,8 @@ RUST = {
     "dyno-digest": {"dyno-core"},
     "dyno-sysbench": {"dyno-core", "dyno-drivers", "dyno-generator"},
     "dyno-engine": {
-        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-generator", "dyno-sysbench", "dyno-digest"),
+        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-generator"),
+        *("dyno-sysbench", "dyno-digest"),
     },
 }
 

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from dbdyno import samplers, spec, systems
+from dbdyno import samplers, systems
 from dbdyno.analysis.causes import rules
 from dbdyno.cli import studies
 from dbdyno.execute import engine
+from dbdyno.experiment import load, workloads
+from dbdyno.experiment.workloads import lua
+from dbdyno.experiment.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
 from dbdyno.imports import formats
 from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.rules import check
-from dbdyno.spec import workloads
-from dbdyno.spec.workloads import lua
-from dbdyno.spec.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
@@ -316,7 +316,7 @@ def test_every_sampler_is_listed_and_tested() -> None:
 
 @pytest.mark.parametrize("name", studies.names())
 def test_a_study_is_valid_and_takes_a_quarter_of_an_hour_at_most(name: str) -> None:
-    loaded = spec.load(studies.find(name), [])
+    loaded = load(studies.find(name), [])
     assert loaded.name == name
     assert loaded.question.endswith("?")
     assert loaded.claims

@@ -1,7 +1,7 @@
 """What the two programs and their files say to each other is what `schemas/` says.
 
 The Rust side parses the same examples in `engine/core/tests/schemas.rs` and holds the schemas of
-plan and events to its types; `tests/unit/test_spec_schema.py` does so for experiments.
+plan and events to its types; `tests/unit/test_experiment_schema.py` does so for experiments.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import jsonschema
 import pytest
 from jsonschema import Draft202012Validator
 
-from dbdyno import spec
 from dbdyno.digest import document as documents
 from dbdyno.digest import parallelism
 from dbdyno.execute import engine, request
+from dbdyno.experiment import load
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
@@ -62,7 +62,7 @@ def validator(name: str) -> Draft202012Validator:
 def plan(tmp_path: Path) -> Plan:
     file = tmp_path / "experiment.yaml"
     file.write_text(EXPERIMENT)
-    return make(spec.load(file, []), MACHINE)
+    return make(load(file, []), MACHINE)
 
 
 def drive(job: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from test_report_golden import Plain
 
 from dbdyno import __version__
 from dbdyno.digest import document, shape, workload
-from dbdyno.spec import loader
+from dbdyno.experiment import loader
 from fixtures import shapes
 
 MADE = {"shop": shapes.shop, "hostile": shapes.hostile, "hundred": shapes.hundred}

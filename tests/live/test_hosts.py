@@ -15,9 +15,9 @@ from running import Place, place, wait_for
 from ssh_daemon import Daemon, daemon
 
 from dbdyno.execute import command
+from dbdyno.experiment.types import Hook
 from dbdyno.samplers.hosts import feed
 from dbdyno.samplers.runner import Sampling
-from dbdyno.spec.types import Hook
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK
 from dbdyno.store.sampled import sampled_metrics
 

@@ -1,7 +1,8 @@
 """Sessions that must not write, against real servers: whatever comes first, the guard comes last.
 
 The experiment's check is gone past here: attacks go straight to the engine, in a session of a user
-who may do everything. `tests/unit/test_spec_read_only.py` holds what the check refuses before.
+who may do everything. `tests/unit/test_experiment_read_only.py` holds what the check
+refuses before.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dbdyno.digest import servers
 from dbdyno.digest.schema import findings, prepared, reading
 from dbdyno.digest.schema.catalog import Catalog
 from dbdyno.errors import DynoError
-from dbdyno.spec.types import Credentials
+from dbdyno.experiment.types import Credentials
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

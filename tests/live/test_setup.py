@@ -18,7 +18,7 @@ from dbdyno.execute import columns
 from dbdyno.execute.control import Control
 from dbdyno.execute.copying import copy_tree
 from dbdyno.execute.importing import import_file
-from dbdyno.spec import generators
+from dbdyno.experiment import generators
 from dbdyno.systems.account import account_for, run_as
 from dbdyno.systems.base import Server
 from dbdyno.systems.scratch import Scratch

@@ -13,8 +13,8 @@ import pytest
 from private_servers import binaries
 from running import Place, result
 
-from dbdyno import spec
 from dbdyno.cli import studies
+from dbdyno.experiment import Spec, load
 from needed import missing
 
 pytestmark = pytest.mark.live
@@ -26,7 +26,7 @@ SHORT = ("--set", "warmup=100ms", "--set", "duration=1s", "--set", "interval=500
 
 @pytest.mark.parametrize("name", studies.names())
 def test_a_study_runs(name: str, there: Place) -> None:
-    loaded = spec.load(studies.find(name), [])
+    loaded = load(studies.find(name), [])
     with kept(SETTINGS.get(name)):
         runs(name, loaded, there)
 
@@ -51,7 +51,7 @@ def kept(setting: Path | None) -> Iterator[None]:
                 setting.write_text(before)
 
 
-def runs(name: str, loaded: spec.Experiment, there: Place) -> None:
+def runs(name: str, loaded: Spec, there: Place) -> None:
     """One study, to its report."""
     needed = {t.kind for cell in loaded.cells for t in cell.targets if not t.optional}
     for kind in sorted(needed):

@@ -17,8 +17,8 @@ from engine_jobs import plan, run
 from private_servers import CORE, binaries, running
 from running import Place, complete_trials
 
-from dbdyno.spec import workloads
-from dbdyno.spec.workloads.tpcc import table_names
+from dbdyno.experiment import workloads
+from dbdyno.experiment.workloads.tpcc import table_names
 
 pytestmark = pytest.mark.live
 

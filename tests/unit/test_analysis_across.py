@@ -21,9 +21,9 @@ from dbdyno.analysis.across.level import past as level_of
 from dbdyno.analysis.across.reduced import Reduced
 from dbdyno.analysis.across.types import BETTER, NOT_CLEAR, SUSPECTED, WORSE
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Setup
 from dbdyno.plan.types import Imported, Plan
 from dbdyno.report.across import compared_text
-from dbdyno.spec.types import Setup
 from fixtures.printed import printed
 from fixtures.schemas import valid
 

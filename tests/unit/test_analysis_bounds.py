@@ -21,11 +21,11 @@ from dbdyno.analysis.types import (
     ClaimPart,
     Findings,
 )
+from dbdyno.experiment import units
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST, of_inverse, together
+from dbdyno.experiment.conditions import BROKEN, HOLDS, UNKNOWN, state, unmet
+from dbdyno.experiment.types import Arrivals, Find, RateStep
 from dbdyno.plan.types import Plan
-from dbdyno.spec import units
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST, of_inverse, together
-from dbdyno.spec.conditions import BROKEN, HOLDS, UNKNOWN, state, unmet
-from dbdyno.spec.types import Arrivals, Find, RateStep
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.record import from_json as record_from_json
 from dbdyno.store.record import to_json as record_to_json

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno import analysis, spec
+from dbdyno import analysis
 from dbdyno.analysis.cost import price_per_month
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
+from dbdyno.experiment.types import Prices
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
 from dbdyno.report import costs as view
 from dbdyno.report import layout
-from dbdyno.spec.types import Prices
 from dbdyno.store.record import TrialRecord
 from fixtures.schemas import valid
 
@@ -47,7 +48,7 @@ PRICES = "prices: {machine: {" + ", ".join(f"{m}: {p}/month" for m, p in MONTH.i
 
 
 def _plan(blocks: int = 3, more: str = PRICES) -> Plan:
-    loaded = spec.load(FILE.format(blocks=blocks, more=more))
+    loaded = load(FILE.format(blocks=blocks, more=more))
     return make(loaded, Machine.read(), data_settings=lambda target: {})
 
 

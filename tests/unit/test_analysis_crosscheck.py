@@ -20,7 +20,7 @@ from dbdyno.analysis.crosscheck import bca_interval, checks, sign_flip_p, smalle
 from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.types import SUPPORTED, UNDECIDED, Check
 from dbdyno.analysis.verdict import read
-from dbdyno.spec.bounds import AT_LEAST
+from dbdyno.experiment.bounds import AT_LEAST
 
 FINITE = st.floats(-5, 5)
 SKEWED = tuple(np.random.default_rng(41).lognormal(0.0, 0.6, size=16).tolist())

@@ -18,8 +18,8 @@ from dbdyno.analysis.equivalence import Equivalence
 from dbdyno.analysis.holm import holm
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
 from dbdyno.analysis.verdict import read
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST
-from dbdyno.spec.claims import EQUAL, within
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
+from dbdyno.experiment.claims import EQUAL, within
 
 VALUES = st.lists(st.floats(0.8, 1.3), min_size=3, max_size=10)
 MARGINS = st.sampled_from([0.01, 0.03, 0.1, 0.5])

@@ -17,8 +17,8 @@ from dbdyno.analysis.looks import Looks as LooksOf
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.stopping import decided
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, ClaimPart
+from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Looks
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 
 METRIC = "transactions_per_s"

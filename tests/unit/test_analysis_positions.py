@@ -13,9 +13,9 @@ from dbdyno.analysis.contrast import LogRatio
 from dbdyno.analysis.estimate import fit
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import SUPPORTED, UNDECIDED
+from dbdyno.experiment.types import Looks
 from dbdyno.plan import order
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Looks
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 CLAIM = "transactions_per_s[on] > transactions_per_s[off]"

@@ -16,7 +16,7 @@ from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.single_values.skewed import EitherMean, SkewedMean
 from dbdyno.analysis.types import ClaimPart
-from dbdyno.spec.bounds import AT_LEAST
+from dbdyno.experiment.bounds import AT_LEAST
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 

@@ -7,7 +7,6 @@ from judging import CACHE, QUERY_CACHE, records
 from plans import plan
 from scipy import stats
 
-from dbdyno import spec
 from dbdyno.analysis import analyse
 from dbdyno.analysis.contrast import LogRatio
 from dbdyno.analysis.measured import Measured
@@ -15,6 +14,7 @@ from dbdyno.analysis.types import ClaimResult
 from dbdyno.analysis.void_attempts import rates
 from dbdyno.analysis.void_attempts.readings import Both
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import ELSEWHERE, VOID, TrialRecord
 
@@ -30,7 +30,7 @@ workload: {kind: oltp, preset: point_select}
 @pytest.mark.parametrize("metric", ["tps", "p95", "errors_per_s", "failed_per_s", "stalled_share"])
 def test_outcomes_are_refused_with_place_and_next_step(metric: str) -> None:
     with pytest.raises(DynoError) as caught:
-        spec.load(f"{TEXT}require: ['{metric} <= 5']\n")
+        load(f"{TEXT}require: ['{metric} <= 5']\n")
     assert "about an outcome" in caught.value.what
     assert caught.value.where is not None
     assert (caught.value.where.line, caught.value.where.column) == (5, 11)
@@ -39,7 +39,7 @@ def test_outcomes_are_refused_with_place_and_next_step(metric: str) -> None:
 
 def test_surroundings_are_conditions() -> None:
     text = "require: [cpu.steal_percent <= 5, generator.lag_ms_p99 < 1, status.Questions >= 1]\n"
-    assert len(spec.load(TEXT + text).require) == 3
+    assert len(load(TEXT + text).require) == 3
 
 
 @pytest.mark.parametrize(("left", "right"), [((5, 11), (0, 6)), ((3, 9), (1, 7)), ((2, 4), (2, 4))])

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dbdyno import spec
 from dbdyno.cli import starter
 from dbdyno.cli.check import check
 from dbdyno.cli.init import init
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
 
 
 @pytest.mark.parametrize("kind", starter.KINDS)
@@ -25,7 +25,7 @@ def test_every_combination_passes_the_check(
     done = CliRunner().invoke(init, [str(file), "--kind", kind, "--workload", workload])
     assert done.exit_code == 0, done.output
     assert check(str(file), (), as_json=False) == 0
-    loaded = spec.load(file)
+    loaded = load(file)
     assert loaded.name == "my-first-one"
     assert loaded.question and loaded.claims and len(loaded.cells) > 1
     group = loaded.cells[0].groups[0]
@@ -45,7 +45,7 @@ def test_what_is_commented_out_loads_too(tmp_path: Path) -> None:
             text = text.replace(advice, advice.removeprefix("# ").replace("#   small", "  small"))
         text = text.replace("#   large:", "  large:")
         text = text.replace("tps[sessions=1]\n", "tps[sessions=1] at each memory\n")
-        loaded = spec.load(text)
+        loaded = load(text)
         assert loaded.about.author == "Ann Example"
         assert len(loaded.factors) == 2
         assert loaded.cells[0].targets[0].config

@@ -11,8 +11,8 @@ import pytest
 from dbdyno.cli import trusted
 from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Credentials, Hook, Hooks, LevelHooks, Setup, Target
 from dbdyno.plan.effects import effects
-from dbdyno.spec.types import Credentials, Hook, Hooks, LevelHooks, Setup, Target
 
 PLAIN = Target("db", "mariadb", config={"innodb_flush_log_at_trx_commit": 1}, memory_bytes=1 << 30)
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from dbdyno import spec
 from dbdyno.digest import carried, coverage, document, shape, workload
 from dbdyno.digest.branching import alignment, coupling, likeness
 from dbdyno.digest.branching.slots import Branched
 from dbdyno.digest.shape import Unit
+from dbdyno.experiment import load
 from fixtures.shapes import Made, unit, whole
 
 TABLES, TRANSACTIONS = 8, 1500
@@ -34,7 +34,7 @@ def written(made: Made) -> dict[str, Any]:
     """The experiment, once `dyno run` takes it."""
     typed = document.parse(made.document())
     text = workload.made(typed, shape.parse(made.shape()), accepts_censored=False).text
-    assert spec.load(text).cells
+    assert load(text).cells
     return YAML(typ="safe").load(text)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.execute import command
-from dbdyno.spec.types import Hook
+from dbdyno.experiment.types import Hook
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, STOPPED
 
 

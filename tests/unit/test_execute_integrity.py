@@ -10,8 +10,8 @@ import pytest
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.integrity import checked
-from dbdyno.spec import workloads
-from dbdyno.spec.workloads.tpcc import CONDITIONS
+from dbdyno.experiment import workloads
+from dbdyno.experiment.workloads.tpcc import CONDITIONS
 from dbdyno.store.record import TrialRecord
 
 RECORD = TrialRecord(

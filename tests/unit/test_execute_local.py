@@ -15,8 +15,8 @@ from dbdyno.execute import fleet, local
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control
 from dbdyno.execute.snapshots import Snapshot, Snapshots
+from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Cell, Plan, TrialPlan
-from dbdyno.spec.types import Looks
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.systems.base import TargetPlan

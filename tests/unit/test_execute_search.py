@@ -23,10 +23,10 @@ from dbdyno.execute.rate_search.probing import (
     searching,
 )
 from dbdyno.execute.rate_search.search import Found, search
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
+from dbdyno.experiment.conditions import BROKEN, HOLDS, UNKNOWN
+from dbdyno.experiment.types import Find
 from dbdyno.plan.types import Cell, TrialPlan
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST
-from dbdyno.spec.conditions import BROKEN, HOLDS, UNKNOWN
-from dbdyno.spec.types import Find
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 

@@ -14,8 +14,8 @@ from test_execute_local import Silent, World, of_null, world  # noqa: F401 (a fi
 from dbdyno.errors import DynoError
 from dbdyno.execute import local
 from dbdyno.execute.control import Control, Interrupted
+from dbdyno.experiment.types import Hook, Hooks, LevelHooks
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Hook, Hooks, LevelHooks
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, STOPPED, Applied, HookLog
 from dbdyno.store.run import Run
 

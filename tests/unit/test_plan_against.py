@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from dbdyno import spec
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.against import Base, unite
 from dbdyno.plan.differences import differences, paired_cells
@@ -37,8 +37,8 @@ def planned(
     *overrides: str, text: str = TEXT, base: str = TEXT, quick: bool = False, more: str = ""
 ) -> Plan:
     """The plan of `text` against `base` with `overrides`."""
-    read = Base(spec.load(base, overrides), "old.yaml")
-    return make(spec.load(text + more), MACHINE, quick=quick, base=read)
+    read = Base(load(base, overrides), "old.yaml")
+    return make(load(text + more), MACHINE, quick=quick, base=read)
 
 
 def test_every_cell_is_there_twice_in_every_block() -> None:
@@ -137,8 +137,8 @@ def test_the_new_file_rules_both_and_says_so() -> None:
 
 
 def test_a_gate_may_say_what_matters() -> None:
-    base = Base(spec.load(TEXT), "old.yaml", matters=0.1)
-    against = unite(spec.load(TEXT), base).against
+    base = Base(load(TEXT), "old.yaml", matters=0.1)
+    against = unite(load(TEXT), base).against
     assert against.matters == 0.1
 
 

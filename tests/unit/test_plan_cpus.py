@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dbdyno import spec
 from dbdyno.analysis.across import likeness
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
 from dbdyno.plan import cpus, json
 from dbdyno.plan.against import Base
 from dbdyno.plan.machine import Machine
@@ -33,7 +33,7 @@ factors:
 
 
 def planned(text: str, machine: Machine = EIGHT) -> Plan:
-    return make(spec.load(HEAD + text), machine)
+    return make(load(HEAD + text), machine)
 
 
 def test_cpus_are_a_level_and_the_servers_start_anew_for_it() -> None:
@@ -83,8 +83,8 @@ def test_people_are_told_each_split() -> None:
 
 
 def test_both_versions_run_on_the_new_one_s_cpus() -> None:
-    base = spec.load(HEAD + "factors: {sessions: [1, 2]}\n")
-    new = spec.load(HEAD + "factors: {sessions: [1, 2]}\ncpus: {generator: [0], servers: [1]}\n")
+    base = load(HEAD + "factors: {sessions: [1, 2]}\n")
+    new = load(HEAD + "factors: {sessions: [1, 2]}\ncpus: {generator: [0], servers: [1]}\n")
     plan = make(new, EIGHT, base=Base(base, "base.yaml"))
     assert {plan.server_cpus_of(cell) for cell in plan.cells} == {(1,)}
     assert any("new file's cpus" in note for note in plan.notes)

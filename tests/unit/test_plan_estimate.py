@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno import plan, spec
+from dbdyno import plan
+from dbdyno.experiment import load
 from dbdyno.plan import Machine, Plan, estimate
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
@@ -14,7 +15,7 @@ HERE = Machine(16, 64 << 30, "6.1", "CPU", tuple(range(16)))
 
 
 def make(name: str, *overrides: str) -> Plan:
-    loaded = spec.load(EXPERIMENTS / f"{name}.yaml", overrides)
+    loaded = load(EXPERIMENTS / f"{name}.yaml", overrides)
     return plan.make(loaded, HERE, data_settings=lambda target: {})
 
 

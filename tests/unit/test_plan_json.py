@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdyno import plan, spec
+from dbdyno import plan
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
+from dbdyno.experiment.types import Looks
 from dbdyno.plan import Machine, Plan
 from dbdyno.plan.json import from_json, to_json
 from dbdyno.plan.types import (
@@ -24,7 +26,6 @@ from dbdyno.plan.types import (
     State,
     TrialPlan,
 )
-from dbdyno.spec.types import Looks
 from dbdyno.systems.base import TargetPlan
 
 EXPERIMENTS = sorted((Path(__file__).parent / "experiments").glob("*.yaml"))
@@ -117,13 +118,13 @@ def test_round_trip_is_exact(original: Plan) -> None:
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_real_plans_round_trip(path: Path) -> None:
     for quick in (False, True):
-        loaded = spec.load(path)
+        loaded = load(path)
         made = plan.make(loaded, HERE, quick=quick, data_settings=lambda target: target.config)
         assert from_json(json.loads(json.dumps(to_json(made)))) == made
 
 
 def example() -> dict[str, Any]:
-    loaded = spec.load(EXPERIMENTS[0])
+    loaded = load(EXPERIMENTS[0])
     return to_json(plan.make(loaded, HERE, data_settings=lambda target: {}))
 
 

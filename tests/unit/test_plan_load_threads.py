@@ -7,10 +7,10 @@ from dataclasses import replace
 import plans
 import pytest
 
+from dbdyno.experiment.types import Arrivals, RateStep, Think
 from dbdyno.plan import json as plan_json
 from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, LoadThreads, Plan
-from dbdyno.spec.types import Arrivals, RateStep, Think
 
 SESSIONS = 4
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdyno import plan, spec
+from dbdyno import plan
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
+from dbdyno.experiment.types import Looks, Spec
 from dbdyno.plan import Machine, Plan, estimate, order
-from dbdyno.spec.types import Looks, Spec
 from dbdyno.systems.base import TargetPlan
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
@@ -34,7 +35,7 @@ def make(
 ) -> Plan:
     if isinstance(source, str):
         file = EXPERIMENTS / f"{source}.yaml"
-        source = spec.load(source if "\n" in source else file, overrides)
+        source = load(source if "\n" in source else file, overrides)
     return plan.make(
         source,
         machine(cpus, memory_bytes),
@@ -197,7 +198,7 @@ def test_what_a_system_refuses_is_said_with_cell_and_place() -> None:
             raise DynoError("db: x cannot be 2", fix="use 1")
         return {}
 
-    loaded = spec.load(demo("db.config.x: [1, 2]"))
+    loaded = load(demo("db.config.x: [1, 2]"))
     with pytest.raises(DynoError, match=r"x cannot be 2 \(in cell db.config.x=2\)") as caught:
         plan.make(loaded, machine(), data_settings=refuse)
     assert caught.value.where is not None
@@ -206,7 +207,7 @@ def test_what_a_system_refuses_is_said_with_cell_and_place() -> None:
 
 def test_studies_are_accepted_by_their_systems() -> None:
     for path in sorted((Path(__file__).parents[2] / "studies").glob("*.yaml")):
-        assert plan.make(spec.load(path), machine()).cells
+        assert plan.make(load(path), machine()).cells
 
 
 def test_no_cell_left_is_an_error() -> None:
@@ -221,7 +222,7 @@ def test_each_system_is_looked_for_once() -> None:
     def available(target: TargetPlan) -> None:
         asked.append(target.kind)
 
-    loaded = spec.load(EXPERIMENTS / "engines.yaml")
+    loaded = load(EXPERIMENTS / "engines.yaml")
     plan.make(loaded, machine(), available=available, data_settings=lambda target: {})
     assert sorted(asked) == ["mariadb", "mysql", "postgres", "sqlite"]
 
@@ -323,7 +324,7 @@ def test_cpus_are_parted_where_there_are_enough() -> None:
 
 
 def test_threads_of_a_core_stay_together() -> None:
-    loaded = spec.load(demo("sessions: [1, 2]"))
+    loaded = load(demo("sessions: [1, 2]"))
     siblings = ((0, 4), (1, 5), (2, 6), (3, 7))
     here = Machine(8, GIB, "6.1", "CPU", tuple(range(8)), siblings)
     p = plan.make(loaded, here, data_settings=lambda target: {})
@@ -356,7 +357,7 @@ def test_metric_scopes_of_a_plan_are_those_of_its_spec() -> None:
     from dbdyno.plan.claims import scope
 
     for name in ("query-cache", "engines", "journal"):
-        loaded = spec.load(EXPERIMENTS / f"{name}.yaml")
+        loaded = load(EXPERIMENTS / f"{name}.yaml")
         assert scope(make(loaded)) == loaded.scope
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dbdyno import spec
+from dbdyno.experiment import load
 from dbdyno.plan import resolved_claims
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -34,7 +34,7 @@ claims:
 def pilot(tmp_path: Path, asked: Pilot, more: str = "") -> Plan:
     file = tmp_path / "pilot.yaml"
     file.write_text(EXPERIMENT.format(more=more))
-    return make(shorten(spec.load(file), asked), MACHINE)
+    return make(shorten(load(file), asked), MACHINE)
 
 
 def test_a_pilot_is_short_has_fixed_blocks_and_its_first_cell_twice(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbdyno import spec
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
 from dbdyno.plan import estimate, there
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.machine import Machine
@@ -25,7 +25,7 @@ EXISTING = ", data: {existing: shop}"
 
 def plan(target: str = "", preset: str = "point_select", more: str = "", **options: object) -> Plan:
     text = FILE.format(target=target, preset=preset, more=more)
-    return make(spec.load(text), MACHINE, **options)  # type: ignore[arg-type]
+    return make(load(text), MACHINE, **options)  # type: ignore[arg-type]
 
 
 def test_writing_to_existing_data_takes_the_file_and_the_command_line() -> None:
@@ -86,6 +86,6 @@ def test_urls_are_levels_of_a_hard_factor() -> None:
         "{sessions: [1, 2]}",
         "{where: {here: {db.url: mysql://app@db1/x}, away: {db.url: mysql://app@db2/x}}}",
     )
-    made = make(spec.load(text), MACHINE)
+    made = make(load(text), MACHINE)
     assert made.factors[0].hard
     assert len({cell.data_key for cell in made.cells}) == 2

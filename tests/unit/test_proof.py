@@ -20,7 +20,7 @@ from tools.proof.rows.verdicts import coverage, false_alarms, power
 from tools.proof.simulating import experiment
 from tools.proof.simulating.many import clopper_pearson, many, share
 
-from dbdyno.spec.types import Looks
+from dbdyno.experiment.types import Looks
 
 SIMULATED = [row for row in rows() if not row.timed]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dbdyno.experiment.types import Arrivals, RateStep, Think
 from dbdyno.plan.types import GroupPlan
 from dbdyno.report.arrivals import loop
-from dbdyno.spec.types import Arrivals, RateStep, Think
 
 STEADY = Arrivals("uniform", (RateStep(None, 20.0, 20.0),))
 

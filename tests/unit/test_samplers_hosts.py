@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_spec_load import failure
-from test_spec_load import load as read_experiment
+from test_experiment_load import failure
+from test_experiment_load import load as read_experiment
 
+from dbdyno.experiment import host, metrics
+from dbdyno.experiment.host import Prometheus
+from dbdyno.experiment.metrics import Scope
+from dbdyno.experiment.ssh import SshAddress
+from dbdyno.experiment.types import Target
 from dbdyno.samplers import hosts, load, paging, process
 from dbdyno.samplers.hosts import prometheus, remote
 from dbdyno.samplers.runner import Sampling
-from dbdyno.spec import host, metrics
-from dbdyno.spec.host import Prometheus
-from dbdyno.spec.metrics import Scope
-from dbdyno.spec.ssh import SshAddress
-from dbdyno.spec.types import Target
 from dbdyno.store.sampled import sampled_metrics
 
 HERE = SshAddress("db1", "me")

@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from dbdyno import report
 from dbdyno.analysis.findings import analyse
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import About, Hook, Hooks, LevelHooks, Setup, Target
 from dbdyno.plan.types import Against, Plan
 from dbdyno.share import bundle, redact
 from dbdyno.share.redact import aliases, vocabulary
@@ -25,7 +26,6 @@ from dbdyno.share.redact.aliases import Aliases
 from dbdyno.share.redact.experiment import experiment as redacted_experiment
 from dbdyno.share.redact.plan import RULES
 from dbdyno.share.redact.texts import Texts
-from dbdyno.spec.types import About, Hook, Hooks, LevelHooks, Setup, Target
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 from fixtures.schemas import valid

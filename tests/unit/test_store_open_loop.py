@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plans import group
 from test_store_reduce import end, interval, latency, total
 
-from dbdyno.spec.bounds import AT_LEAST
+from dbdyno.experiment.bounds import AT_LEAST
 from dbdyno.store import open_loop, record
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.reduce import reduce_trial

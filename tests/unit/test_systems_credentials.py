@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from dbdyno.errors import DynoError
-from dbdyno.spec import server_url
-from dbdyno.spec.types import Credentials
+from dbdyno.experiment import server_url
+from dbdyno.experiment.types import Credentials
 from dbdyno.systems import credentials
 from dbdyno.systems.credentials import Login
 

@@ -7,7 +7,7 @@ import textwrap
 
 from dbdyno.analysis import types
 from dbdyno.analysis.estimate import BLOCKS_MIN
-from dbdyno.spec import claims
+from dbdyno.experiment import claims
 from reference_pages.markdown import block, code, sections, table
 
 VERDICTS = {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbdyno import spec
-from dbdyno.spec import arrivals, measuring
-from dbdyno.spec.model import TOP_KEYS, GroupBase
+from dbdyno.experiment import arrivals, json_schema, measuring
+from dbdyno.experiment.model import TOP_KEYS, GroupBase
 from reference_pages.markdown import code, sections, table
 
 INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put
@@ -71,7 +70,7 @@ Both output streams are kept, 1 MiB at most. [The guide](../guide/hooks.md) has 
 
 def page() -> str:
     """docs/reference/experiment.md"""
-    schema = spec.json_schema()
+    schema = json_schema()
     parts = schema["$defs"]
     return sections(
         "# Experiment file",
@@ -157,7 +156,7 @@ def _of_part(field: dict[str, Any]) -> str:
     several = several or field.get("additionalProperties") or {}
     for each, words in ((field, "{}; see below"), (several, "by name: {}; see below")):
         if isinstance(each, dict) and "$ref" in each:
-            about = spec.json_schema()["$defs"][each["$ref"].rpartition("/")[2]]["description"]
+            about = json_schema()["$defs"][each["$ref"].rpartition("/")[2]]["description"]
             return words.format(about.rstrip("."))
     return ""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
+from dbdyno.experiment import metrics
 from dbdyno.samplers import SAMPLERS, cpu, disk, memory, network, paging, pressure, process
-from dbdyno.spec import metrics
 from dbdyno.store.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
 

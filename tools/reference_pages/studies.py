@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from dbdyno import spec
 from dbdyno.cli import studies
+from dbdyno.experiment import load
 from dbdyno.imports import read_head
 from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
@@ -39,7 +39,7 @@ def _imported(path: Path) -> tuple[str, str]:
 
 def _study(name: str) -> str:
     path = studies.find(name)
-    loaded = spec.load(path, [])
+    loaded = load(path, [])
     cost = estimate.of(make(loaded, MACHINE))
     minutes = max(1, round(cost.total_s / 60))
     return sections(

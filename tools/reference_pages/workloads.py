@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbdyno import spec
-from dbdyno.spec import workloads
-from dbdyno.spec.generators import GENERATORS
-from dbdyno.spec.workloads.base import FLAG, Option, Workload
-from dbdyno.spec.workloads.lua import BUILTIN
+from dbdyno.experiment import json_schema, workloads
+from dbdyno.experiment.generators import GENERATORS
+from dbdyno.experiment.workloads.base import FLAG, Option, Workload
+from dbdyno.experiment.workloads.lua import BUILTIN
 from reference_pages.engine import listed
 from reference_pages.experiment import kind_of
 from reference_pages.markdown import code, sections, table
@@ -144,7 +143,7 @@ _PARTS: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
 
 def _nested(titles: dict[str, tuple[str, tuple[str, ...]]]) -> list[str]:
     """The keys of a workload, part by part, from the schema."""
-    parts = spec.json_schema()["$defs"]
+    parts = json_schema()["$defs"]
     found = []
     for title, (name, only) in titles.items():
         fields: dict[str, Any] = parts[name]["properties"]
@@ -169,7 +168,7 @@ def _plain(field: dict[str, Any]) -> str:
 
 
 def _generator(name: str) -> tuple[str, str, str]:
-    part = spec.json_schema()["$defs"][f"{GENERATORS[name].__name__}Param"]
+    part = json_schema()["$defs"][f"{GENERATORS[name].__name__}Param"]
     beside = (
         f"{code(key)} ({field['description']})"
         for key, field in part["properties"].items()

@@ -15,8 +15,8 @@ from dbdyno.analysis.page.opposite import Loss, opposite
 from dbdyno.analysis.page.ratios import PageRatios, differing
 from dbdyno.analysis.ranking import ranking
 from dbdyno.analysis.types import ClaimResult, Ratio
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST, NEITHER
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST, NEITHER
 
 # base name -> (noun, unit)
 _WORDS = {

@@ -35,9 +35,9 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.analysis.void_attempts import rates
 from dbdyno.analysis.void_attempts.rates import FailureRates
-from dbdyno.spec import claims as grammar
-from dbdyno.spec.bounds import NEITHER, named, together
-from dbdyno.spec.claims import CELL, ResolvedPart, Side
+from dbdyno.experiment import claims as grammar
+from dbdyno.experiment.bounds import NEITHER, named, together
+from dbdyno.experiment.claims import CELL, ResolvedPart, Side
 
 NO_PEAKS = "where it peaks is not judged of runs that are not passes over all levels"
 QUICK = "a quick run is a smoke test and is never judged"

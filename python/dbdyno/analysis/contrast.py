@@ -17,7 +17,7 @@ from scipy import special
 
 from dbdyno.analysis import estimate
 from dbdyno.analysis.estimate import Fit, bounded_exp
-from dbdyno.spec.bounds import AT_LEAST
+from dbdyno.experiment.bounds import AT_LEAST
 
 if TYPE_CHECKING:
     from dbdyno.analysis.single_values.skewed import SkewedMean

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from dbdyno.experiment.metrics import COST
+from dbdyno.experiment.types import Prices
+from dbdyno.experiment.units import MONTH_S
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec.metrics import COST
-from dbdyno.spec.types import Prices
-from dbdyno.spec.units import MONTH_S
 
 WHAT = ("transactions", "operations")  # of which a billion is priced
 BILLION = 1e9

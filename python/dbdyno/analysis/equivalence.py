@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from dbdyno.analysis.contrast import Around, Bounded, Interval, LogRatio, Mean, Welch
 from dbdyno.analysis.events import RateRatio
 from dbdyno.analysis.single_values.skewed import SkewedMean
-from dbdyno.spec.claims import within
+from dbdyno.experiment.claims import within
 
 Plain = LogRatio | Welch | Mean | SkewedMean | RateRatio
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dbdyno.spec.metrics import is_ratio_scaled
+from dbdyno.experiment.metrics import is_ratio_scaled
 
 BLOCKS_MIN = 3  # fewer are never judged and get no interval
 CONFIDENCE = 0.95

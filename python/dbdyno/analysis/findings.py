@@ -34,9 +34,9 @@ from dbdyno.analysis.shift import find_shift
 from dbdyno.analysis.sweeps import sweeps
 from dbdyno.analysis.tradeoffs import tradeoff
 from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings, Partial
+from dbdyno.experiment.bounds import NEITHER, named
+from dbdyno.experiment.metrics import why_absent
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec.bounds import NEITHER, named
-from dbdyno.spec.metrics import why_absent
 from dbdyno.store.histogram import Tagged
 from dbdyno.store.record import VOID, TrialRecord
 from dbdyno.store.trace import Trace

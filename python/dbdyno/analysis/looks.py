@@ -33,8 +33,8 @@ from dbdyno.analysis.spending import Boundary
 from dbdyno.analysis.types import UNDECIDED, ClaimPart, Looking
 from dbdyno.analysis.void_attempts import readings
 from dbdyno.analysis.void_attempts.readings import Both
-from dbdyno.spec.claims import ResolvedPart
-from dbdyno.spec.types import Looks as PlannedLooks
+from dbdyno.experiment.claims import ResolvedPart
+from dbdyno.experiment.types import Looks as PlannedLooks
 
 LEVEL_MIN = 1e-12  # for how small an effect a look may show: below, none
 # What all looks at an unfinished run of fixed blocks may spend, as a part of its error budget. A

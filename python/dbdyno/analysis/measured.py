@@ -14,8 +14,8 @@ from typing import Any
 
 from dbdyno.analysis import cost
 from dbdyno.analysis.types import Measurement
+from dbdyno.experiment.bounds import together
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec.bounds import together
 from dbdyno.store.record import COMPLETE, ELSEWHERE, VOID, TrialRecord
 
 _TINY, _HUGE = 1e-150, 1e150

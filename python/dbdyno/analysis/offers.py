@@ -17,10 +17,10 @@ from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.ratios import pairs, plain_ratio
 from dbdyno.analysis.tradeoffs.dominance import Beaten, beaten, known_axis, measured_axis
 from dbdyno.analysis.types import Costs, Offer, Ratio
+from dbdyno.experiment.claim_parser import parse_bare_condition
+from dbdyno.experiment.metrics import COST
+from dbdyno.experiment.types import Prices
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec.claim_parser import parse_bare_condition
-from dbdyno.spec.metrics import COST
-from dbdyno.spec.types import Prices
 
 
 def costs(measured: Measured) -> Costs | None:

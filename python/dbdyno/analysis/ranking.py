@@ -17,8 +17,8 @@ from dbdyno.analysis.lead import Lead, clear
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.page.ratios import PageRatios
 from dbdyno.analysis.types import Ratio
+from dbdyno.experiment import metrics as names
 from dbdyno.plan.types import Cell, Factor, Plan
-from dbdyno.spec import metrics as names
 
 RANKED_MIN = 3  # levels; two are a ratio, which the first sentence has said
 ALIKE, UNJUDGED = "≈", "?"

@@ -18,8 +18,8 @@ from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.events import RateRatio, ratio_alike
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import Ratio
-from dbdyno.spec.bounds import NEITHER, named, of_inverse, together
-from dbdyno.spec.metrics import grain, why_absent
+from dbdyno.experiment.bounds import NEITHER, named, of_inverse, together
+from dbdyno.experiment.metrics import grain, why_absent
 
 # Planned blocks from which on the position in the block is a covariate. Fewer cannot spare its
 # degree of freedom: 5 blocks would find a difference of 5 % at 2 % noise in 71 % of runs instead of

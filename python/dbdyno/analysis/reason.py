@@ -18,7 +18,7 @@ from dbdyno.analysis import describe
 from dbdyno.analysis.causes.clear import BLOCKS_MIN, Sides
 from dbdyno.analysis.lead import Lead
 from dbdyno.analysis.measured import Measured
-from dbdyno.spec import metrics as names
+from dbdyno.experiment import metrics as names
 
 WAIT_SHARE_MIN = 0.2  # of all sessions, more on one side than on the other
 COUNTER_RATIO_MIN = 3.0  # per operation

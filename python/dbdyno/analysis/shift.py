@@ -23,8 +23,8 @@ from dbdyno.analysis.lead import Lead
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.ratios import disturbed
 from dbdyno.analysis.types import LatencyShift, Moved
+from dbdyno.experiment.bounds import AT_LEAST, NEITHER, of_inverse, together
 from dbdyno.plan.types import Cell
-from dbdyno.spec.bounds import AT_LEAST, NEITHER, of_inverse, together
 from dbdyno.store.histogram import Histogram, Tagged, merge
 from dbdyno.store.latency import Censored
 

@@ -39,10 +39,10 @@ from dbdyno.analysis.types import (
 from dbdyno.analysis.void_attempts import readings
 from dbdyno.analysis.void_attempts.readings import Both
 from dbdyno.analysis.why import summary, why
+from dbdyno.experiment import claims as grammar
+from dbdyno.experiment.claims import MissingCell, ResolvedPart
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import Plan
-from dbdyno.spec import claims as grammar
-from dbdyno.spec.claims import MissingCell, ResolvedPart
 
 UNBLOCKED = (
     "unblocked: nothing says that these runs were passes over all cells, so what changed between"

@@ -29,10 +29,10 @@ from dbdyno.analysis.types import (
     Versions,
 )
 from dbdyno.analysis.why import edges_of
+from dbdyno.experiment import metrics
+from dbdyno.experiment.claims import CELL, EQUAL, ResolvedPart, Side
 from dbdyno.plan.differences import paired_cells
 from dbdyno.plan.types import Plan
-from dbdyno.spec import metrics
-from dbdyno.spec.claims import CELL, EQUAL, ResolvedPart, Side
 
 _TAKEN = (WORSE, UNDECIDED, BETTER, SAME)  # the first of them that a part has is the whole's
 

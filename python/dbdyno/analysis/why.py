@@ -25,8 +25,8 @@ from dbdyno.analysis.types import (
     Check,
     ClaimPart,
 )
-from dbdyno.spec.bounds import AT_LEAST
-from dbdyno.spec.claims import EQUAL, within
+from dbdyno.experiment.bounds import AT_LEAST
+from dbdyno.experiment.claims import EQUAL, within
 
 
 def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:

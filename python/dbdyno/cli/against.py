@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbdyno import spec
 from dbdyno.cli import studies, trusted
 from dbdyno.cli.gate import OPTION, Gate, cannot
 from dbdyno.cli.placed import placed
 from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
+from dbdyno.experiment.types import Cell
 from dbdyno.plan.against import Base
 from dbdyno.plan.make import check_settings
 from dbdyno.plan.types import Cell as CellPlan
@@ -22,7 +23,6 @@ from dbdyno.plan.types import Plan
 from dbdyno.share import bundle
 from dbdyno.share.opened import opened
 from dbdyno.share.redact.plan import NOTE as REDACTED
-from dbdyno.spec.types import Cell
 from dbdyno.store.run import Run
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _read(base: str, trust: bool) -> Base:
             cause=error.cause,
             fix=f"{error.fix}; or the directory or bundle of a run",
         ) from None
-    loaded = spec.load(file)
+    loaded = load(file)
     with placed(loaded):
         check_settings(loaded)
     return Base(loaded, str(file) if path.is_file() else f"the study {base}")
@@ -122,7 +122,7 @@ def _of_run(run: Run, path: Path, trust: bool) -> Base:
         )
     if not plan.spec_text.strip():
         raise _not_again(path, "it holds no experiment", "name the experiment's file")
-    loaded = spec.load(plan.spec_text + "\n", file=_place(run))
+    loaded = load(plan.spec_text + "\n", file=_place(run))
     if path.is_file() or not trusted.is_ours(path):
         trusted.refuse_base(str(path), loaded, trust=trust)
     check_settings(loaded)

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from dbdyno import spec
 from dbdyno.cli import schema_checks, studies
 from dbdyno.cli.against import read as read_base
 from dbdyno.cli.placed import placed
 from dbdyno.digest.yamltext import visible
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
 from dbdyno.plan.against import unite
 from dbdyno.plan.make import check_settings
 
@@ -32,7 +32,7 @@ def check(
     base; returns the exit code. `with_schema`: servers are asked what of it will fail. With
     `as_json` what is wrong goes to stdout too; else it is a DynoError."""
     try:
-        loaded = spec.load(studies.find(experiment), list(overrides))
+        loaded = load(studies.find(experiment), list(overrides))
         with placed(loaded):
             check_settings(loaded)
         if against is not None:

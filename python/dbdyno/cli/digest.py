@@ -21,7 +21,7 @@ from dbdyno.errors import DynoError
 if TYPE_CHECKING:
     from dbdyno.digest.document import Document
     from dbdyno.digest.parallelism import Parallelism
-    from dbdyno.spec.types import Credentials
+    from dbdyno.experiment.types import Credentials
 
 FORMATS = ("text", "pt", "json", "markdown", "html")
 STDIN = "-"
@@ -485,7 +485,7 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
 
 def credentials_of(options: Options) -> Credentials:
     """Where the password of a URL comes from."""
-    from dbdyno.spec.types import Credentials
+    from dbdyno.experiment.types import Credentials
 
     typed = options.url
     sources = ("password_env", "password_file", "password_command", "defaults_group")
@@ -502,7 +502,7 @@ def credentials_of(options: Options) -> Credentials:
 
 
 def _seconds(option: str, text: str) -> float:
-    from dbdyno.spec import units
+    from dbdyno.experiment import units
 
     try:
         return units.duration_s(text)

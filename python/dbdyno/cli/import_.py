@@ -13,9 +13,9 @@ from dbdyno.cli import studies, unprivileged
 from dbdyno.cli.finish import conclude
 from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
+from dbdyno.experiment.model import NAME_PATTERN
 from dbdyno.imports import Head, Pattern, Told, arrange, collect, plan_of, read_head, write
 from dbdyno.imports.formats import table
-from dbdyno.spec.model import NAME_PATTERN
 from dbdyno.store.naming import unnamed
 
 TABLE = ".csv"

@@ -14,9 +14,9 @@ from dbdyno import diskfiles
 from dbdyno.cli.console import Shown
 from dbdyno.cli.streams import shown
 from dbdyno.execute.engine import Event
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan import estimate
 from dbdyno.plan.types import Cell, Plan, TrialPlan
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.store import files
 from dbdyno.store.record import TrialRecord
 

@@ -16,7 +16,7 @@ from dbdyno.digest import coverage, document, reading, servers, shape, workload
 from dbdyno.digest.document import Document
 from dbdyno.digest.schema import reading as schema_reading
 from dbdyno.digest.schema.catalog import Catalog
-from dbdyno.spec import server_url
+from dbdyno.experiment import server_url
 
 
 @dataclass(frozen=True)

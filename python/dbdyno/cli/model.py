@@ -166,7 +166,7 @@ def _read(model: Any, sources: tuple[str, ...], login: dict[str, Any]) -> Any:
             raise click.UsageError("passwords and TLS are of a server's URL: --from URL")
         return {}
     from dbdyno.cli import model_origins
-    from dbdyno.spec.types import Credentials
+    from dbdyno.experiment.types import Credentials
 
     tls = login.pop("tls")
     allowed = {"cleartext": login.pop("cleartext_password"),

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import server_url
+from dbdyno.experiment.types import Credentials, Target
 from dbdyno.models import Model, origins
-from dbdyno.spec import server_url
-from dbdyno.spec.types import Credentials, Target
 from dbdyno.systems import reach
 from dbdyno.systems.lost import understanding
 from dbdyno.systems.mysqlcontrol import ERRORS

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from dbdyno import spec
 from dbdyno.errors import DynoError
-from dbdyno.spec import locate
+from dbdyno.experiment import Spec, locate
 
 
 @contextlib.contextmanager
-def placed(loaded: spec.Spec) -> Iterator[None]:
+def placed(loaded: Spec) -> Iterator[None]:
     """Inside, an error about a setting gets the place of that setting in the user's file."""
     try:
         yield

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dbdyno import spec
 from dbdyno.cli import against as bases
 from dbdyno.cli import gate as gates
 from dbdyno.cli import schema_checks, studies, trend, trusted
@@ -28,6 +27,7 @@ from dbdyno.execute import engine, environment
 from dbdyno.execute.control import Control
 from dbdyno.execute.listener import Listener, Several
 from dbdyno.execute.local import LocalExecution
+from dbdyno.experiment import load, load_seeded
 from dbdyno.imports import read_head
 from dbdyno.plan import cpus
 from dbdyno.plan.differences import differences
@@ -179,7 +179,7 @@ def run(
     if check:
         return check_file(experiment, overrides, as_json, against, trust, with_schema=with_schema)
     file = studies.find(experiment)
-    loaded = spec.load_seeded(file, overrides)
+    loaded = load_seeded(file, overrides)
     base = None if against is None else bases.read(against, gate, trust=trust)
     with placed(loaded):
         if not dry_run:
@@ -410,9 +410,7 @@ def _reopen(
 
 def _list(as_json: bool) -> int:
     """Prints the shipped studies: those that run, then those on existing results."""
-    runs = [
-        _listed(name, spec.load(studies.find(name)).question, "run") for name in studies.names()
-    ]
+    runs = [_listed(name, load(studies.find(name)).question, "run") for name in studies.names()]
     imports = [
         _listed(path.stem, read_head(path).model.question, "import --experiment")
         for path in studies.imported()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from dbdyno.digest.schema import findings, naming, prepared, reading
 from dbdyno.errors import DynoError
-from dbdyno.spec import workloads
-from dbdyno.spec.types import Group, Spec, Target
-from dbdyno.spec.workloads import mix
+from dbdyno.experiment import workloads
+from dbdyno.experiment.types import Group, Spec, Target
+from dbdyno.experiment.workloads import mix
 from dbdyno.systems import reach
 from dbdyno.systems.mysqlremote import MysqlRemote
 from dbdyno.systems.postgresremote import PostgresRemote

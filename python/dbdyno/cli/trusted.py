@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Hooks, Spec
 from dbdyno.plan.effects import effects
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Hooks, Spec
 
 OPTION = "--trust"
 

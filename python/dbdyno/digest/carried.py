@@ -19,8 +19,8 @@ from dbdyno.digest.places import DOCUMENTS, Place, Places, look
 from dbdyno.digest.schema import naming, values
 from dbdyno.digest.schema.catalog import Catalog
 from dbdyno.digest.shape import Counter, Shape, Statement, Step, Tie, Unit
-from dbdyno.spec import sqltext
-from dbdyno.spec.workloads.mix import BRANCHES_MAX, REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
+from dbdyno.experiment import sqltext
+from dbdyno.experiment.workloads.mix import BRANCHES_MAX, REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
 
 WORK = ("select", "insert", "update", "delete", "replace", "with", "call", "values", "merge")
 FRAME = ("begin", "start", "commit", "end", "rollback", "abort")

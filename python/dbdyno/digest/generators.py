@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbdyno.digest.shape import Summary, Text
-from dbdyno.spec.generators import DECIMALS_MAX, END_MAX, TEXT_MAX
+from dbdyno.experiment.generators import DECIMALS_MAX, END_MAX, TEXT_MAX
 
 THETA_MAX = 10.0
 FEW = 20  # different texts that are made up one by one; as many have their shares known

@@ -19,7 +19,7 @@ from dbdyno.digest.places import Place
 from dbdyno.digest.schema import values
 from dbdyno.digest.schema.naming import looked_up, tables
 from dbdyno.digest.shape import Statement, Summary
-from dbdyno.spec import sqltext
+from dbdyno.experiment import sqltext
 
 SEEN_MIN = 50  # values from which on a range and the number of different ones are held together
 CONTRADICTED = 0.5  # of the different values that draws of the range would have given

@@ -15,7 +15,7 @@ from dbdyno.digest.carried import Chosen
 from dbdyno.digest.places import Place, renamed
 from dbdyno.digest.schema import handing, values
 from dbdyno.digest.shape import List, Range, Statement, Summary, Unit
-from dbdyno.spec import sqltext
+from dbdyno.experiment import sqltext
 
 NAME_MAX = 40
 APART = 10_000_000  # between sequences on one column

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbdyno.digest.shape import Summary
-from dbdyno.spec.generators import END_MAX
+from dbdyno.experiment.generators import END_MAX
 
 _TOKEN = re.compile(
     r"""

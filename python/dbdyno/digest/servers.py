@@ -9,8 +9,8 @@ from dbdyno.digest.counted import Source
 from dbdyno.digest.mysqldigests import MysqlDigests
 from dbdyno.digest.postgresstatements import PostgresStatements
 from dbdyno.errors import DynoError
-from dbdyno.spec import server_url
-from dbdyno.spec.types import Credentials, Target
+from dbdyno.experiment import server_url
+from dbdyno.experiment.types import Credentials, Target
 from dbdyno.systems import reach
 from dbdyno.systems.mysqlremote import MysqlRemote
 from dbdyno.systems.postgresremote import PostgresRemote

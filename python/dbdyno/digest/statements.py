@@ -13,8 +13,8 @@ from dbdyno.digest.carried import Chosen
 from dbdyno.digest.parameters import Names, Parameters
 from dbdyno.digest.shape import Unit
 from dbdyno.digest.yamltext import comment, scalar
+from dbdyno.experiment import sqltext
 from dbdyno.nouns import count
-from dbdyno.spec import sqltext
 
 _LOCKS = re.compile(
     r"\bfor\s+(?:no\s+key\s+)?(?:update|share|key\s+share)\b|\block\s+in\s+share\s+mode\b"

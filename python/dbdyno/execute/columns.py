@@ -15,9 +15,9 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.request import Value
+from dbdyno.experiment.generators import VALUES_MAX
+from dbdyno.experiment.workloads import mix
 from dbdyno.plan.types import GroupPlan
-from dbdyno.spec.generators import VALUES_MAX
-from dbdyno.spec.workloads import mix
 from dbdyno.systems.base import Server
 
 

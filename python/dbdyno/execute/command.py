@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dbdyno.spec import ssh
-from dbdyno.spec.types import Hook
+from dbdyno.experiment import ssh
+from dbdyno.experiment.types import Hook
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, STOPPED
 
 HEAD_BYTES, TAIL_BYTES = 960 << 10, 64 << 10  # of output that is kept: 1 MiB together

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import workloads
 from dbdyno.plan.types import GroupPlan
-from dbdyno.spec import workloads
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.remote import RemoteServer
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.member import Member
+from dbdyno.experiment import workloads
 from dbdyno.plan.types import Cell
-from dbdyno.spec import workloads
 from dbdyno.store.record import VOID, TrialRecord
 
 ROWS_SHOWN = 3

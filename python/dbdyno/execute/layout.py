@@ -12,9 +12,9 @@ from dbdyno.execute.control import Control
 from dbdyno.execute.engine import Job
 from dbdyno.execute.listener import Listener
 from dbdyno.execute.rate_search.probing import probe_seed
+from dbdyno.experiment.server_url import is_loopback
 from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
-from dbdyno.spec.server_url import is_loopback
 from dbdyno.store.run import Run
 
 # The engine's plan of a trial, whose files go to the directory.

@@ -25,8 +25,8 @@ from dbdyno.execute.remote import Remotes
 from dbdyno.execute.steadiness import Judge
 from dbdyno.execute.surroundings import HookFailed, Surroundings
 from dbdyno.execute.trial import Trial
+from dbdyno.experiment.conditions import unmet
 from dbdyno.plan.types import Cell, TrialPlan
-from dbdyno.spec.conditions import unmet
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.systems.scratch import Scratch

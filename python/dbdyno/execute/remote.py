@@ -18,9 +18,9 @@ from dbdyno.errors import DynoError
 from dbdyno.execute import existing, undo
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.ledger import FILE, Ledger
+from dbdyno.experiment.read_only import session
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell
-from dbdyno.spec.read_only import session
 from dbdyno.store.lock import holder
 from dbdyno.store.run import Run
 from dbdyno.systems import reach

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dbdyno.experiment import workloads
+from dbdyno.experiment.types import Arrivals, Think
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
-from dbdyno.spec import workloads
-from dbdyno.spec.types import Arrivals, Think
 
 SCHEMA_VERSION = 1
 DATABASE = "dbdyno"

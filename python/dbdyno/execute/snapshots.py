@@ -23,10 +23,10 @@ from dbdyno.execute.engine import Event, Job, error_of
 from dbdyno.execute.importing import import_file
 from dbdyno.execute.member import Member
 from dbdyno.execute.request import DATABASE, LOAD_THREADS_MAX, load_request
+from dbdyno.experiment import setups
+from dbdyno.experiment.types import Setup
 from dbdyno.plan.data import data_sets, setup_facts
 from dbdyno.plan.types import Cell
-from dbdyno.spec import setups
-from dbdyno.spec.types import Setup
 from dbdyno.systems.base import Resolved, Server
 from dbdyno.systems.scratch import Scratch
 

@@ -15,7 +15,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from dbdyno.spec.measuring import CYCLES, MIN_S
+from dbdyno.experiment.measuring import CYCLES, MIN_S
 from dbdyno.store.histogram import Tagged
 from dbdyno.store.steady import Event, Part, part
 from dbdyno.store.trace import TICK_S

@@ -18,9 +18,9 @@ from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.execute import command
 from dbdyno.execute.control import Control, Interrupted
+from dbdyno.experiment.hooks import variable
+from dbdyno.experiment.types import Hook, LevelHooks
 from dbdyno.plan.types import Cell, Plan, TrialPlan
-from dbdyno.spec.hooks import variable
-from dbdyno.spec.types import Hook, LevelHooks
 from dbdyno.store import files
 from dbdyno.store.hooklog import DEADLINE, LOGS, OK, STOPPED, Applied, HookLog, HookRun
 from dbdyno.store.run import Run

@@ -19,11 +19,11 @@ from dbdyno.execute.member import Member
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.request import run_request, with_values
 from dbdyno.execute.steadiness import Judge, Steadiness
+from dbdyno.experiment import workloads
 from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
-from dbdyno.spec import workloads
 from dbdyno.store import files
 from dbdyno.store.record import NO_PLAN, TrialRecord
 from dbdyno.store.reduce import Reduced, reduce_trial

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError, Where
+from dbdyno.experiment import factors as limits
+from dbdyno.experiment import units
 from dbdyno.imports.files import natural
 from dbdyno.imports.found import Found
 from dbdyno.imports.pattern import BLOCK, REPETITION, Pattern, levels_of
 from dbdyno.plan.types import Factor
-from dbdyno.spec import factors as limits
-from dbdyno.spec import units
 
 TOOL = "tool"  # a factor where nothing else tells results of several tools apart
 UNKNOWN = "not said"  # the level of a result that does not state it, where others do

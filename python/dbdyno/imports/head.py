@@ -14,15 +14,15 @@ from pydantic import ValidationError
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.experiment import document, model, prices, problems
+from dbdyno.experiment import types as spec_types
+from dbdyno.experiment.claims import parse, resolve
+from dbdyno.experiment.document import Node
+from dbdyno.experiment.metrics import Scope
+from dbdyno.experiment.model import HeadModel
+from dbdyno.experiment.names import did_you_mean
+from dbdyno.experiment.types import About, Prices
 from dbdyno.plan.types import Cell, Factor
-from dbdyno.spec import document, model, prices, problems
-from dbdyno.spec import types as spec_types
-from dbdyno.spec.claims import parse, resolve
-from dbdyno.spec.document import Node
-from dbdyno.spec.metrics import Scope
-from dbdyno.spec.model import HeadModel
-from dbdyno.spec.names import did_you_mean
-from dbdyno.spec.types import About, Prices
 
 USED = (
     "experiment",

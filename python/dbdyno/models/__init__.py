@@ -11,9 +11,9 @@ from functools import lru_cache
 from importlib import import_module
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment.names import did_you_mean
 from dbdyno.models import catalog, document
 from dbdyno.models.model import Model
-from dbdyno.spec.names import did_you_mean
 
 __all__ = ["Model", "load", "names"]
 

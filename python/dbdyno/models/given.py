@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import units
+from dbdyno.experiment.names import did_you_mean
 from dbdyno.models.kinds import Value
 from dbdyno.models.model import Input, Model
-from dbdyno.spec import units
-from dbdyno.spec.names import did_you_mean
 
 LIST_MAX = 10_000
 DEFAULT = "default"

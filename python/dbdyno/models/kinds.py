@@ -1,8 +1,8 @@
 """Kinds of quantities: what may be typed for each, in which unit it is computed with.
 
-All parsing is `spec.units`; here a kind gets its name, its unit in JSON and an example. A value is
-a float in the kind's unit (bytes, seconds, 1 a second, a month's price, a fraction of one), a word
-for `word`, and for a list a tuple of them.
+All parsing is `experiment.units`; here a kind gets its name, its unit in JSON and an example. A
+value is a float in the kind's unit (bytes, seconds, 1 a second, a month's price, a fraction of
+one), a word for `word`, and for a list a tuple of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dbdyno.spec import units
+from dbdyno.experiment import units
 
 Value = float | str | tuple[float, ...]
 

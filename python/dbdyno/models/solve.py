@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment.names import did_you_mean
 from dbdyno.models import given as inputs
 from dbdyno.models import sweep
 from dbdyno.models.calculate import Answer, compute
 from dbdyno.models.given import Given
 from dbdyno.models.kinds import Kind
 from dbdyno.models.model import Input, Model
-from dbdyno.spec.names import did_you_mean
 
 POINTS = 257
 BEYOND = 1e6  # how far from its example an input without limits is looked for, as a ratio

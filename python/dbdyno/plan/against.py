@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import scope as scopes
+from dbdyno.experiment.claims import EQUAL, Claim, parse
+from dbdyno.experiment.hidden import without_commands
+from dbdyno.experiment.names import listed
+from dbdyno.experiment.types import Cell, Factor, Group, Spec
 from dbdyno.plan.types import Against, Skipped
-from dbdyno.spec import scope as scopes
-from dbdyno.spec.claims import EQUAL, Claim, parse
-from dbdyno.spec.hidden import without_commands
-from dbdyno.spec.names import listed
-from dbdyno.spec.types import Cell, Factor, Group, Spec
 
 # What holds for a run as a whole, or for both versions of a cell: the new file's.
 _OF_RUN = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbdyno.experiment import claims
+from dbdyno.experiment import scope as scopes
+from dbdyno.experiment.metrics import Scope
 from dbdyno.plan.types import Plan
-from dbdyno.spec import claims
-from dbdyno.spec import scope as scopes
-from dbdyno.spec.metrics import Scope
 
 
 @dataclass(frozen=True)

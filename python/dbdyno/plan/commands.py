@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dbdyno.experiment.types import Hook
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Hook
 
 BEFORE, AFTER = ("before_run", "before_cell", "before_trial"), ("after_trial", "after_run")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbdyno.errors import DynoError, Where
+from dbdyno.experiment.types import Cpus
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Cpus
 from dbdyno.systems.base import TargetPlan
 
 IN_PROCESS = frozenset({"sqlite", "null"})  # the engine is the system: there is nothing to part

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from dbdyno.experiment import setups, workloads
 from dbdyno.plan.types import GroupPlan
-from dbdyno.spec import setups, workloads
 from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dbdyno.spec.types import Hook, Hooks, Target
+from dbdyno.experiment.types import Hook, Hooks, Target
 
 # Workloads whose statements are dbdyno's own.
 _OWN_STATEMENTS = frozenset({"oltp", "kv", "tpcc"})

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dbdyno.experiment import server_url
+from dbdyno.experiment.measuring import CYCLES, MIN_S
+from dbdyno.experiment.types import Setup
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec import server_url
-from dbdyno.spec.measuring import CYCLES, MIN_S
-from dbdyno.spec.types import Setup
 from dbdyno.systems.base import Scalar, TargetPlan
 from dbdyno.systems.remote import PREFIX
 

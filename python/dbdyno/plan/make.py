@@ -1,7 +1,7 @@
 """Makes a plan: a spec, the facts of a machine and what is installed, with nothing left to decide.
 
 Pure: the same arguments give the same plan. A spec without a seed is planned with 0, to be looked
-at; what is run has one (`spec.load_seeded`).
+at; what is run has one (`experiment.load_seeded`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import types as spec_types
+from dbdyno.experiment.claims import resolve
+from dbdyno.experiment.hidden import without_commands
+from dbdyno.experiment.types import Cpus, Hooks, Looks, Needs, Spec
 from dbdyno.plan import cpus, data, estimate, hard, notes, order, quick, there
 from dbdyno.plan.against import Base, Union, unite
 from dbdyno.plan.machine import Machine
@@ -23,10 +27,6 @@ from dbdyno.plan.types import (
     Skipped,
     State,
 )
-from dbdyno.spec import types as spec_types
-from dbdyno.spec.claims import resolve
-from dbdyno.spec.hidden import without_commands
-from dbdyno.spec.types import Cpus, Hooks, Looks, Needs, Spec
 from dbdyno.systems.base import TargetPlan
 
 Available = Callable[[TargetPlan], str | None]

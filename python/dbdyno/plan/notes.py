@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from dbdyno.experiment import arrivals
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell
-from dbdyno.spec import arrivals
 from dbdyno.systems.base import TargetPlan
 
 _WORDS: Mapping[str, Callable[[TargetPlan], object]] = {

@@ -7,9 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from dbdyno.experiment import arrivals, workloads
+from dbdyno.experiment.types import Cell, Factor, Group
 from dbdyno.plan.types import GroupPlan
-from dbdyno.spec import arrivals, workloads
-from dbdyno.spec.types import Cell, Factor, Group
 from dbdyno.systems.base import TargetPlan
 
 ROWS_MAX = 10_000

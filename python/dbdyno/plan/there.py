@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import server_url, workloads
+from dbdyno.experiment import types as spec_types
+from dbdyno.experiment.types import Spec
 from dbdyno.plan.types import Cell
-from dbdyno.spec import server_url, workloads
-from dbdyno.spec import types as spec_types
-from dbdyno.spec.types import Spec
 from dbdyno.systems.base import TargetPlan
 
 

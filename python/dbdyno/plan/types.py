@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdyno.spec.types import About, Arrivals, Find, Hooks, Looks, Prices, Think
+from dbdyno.experiment.types import About, Arrivals, Find, Hooks, Looks, Prices, Think
 from dbdyno.systems.base import TargetPlan
 
 PLAN_VERSION = 1

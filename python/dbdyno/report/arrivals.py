@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.analysis.types import CellResult
+from dbdyno.experiment.arrivals import mean_rate_per_s
+from dbdyno.experiment.types import Arrivals, RateStep
 from dbdyno.plan.types import Cell, GroupPlan, Plan
 from dbdyno.report.charts.lines import Point, Series, line_chart
 from dbdyno.report.charts.svg import SERIES
 from dbdyno.report.figures import NARROW, WIDE, Figure
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import bounded, seconds, sig3
-from dbdyno.spec.arrivals import mean_rate_per_s
-from dbdyno.spec.types import Arrivals, RateStep
 from dbdyno.store.record import TrialRecord
 
 RATES_MIN = 3  # fewer are no line

@@ -26,14 +26,14 @@ from dbdyno.analysis.types import (
     ClaimResult,
     Findings,
 )
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
+from dbdyno.experiment.claims import EQUAL, within
 from dbdyno.plan.types import Plan
 from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import MISSING, edge, percent, sig3
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST
-from dbdyno.spec.claims import EQUAL, within
 
 # verdict -> (CSS class, mark that tells it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {

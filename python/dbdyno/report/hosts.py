@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dbdyno.experiment import server_url
 from dbdyno.plan.types import Plan
-from dbdyno.spec import server_url
 from dbdyno.systems.base import TargetPlan
 
 

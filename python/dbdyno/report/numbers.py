@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from dbdyno.analysis.describe import digits, percent, significant
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
 
 MISSING = "–"
 # Before a measured value. Upper bounds are rates that were tried and failed: the truth is below.

@@ -11,6 +11,7 @@ from typing import Any
 from dbdyno.analysis import describe
 from dbdyno.analysis.measured import kind
 from dbdyno.analysis.types import Findings
+from dbdyno.experiment.measuring import CYCLES
 from dbdyno.nouns import count
 from dbdyno.plan import cpus
 from dbdyno.plan.types import Plan
@@ -18,7 +19,6 @@ from dbdyno.report import names
 from dbdyno.report.layout import Layout
 from dbdyno.report.numbers import seconds, size
 from dbdyno.report.servers import versions
-from dbdyno.spec.measuring import CYCLES
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 _LABELS = {

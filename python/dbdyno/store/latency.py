@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.spec.bounds import AT_LEAST
-from dbdyno.spec.metrics import values_needed
+from dbdyno.experiment.bounds import AT_LEAST
+from dbdyno.experiment.metrics import values_needed
 from dbdyno.store.histogram import Histogram, merge
 
 QUANTILES = (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))

@@ -13,10 +13,10 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.errors import DynoError
+from dbdyno.experiment.hidden import HIDDEN
 from dbdyno.plan import consistent
 from dbdyno.plan import json as plan_json
 from dbdyno.plan.types import Plan
-from dbdyno.spec.hidden import HIDDEN
 from dbdyno.store import files, shapes
 from dbdyno.store.scrub import scrub
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dbdyno.experiment.bounds import AT_LEAST
 from dbdyno.plan.types import GroupPlan
-from dbdyno.spec.bounds import AT_LEAST
 from dbdyno.store.latency import Times, times
 
 # By how much arrivals that are due and not finished may grow: by a share of those due, the meter's

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan import json as plan_json
-from dbdyno.spec.bounds import AT_LEAST, AT_MOST
 from dbdyno.store import shapes
 
 RECORD_VERSION = 1
@@ -39,7 +39,7 @@ class TrialRecord:
     # target -> {"version": str, "settings": {name: value}, "words": [{"word", "settings", "note"}]}
     targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void_reason: str = ""
-    # Metrics that are known on one side only: AT_LEAST or AT_MOST (`spec.bounds`) by name.
+    # Metrics that are known on one side only: AT_LEAST or AT_MOST (`experiment.bounds`) by name.
     bounds: Mapping[str, str] = field(default_factory=dict)
     # Of a search for a rate, in order: {"rate_per_s": float, "passed": bool, "why": str}
     probes: tuple[Mapping[str, Any], ...] = ()

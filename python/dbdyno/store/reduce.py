@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from dbdyno.experiment.metrics import KIND_FAMILY
 from dbdyno.plan.types import GroupPlan
-from dbdyno.spec.metrics import KIND_FAMILY
 from dbdyno.store import open_loop
 from dbdyno.store.latency import QUANTILES, Times, times
 from dbdyno.store.sampled import sampled_metrics

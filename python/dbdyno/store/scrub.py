@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dbdyno.spec.hidden import HIDDEN
+from dbdyno.experiment.hidden import HIDDEN
 
 SECRET_KEYS = frozenset(
     {"password", "passwd", "pwd", "secret", "token", "password_command", "access_key", "secret_key"}

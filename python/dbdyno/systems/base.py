@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from dbdyno.spec.types import DURABILITY, ISOLATION, Scalar
-from dbdyno.spec.types import Target as TargetPlan
+from dbdyno.experiment.types import DURABILITY, ISOLATION, Scalar
+from dbdyno.experiment.types import Target as TargetPlan
 from dbdyno.systems.importing import Importer
 
 __all__ = ["DURABILITY", "ISOLATION", "Scalar", "TargetPlan"]

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.spec.hidden import HIDDEN
-from dbdyno.spec.server_url import ServerUrl
-from dbdyno.spec.types import Credentials
+from dbdyno.experiment.hidden import HIDDEN
+from dbdyno.experiment.server_url import ServerUrl
+from dbdyno.experiment.types import Credentials
 from dbdyno.systems.logins.mysql import rsa_key
 from dbdyno.systems.logins.policy import PUBLIC_KEY_BYTES_MAX, TAKE_KEY, LoginRules
 

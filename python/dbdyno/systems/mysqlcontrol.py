@@ -17,7 +17,7 @@ from typing import Any
 import pymysql
 
 from dbdyno.errors import DynoError
-from dbdyno.spec import sqltext
+from dbdyno.experiment import sqltext
 from dbdyno.systems import mysqlimport, verify, words
 from dbdyno.systems.importing import Importer
 from dbdyno.systems.lost import answered, refused

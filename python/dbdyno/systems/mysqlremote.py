@@ -15,7 +15,7 @@ import pymysql
 import pymysql.cursors
 
 from dbdyno.errors import DynoError
-from dbdyno.spec.server_url import ServerUrl
+from dbdyno.experiment.server_url import ServerUrl
 from dbdyno.systems import credentials, mysqlconfined, words
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login

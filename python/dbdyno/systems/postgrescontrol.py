@@ -16,7 +16,7 @@ import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
-from dbdyno.spec import sqltext
+from dbdyno.experiment import sqltext
 from dbdyno.systems import verify
 from dbdyno.systems.lost import answered, refused
 from dbdyno.systems.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S

@@ -17,7 +17,7 @@ import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
-from dbdyno.spec.server_url import ServerUrl
+from dbdyno.experiment.server_url import ServerUrl
 from dbdyno.systems import credentials
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.credentials import Login

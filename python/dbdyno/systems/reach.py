@@ -14,8 +14,8 @@ import pymysql
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.spec import server_url
-from dbdyno.spec.server_url import PORTS, ServerUrl
+from dbdyno.experiment import server_url
+from dbdyno.experiment.server_url import PORTS, ServerUrl
 from dbdyno.systems import credentials, mysqlfamily, postgres, words
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, System, TargetPlan, Word
 from dbdyno.systems.credentials import Login

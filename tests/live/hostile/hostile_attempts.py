@@ -18,7 +18,7 @@ from tools.attack.servers.listening import PASSWORD, USER, Hostile
 
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine
-from dbdyno.spec.types import Credentials
+from dbdyno.experiment.types import Credentials
 from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.logins.policy import Protocol

@@ -9,7 +9,7 @@ import pytest
 from servers_there import PASSWORD, There, there
 
 from dbdyno.errors import DynoError
-from dbdyno.spec.types import Credentials
+from dbdyno.experiment.types import Credentials
 from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
 

@@ -16,7 +16,7 @@ from tools.attack.servers.listening import PASSWORD, USER, Peer, hostile
 from dbdyno.digest import servers
 from dbdyno.digest.schema import findings, prepared, reading
 from dbdyno.errors import DynoError
-from dbdyno.spec.types import Credentials
+from dbdyno.experiment.types import Credentials
 from dbdyno.systems import mysqlcontrol, postgrescontrol, reach
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.logins import bounded

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.analysis.stopping import decided
+from dbdyno.experiment.types import Looks
 from dbdyno.plan import order
 from dbdyno.plan.types import PLAN_VERSION, Cell, Factor, GroupPlan, Plan, State
-from dbdyno.spec.types import Looks
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.systems.base import TargetPlan
 

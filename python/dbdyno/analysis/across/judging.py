@@ -29,7 +29,7 @@ from dbdyno.analysis.across.types import (
 from dbdyno.analysis.contrast import Interval
 from dbdyno.analysis.holm import Adjusted, holm
 from dbdyno.analysis.types import Ratio
-from dbdyno.spec import metrics
+from dbdyno.experiment import metrics
 
 ALPHA = 0.05
 RUNS = 6  # before a run whose error budget is `ALPHA`; with more of them it shrinks

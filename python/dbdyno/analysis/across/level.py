@@ -36,7 +36,7 @@ from dbdyno.analysis.autocorrelation import correlation, mean_variance
 from dbdyno.analysis.contrast import Interval, bounded_exp
 from dbdyno.analysis.estimate import MAD
 from dbdyno.analysis.power import POWER
-from dbdyno.spec import metrics
+from dbdyno.experiment import metrics
 
 LAST = 3  # runs whose mean is the level
 REFERENCE = 5  # runs of a reference

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from dbdyno.experiment.workloads import WORKLOADS
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec.workloads import WORKLOADS
 from dbdyno.systems.base import TargetPlan
 
 Key = tuple[tuple[str, str], ...]  # a cell's levels, sorted by factor

@@ -16,9 +16,9 @@ from dbdyno.analysis import ratios
 from dbdyno.analysis.across import likeness
 from dbdyno.analysis.across.likeness import Facts, Key
 from dbdyno.analysis.measured import Measured
+from dbdyno.experiment import bounds, metrics
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import Cell, GroupPlan, Plan
-from dbdyno.spec import bounds, metrics
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 MISSING = "not measured"

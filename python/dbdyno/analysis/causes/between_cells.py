@@ -13,8 +13,8 @@ from dbdyno.analysis.causes.clear import Sides, clear
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.lead import Lead
 from dbdyno.analysis.measured import Measured
+from dbdyno.experiment import metrics
 from dbdyno.plan.types import Cell
-from dbdyno.spec import metrics
 from dbdyno.store.trace import Floats
 
 OF_THE_METER = ("generator.busy_max", "server_cpu_us_per_op")

@@ -14,8 +14,8 @@ from dbdyno.analysis.causes import evidence, names
 from dbdyno.analysis.causes.curve import SAMPLES_MIN, Curve, Window
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.types import Stall, Step
+from dbdyno.experiment import server_url
 from dbdyno.plan.types import Cell
-from dbdyno.spec import server_url
 from dbdyno.store.trace import Samples, Trace
 
 LAG_MAX_S = 2.0  # a metric may move so long before or after

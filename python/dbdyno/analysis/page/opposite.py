@@ -14,8 +14,8 @@ from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.page.ratios import PageRatios, alike
 from dbdyno.analysis.page.same_ratio import turned
 from dbdyno.analysis.types import Ratio
+from dbdyno.experiment.metrics import HIGHER, NEITHER, info
 from dbdyno.plan.types import Cell
-from dbdyno.spec.metrics import HIGHER, NEITHER, info
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from dbdyno.analysis.looks import case_maker, shown
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.page.same_ratio import turned
 from dbdyno.analysis.types import RATIO, ClaimPart, Ratio, Together
+from dbdyno.experiment.claims import CELL, ResolvedPart, Side
 from dbdyno.plan.types import Cell, Factor, Plan
-from dbdyno.spec.claims import CELL, ResolvedPart, Side
 
 Of = tuple[int, str]  # a cell and a metric
 Pair = tuple[Of, Of]  # the left one over the right one

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from dbdyno.analysis.cases import Case
 from dbdyno.analysis.contrast import Contrast, Interval
 from dbdyno.analysis.types import Ratio
-from dbdyno.spec.bounds import of_inverse
+from dbdyno.experiment.bounds import of_inverse
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from dbdyno.analysis.cases import Case, case_of
 from dbdyno.analysis.headline import headline_metric
 from dbdyno.analysis.measured import Measured
 from dbdyno.errors import DynoError
+from dbdyno.experiment import claims as grammar
+from dbdyno.experiment import metrics
+from dbdyno.experiment.claims import CELL, ResolvedPart, Side
 from dbdyno.plan.against import held_at
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.spec import claims as grammar
-from dbdyno.spec import metrics
-from dbdyno.spec.claims import CELL, ResolvedPart, Side
 
 
 @dataclass(frozen=True)

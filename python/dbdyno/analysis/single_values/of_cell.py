@@ -17,7 +17,7 @@ from dbdyno.analysis.events import counts
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.single_values.skewed import EitherMean, SkewedMean
 from dbdyno.analysis.types import Estimate
-from dbdyno.spec import metrics
+from dbdyno.experiment import metrics
 
 OneMean = Mean | GeometricMean | SkewedMean
 

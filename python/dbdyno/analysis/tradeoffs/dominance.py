@@ -20,7 +20,7 @@ from dbdyno.analysis.estimate import BLOCKS_MIN
 from dbdyno.analysis.holm import ALPHA
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.ratios import pairs
-from dbdyno.spec import metrics
+from dbdyno.experiment import metrics
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dbdyno.analysis.headline import throughput_metric
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.tradeoffs.dominance import beaten, measured_axis
 from dbdyno.analysis.types import TradeOff, TradePoint
-from dbdyno.spec import metrics
-from dbdyno.spec.metrics import COST
+from dbdyno.experiment import metrics
+from dbdyno.experiment.metrics import COST
 
 CELLS_MIN, CELLS_MAX = 3, 60  # more would be a cloud, and a minute of tests
 _LATENCIES = ("response_ms_p99", "service_ms_p99", "response_ms_p95", "service_ms_p95")

@@ -18,7 +18,7 @@ from dbdyno.analysis.cases import Case
 from dbdyno.analysis.contrast import Around, Contrast, Interval
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.why import edges_of
-from dbdyno.spec.claims import ResolvedPart
+from dbdyno.experiment.claims import ResolvedPart
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from dbdyno import spec
 from dbdyno.cli import studies
 from dbdyno.cli.placed import placed
 from dbdyno.cli.planning import pilot
@@ -15,12 +14,12 @@ from dbdyno.cli.run import missing
 from dbdyno.cli.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute import engine
+from dbdyno.experiment import load_seeded, units
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.pilot import Pilot, shorten
 from dbdyno.plan.types import Plan
 from dbdyno.share.opened import opened
-from dbdyno.spec import units
 from dbdyno.store.run import Run
 
 _DEFAULT = Pilot()
@@ -138,7 +137,7 @@ def plan(
     """
     if source is not None and directory is not None:
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
-    loaded = spec.load_seeded(studies.find(experiment), list(overrides))
+    loaded = load_seeded(studies.find(experiment), list(overrides))
     with placed(loaded):
         wished = make(loaded, Machine.read(), available=missing, write_to=write_to)
         if source is not None:

@@ -13,7 +13,7 @@ from dbdyno.digest.branching import coupling
 from dbdyno.digest.branching.likeness import Group, Run
 from dbdyno.digest.branching.slots import Branch, Slot, branched
 from dbdyno.digest.shape import Unit
-from dbdyno.spec.workloads.mix import BRANCHES_MAX, CHOICES_MAX, REPEAT_MAX
+from dbdyno.experiment.workloads.mix import BRANCHES_MAX, CHOICES_MAX, REPEAT_MAX
 
 PURE = 0.98  # of the runs of several calls, from which on a run is of one statement
 REPEATS_MAX = 12  # of a statement in one slot

@@ -14,9 +14,9 @@ from dbdyno.digest.places import Place, look
 from dbdyno.digest.schema import naming
 from dbdyno.digest.schema.catalog import Catalog, Column
 from dbdyno.digest.shape import Statement, Summary
-from dbdyno.spec import sqltext
-from dbdyno.spec.generators import END_MAX
-from dbdyno.spec.workloads import mix
+from dbdyno.experiment import sqltext
+from dbdyno.experiment.generators import END_MAX
+from dbdyno.experiment.workloads import mix
 
 FINDINGS_MAX = 40  # of a group
 _UNKNOWN = Summary(count=0, kind="null")

@@ -17,7 +17,7 @@ from dbdyno.digest.places import Expression
 from dbdyno.digest.schema.catalog import Catalog, Table
 from dbdyno.digest.schema.naming import tables
 from dbdyno.digest.shape import Statement, Summary, Unit
-from dbdyno.spec import sqltext
+from dbdyno.experiment import sqltext
 
 Spot = tuple[int, int]  # a statement's position, and a place of it
 

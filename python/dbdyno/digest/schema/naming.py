@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dbdyno.digest.places import Place
 from dbdyno.digest.schema.catalog import Catalog, Column, Table
 from dbdyno.digest.shape import Statement
-from dbdyno.spec.generators import COLUMN
+from dbdyno.experiment.generators import COLUMN
 
 # Names that servers take in quotes only; lookups write them without.
 RESERVED = frozenset(

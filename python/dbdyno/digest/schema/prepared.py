@@ -9,7 +9,7 @@ import pg8000.exceptions
 import pymysql
 
 from dbdyno.digest.schema.findings import FINDINGS_MAX, Sent
-from dbdyno.spec import sqltext
+from dbdyno.experiment import sqltext
 from dbdyno.systems.lost import understanding
 from dbdyno.systems.mysqlcontrol import ERRORS as MYSQL_ERRORS
 from dbdyno.systems.mysqlcontrol import quoted_name

@@ -17,7 +17,7 @@ from typing import Any
 from dbdyno.digest.document import Document
 from dbdyno.digest.schema.catalog import CHOICES, WHOLE, Catalog, Column, Table
 from dbdyno.errors import DynoError
-from dbdyno.spec.generators import VALUES_MAX
+from dbdyno.experiment.generators import VALUES_MAX
 from dbdyno.systems.lost import understanding
 from dbdyno.systems.mysqlcontrol import ERRORS as MYSQL_ERRORS
 from dbdyno.systems.mysqlcontrol import quoted_name, text

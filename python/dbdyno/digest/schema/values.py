@@ -14,7 +14,7 @@ from dbdyno.digest.places import Place
 from dbdyno.digest.schema.catalog import WHOLE, Catalog
 from dbdyno.digest.schema.naming import Found, looked_up
 from dbdyno.digest.shape import Summary, Text
-from dbdyno.spec.generators import END_MAX, VALUES_MAX
+from dbdyno.experiment.generators import END_MAX, VALUES_MAX
 
 ROOM_MIN = 10**9  # different texts of a pattern, from which on two are hardly ever the same
 ORDERS_MAX = 5040  # of an ENUM's values that are tried

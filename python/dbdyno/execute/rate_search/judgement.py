@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dbdyno.experiment.conditions import BROKEN, HOLDS, UNKNOWN, state, told
 from dbdyno.plan.types import Find
-from dbdyno.spec.conditions import BROKEN, HOLDS, UNKNOWN, state, told
 from dbdyno.store import open_loop
 
 

@@ -1,8 +1,8 @@
 """What `dyno sysbench` writes: the record of `--dyno-out` (a JSON object a line, a second each),
 and the object of `--json`.
 
-Source: `engine/sysbench/src/report/record.rs` and `json.rs`. An event is a transaction; statements of
-a script are operations, events of a test without any are transactions of one operation. Service
+Source: `engine/sysbench/src/report/record.rs` and `json.rs`. An event is a transaction; statements
+of a script are operations, events of a test without any are transactions of one operation. Service
 time is from begin to end of an event, response time from when it was due.
 """
 

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import metrics
+from dbdyno.experiment.names import did_you_mean
 from dbdyno.imports.found import TOOL, Found, Part
 from dbdyno.imports.text import Line, Text, number
-from dbdyno.spec import metrics
-from dbdyno.spec.names import did_you_mean
 
 BLOCK, REPETITION = "block", "rep"
 SESSIONS = ("sessions", "threads", "clients", "users")

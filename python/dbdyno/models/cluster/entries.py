@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from dbdyno.errors import DynoError
-from dbdyno.spec.document import Node, shown
-from dbdyno.spec.names import did_you_mean
+from dbdyno.experiment.document import Node, shown
+from dbdyno.experiment.names import did_you_mean
 
 FILE_BYTES_MAX = 1 << 20
 

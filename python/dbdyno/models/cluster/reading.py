@@ -23,6 +23,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import document, units
+from dbdyno.experiment.document import Node, shown
+from dbdyno.experiment.names import did_you_mean
 from dbdyno.models.cluster import options as provider
 from dbdyno.models.cluster import script
 from dbdyno.models.cluster.entries import checked as _checked
@@ -31,9 +34,6 @@ from dbdyno.models.cluster.entries import value as _value
 from dbdyno.models.cluster.entries import wrong as _wrong
 from dbdyno.models.cluster.options import WEIGHT_MAX, Options
 from dbdyno.models.cluster.topology import Member, Topology
-from dbdyno.spec import document, units
-from dbdyno.spec.document import Node, shown
-from dbdyno.spec.names import did_you_mean
 
 TAIL_S = 60.0  # how long it goes on after the last event, if `until` is not given
 KEYS = (

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from dbdyno.experiment.bounds import AT_LEAST
 from dbdyno.report.charts.scale import Scale, log_ticks, ratio_range
 from dbdyno.report.charts.svg import Canvas, shorten, text_width
 from dbdyno.report.numbers import tick
-from dbdyno.spec.bounds import AT_LEAST
 
 
 @dataclass(frozen=True)

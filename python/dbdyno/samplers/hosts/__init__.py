@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dbdyno.experiment import host, server_url, ssh
+from dbdyno.experiment.types import Target
 from dbdyno.samplers.base import prefixed
 from dbdyno.samplers.hosts.feed import Feed
 from dbdyno.samplers.hosts.prometheus import PrometheusFeed
 from dbdyno.samplers.hosts.remote import SshFeed
-from dbdyno.spec import host, server_url, ssh
-from dbdyno.spec.types import Target
 
 
 def feeds(targets: Sequence[Target]) -> list[Feed]:

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from dbdyno.experiment.ssh import SshAddress
 from dbdyno.samplers import cpu, disk, load, memory, network, paging, process
 from dbdyno.samplers.hosts import feed
-from dbdyno.spec.ssh import SshAddress
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from dbdyno.experiment import metrics
 from dbdyno.share.redact.texts import Texts
-from dbdyno.spec import metrics
 
 _METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_%-]+)*")
 _KNOWN_METRICS = frozenset(

@@ -14,10 +14,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from dbdyno.experiment.scalars import VERSION_PATTERN
 from dbdyno.share.redact import vocabulary
 from dbdyno.share.redact.claims import claim
 from dbdyno.share.redact.texts import LEFT_OUT, Texts
-from dbdyno.spec.scalars import VERSION_PATTERN
 
 _SQL = frozenset({"sql", "steps", "one_of", "session", "after", "session_sql", "init"})
 _PATHS = frozenset(

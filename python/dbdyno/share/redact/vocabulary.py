@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.spec import metrics
-from dbdyno.spec.types import DURABILITY, ISOLATION, KINDS
+from dbdyno.experiment import metrics
+from dbdyno.experiment.types import DURABILITY, ISOLATION, KINDS
 
 _STATEMENTS = """
     add all alter analyze and any array as asc at atomic authorization begin between both by call

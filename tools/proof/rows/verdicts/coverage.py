@@ -22,8 +22,8 @@ from tools.proof.simulating.many import many, percent, share
 
 from dbdyno.analysis import verdict
 from dbdyno.analysis.measured import Measured
+from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Looks
 from dbdyno.store.record import TrialRecord
 
 EXPERIMENTS, OTHERS, QUICK = 4_000, 1_000, 20

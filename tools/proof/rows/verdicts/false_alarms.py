@@ -22,8 +22,8 @@ from tools.proof.simulating.many import many, percent, share
 from dbdyno.analysis import verdict
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import UNDECIDED
+from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Looks
 
 EXPERIMENTS, OTHERS, QUICK = 10_000, 4_000, 25
 BLOCKS, LOOKS = 6, Looks(4, 12)

@@ -20,8 +20,8 @@ from tools.proof.simulating.many import many, percent
 from dbdyno.analysis import verdict
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import UNDECIDED
+from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Looks
 
 EXPERIMENTS, GROWING, QUICK = 4_000, 2_000, 3
 NOISE, SIZE = 0.01, 0.05  # of a trial; of what its place does to it

@@ -23,8 +23,8 @@ from tools.proof.simulating.many import many, percent, share
 from dbdyno.analysis import verdict
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import SUPPORTED
+from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
-from dbdyno.spec.types import Looks
 
 EXPERIMENTS, OTHERS, QUICK = 10_000, 600, 20
 NOISE = 0.02

@@ -11,11 +11,11 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import METRIC, experiment, ordered
 from tools.proof.simulating.many import clopper_pearson, many, percent, share, upper
 
-from dbdyno import spec
 from dbdyno.analysis import verdict
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import SUPPORTED
 from dbdyno.errors import DynoError
+from dbdyno.experiment import load
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 
 EXPERIMENTS, QUICK = 2_000, 20
@@ -115,7 +115,7 @@ def measure(effort: Effort) -> Outcome:
 
 def _refused(metric: str) -> bool:
     try:
-        spec.load(FILE.replace("METRIC", metric))
+        load(FILE.replace("METRIC", metric))
     except DynoError as error:
         return "outcome" in error.what
     return False

@@ -22,9 +22,9 @@ from dbdyno.analysis.cases import bound_of, case_of
 from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.types import RATIO
 from dbdyno.errors import DynoError
+from dbdyno.experiment import claims as grammar
+from dbdyno.experiment.claims import ResolvedPart
 from dbdyno.plan.claims import scope
-from dbdyno.spec import claims as grammar
-from dbdyno.spec.claims import ResolvedPart
 
 
 @dataclass(frozen=True)

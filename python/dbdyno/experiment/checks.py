@@ -1,0 +1,114 @@
+"""What is wrong with an experiment although each of its parts is right."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment import hooks, model, workloads
+from dbdyno.experiment.document import Node
+from dbdyno.experiment.factors import RawFactor
+from dbdyno.experiment.paths import WORKLOAD
+from dbdyno.experiment.types import Cell, Group
+
+
+def names(root: Node) -> None:
+    """Refuses names that would make a path ambiguous."""
+    targets = root.mapping["targets"].mapping if "targets" in root.mapping else {}
+    groups = root.mapping["groups"].mapping if "groups" in root.mapping else {}
+    for name, node in (*targets.items(), *groups.items()):
+        if (name in model.TOP_KEYS and name != WORKLOAD) or name in hooks.OF_LEVEL:
+            raise DynoError(
+                f"`{name}` is a key of the file, so nothing can be called that",
+                where=node.place,
+                fix="choose another name",
+            )
+    for name in groups:
+        if name in targets:
+            raise DynoError(
+                f"a target and a group are both called `{name}`",
+                where=groups[name].place,
+                cause="paths such as `name.key` would not say which is meant",
+                fix="rename one of them",
+            )
+
+
+def targets_used(cells: Sequence[Cell], root: Node) -> None:
+    """Refuses a target that no group is ever sent to."""
+    used = {target.name for cell in cells for target in cell.targets}
+    for name, node in root.mapping["targets"].mapping.items():
+        if name not in used:
+            raise DynoError(
+                f"no group is sent to target `{name}` in any cell",
+                where=node.place,
+                fix=f"add `target: {name}` to a group, or remove the target",
+            )
+
+
+def shared_data(cell: Cell, root: Node) -> None:
+    """Groups of one target use the same tables, so they must agree on what is loaded."""
+    first: dict[tuple[str, str], Group] = {}
+    for group in cell.groups:
+        other = first.setdefault((group.target, group.kind), group)
+        mine = workloads.data_options(group.kind, group.options) or {}
+        theirs = workloads.data_options(other.kind, other.options) or {}
+        for name, value in theirs.items():
+            if mine[name] == value:
+                continue
+            node = root.mapping["groups"].mapping[group.name]
+            raise DynoError(
+                f"groups `{other.name}` and `{group.name}` share the tables of `{group.target}` "
+                f"but want `{name}` {value} and {mine[name]}",
+                where=node.mapping[name].where if name in node.mapping else node.place,
+                fix=f"give both the same `{name}`; `id_range` narrows what a group touches",
+            )
+
+
+def levels_differ(factors: Sequence[RawFactor], cells: Sequence[Cell]) -> None:
+    """Refuses a level that changes nothing: in every cell the same as another of its factor."""
+    by_levels = {tuple(cell.levels.values()): _meaning(cell) for cell in cells}
+    for position, factor in enumerate(factors):
+        others = [
+            [level.name for level in other.levels] if other is not factor else [""]
+            for other in factors
+        ]
+        for one, two in itertools.combinations(factor.levels, 2):
+            if one.hooks == two.hooks and all(
+                by_levels[_with(rest, position, one.name)]
+                == by_levels[_with(rest, position, two.name)]
+                for rest in itertools.product(*others)
+            ):
+                raise DynoError(
+                    f"level `{two.name}` of factor `{factor.name}` changes nothing: "
+                    f"it is the same as `{one.name}` in every cell",
+                    where=two.where,
+                    cause="it sets what the file says already, or its default",
+                    fix="patch something that differs, or remove the level",
+                )
+
+
+def overrides_matter(paths: Mapping[tuple[str, ...], str], factors: Sequence[RawFactor]) -> None:
+    """Refuses a `--set` that a factor would undo. `paths` maps keys to the path as typed."""
+    for keys, path in paths.items():
+        for factor in factors:
+            for taken in factor.paths():
+                if keys[: len(taken)] == taken:
+                    raise DynoError(
+                        f"`--set {path}=...` would change nothing: factor `{factor.name}` sets it",
+                        fix=f"use `--set factors.{factor.name}=[...]`, with two levels at least",
+                    )
+
+
+def _with(rest: tuple[str, ...], position: int, level: str) -> tuple[str, ...]:
+    return (*rest[:position], level, *rest[position + 1 :])
+
+
+def _meaning(cell: Cell) -> Cell:
+    """The cell without its name, options spelt out: equal if nothing differs at run time."""
+    groups = tuple(
+        replace(group, options=workloads.meaning(group.kind, group.options))
+        for group in cell.groups
+    )
+    return replace(cell, index=0, levels={}, groups=groups)

@@ -1,0 +1,280 @@
+"""An experiment as its author means it: patched, typed and checked, with nothing of a machine.
+
+Plain frozen data; `load` makes it, `plan` reads it. Lengths in seconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbdyno.errors import Where
+from dbdyno.experiment.claim_types import Claim, Condition
+from dbdyno.experiment.metrics import Scope
+
+Scalar = str | int | float | bool | None
+
+KINDS = ("sqlite", "mariadb", "mysql", "postgres", "null")
+DURABILITY = ("full", "os_crash_unsafe", "none")
+ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializable")
+
+
+@dataclass(frozen=True)
+class May:
+    """What is allowed on a server that we did not start."""
+
+    restart: bool = False
+    set_global: bool = False
+    create_schema: bool = True
+    write: bool = False
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Where a password comes from; never the password. At most one source is set: else the user's
+    own files (`~/.my.cnf`, `~/.pgpass`) and then a prompt are asked. And what a server may have of
+    the password that asks for more than a proof (docs/reference/security.md)."""
+
+    env: str | None = None  # name of an environment variable
+    file: str | None = None  # path of a file that holds nothing else
+    command: str | None = None  # its first line of output
+    defaults_group: str | None = None  # a group of ~/.my.cnf
+    cleartext: bool = False  # the password itself may go over TLS or a socket
+    server_public_key: str | None = None  # `get`, or a PEM file: without TLS it may go under this
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is put into a schema of ours before any load, in this order. Paths are absolute."""
+
+    template: str | None = None  # a stopped data directory to start from
+    schema: str | None = None  # the template's schema that is used; None: the only one
+    dump: str | None = None  # SQL, perhaps gzipped or zstd
+    sql: tuple[str, ...] = ()  # files of SQL
+    tables: Mapping[str, Any] = field(default_factory=dict)  # declared, for the engine to fill
+    after: tuple[str, ...] = ()  # statements once all rows are in
+    hashes: Mapping[str, str] = field(default_factory=dict)  # path -> what it held when read
+
+
+@dataclass(frozen=True)
+class Target:
+    """A system under test. `optional`: a machine without it drops its cells, visibly."""
+
+    name: str
+    kind: str
+    config: Mapping[str, Scalar] = field(default_factory=dict)  # in the system's own names
+    durability: str | None = None  # one of DURABILITY
+    isolation: str | None = None  # one of ISOLATION
+    memory_bytes: int | None = None  # what the system may use for caching
+    basedir: str | None = None  # where its binaries are, if not where Debian puts them
+    version: str | None = None  # its leading numbers, `11.8`; None: the first that is found
+    protocol: str = "prepared"  # prepared | text
+    tls: str = "prefer"  # verify | require | prefer | off | ca:FILE
+    transport: str = "tcp"  # tcp | socket
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the engine's driver
+    optional: bool = False
+    instances: int = 1  # servers alike, over which the sessions of its groups are dealt
+    session: tuple[str, ...] = ()  # statements for each new connection of the load
+    setup: Setup | None = None
+    # Of an external server: all of it empty for one that we start.
+    url: str | None = None  # where it is written to; never with a password
+    read_urls: tuple[str, ...] = ()  # its replicas
+    credentials: Credentials = field(default_factory=Credentials)
+    may: May = field(default_factory=May)
+    existing: str | None = None  # an existing schema: read, and written only with leave
+    host: str | None = None  # ssh://user@host | prometheus:URL: where its metrics come from
+
+
+@dataclass(frozen=True)
+class RateStep:
+    """A stretch of a schedule of arrivals: from one rate to another, evenly. Transactions a
+    second of the whole group. The last step has no end."""
+
+    for_s: float | None
+    from_per_s: float
+    to_per_s: float
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """An open loop: when transactions are due. Steps begin with the measured phase; the warm-up
+    runs at the rate that the first one begins with."""
+
+    process: str  # poisson | uniform
+    steps: tuple[RateStep, ...]
+
+
+@dataclass(frozen=True)
+class Find:
+    """The highest rate at which all conditions hold, searched within each trial by probes.
+    `within`: relative width of the bracket at which the search ends."""
+
+    conditions: tuple[str, ...]  # on metrics of the group: `response_ms_p99 < 20`
+    process: str = "poisson"
+    start_per_s: float = 100.0
+    within: float = 0.02
+    failed_max: float = 0.001  # of the arrivals: what a rate that holds may fail at most
+    probes_max: int = 32  # runs of one search; what is found by then counts, and is said
+
+
+@dataclass(frozen=True)
+class Think:
+    """A pause of a session: after each transaction (closed loop), as a user makes it, or before
+    each operation and within the transaction's time (any loop), as a slow client program does."""
+
+    mean_s: float
+    distribution: str = "constant"  # constant | exponential
+    per: str = "transaction"  # transaction | operation
+
+
+@dataclass(frozen=True)
+class Group:
+    """One workload with its own sessions. `options` are those written, presets not expanded.
+    At most one of `arrivals`, `find` and a `think` between transactions is set."""
+
+    name: str
+    kind: str
+    target: str
+    sessions: int
+    deadline_s: float
+    retries: int
+    options: Mapping[str, Any]
+    arrivals: Arrivals | None = None
+    find: Find | None = None
+    think: Think | None = None
+    node: str = "write"  # write | read: which servers of a target with replicas
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A command of the user's. `on`: `ssh://user@host`, or None for here."""
+
+    run: str
+    on: str | None = None
+    deadline_s: float = 300.0
+    every_s: float = 1.0  # between two tries of a `wait_until`
+
+
+@dataclass(frozen=True)
+class LevelHooks:
+    """What brings a level about that no setting can: run before its cells, undone after them."""
+
+    apply: tuple[Hook, ...] = ()
+    undo: tuple[Hook, ...] = ()
+    wait_until: tuple[Hook, ...] = ()  # each tried again until it exits with 0
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Commands at fixed points of a run. `levels`: by factor, then by level."""
+
+    before_run: tuple[Hook, ...] = ()
+    before_cell: tuple[Hook, ...] = ()
+    before_trial: tuple[Hook, ...] = ()
+    after_trial: tuple[Hook, ...] = ()
+    after_run: tuple[Hook, ...] = ()
+    levels: Mapping[str, Mapping[str, LevelHooks]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a cell costs a month of 2,592,000 s: `base` and what its levels add."""
+
+    currency: str = "USD"
+    base_per_month: float = 0.0
+    levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by factor, level
+    under: tuple[str, ...] = ()  # conditions on metrics: what fast enough is
+
+
+@dataclass(frozen=True)
+class About:
+    """Who asked, for whom, in which setting: shown in the report as written."""
+
+    author: str = ""
+    customer: str = ""
+    context: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True)
+class Cpus:
+    """CPUs given by hand; empty: not given."""
+
+    generator: tuple[int, ...] = ()
+    servers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A combination of levels with all their patches applied. `targets` are those in use."""
+
+    index: int
+    levels: Mapping[str, str]
+    targets: tuple[Target, ...]
+    groups: tuple[Group, ...]
+    warmup_s: float
+    duration_s: float  # of `until_steady`: at most
+    interval_s: float
+    until_steady: bool = False  # whether it ends when throughput is steady and known well enough
+    steady_min_s: float | None = None  # slowest cycle that it must contain; None: the default
+    sampling_s: float | None = 1.0  # None: no samplers
+    cpus: Cpus = Cpus()
+    cache: str = "warm"  # or "cold"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What varies. `values` are set where every level is a number."""
+
+    name: str
+    levels: tuple[str, ...]
+    values: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the machine must have for the claims to be tested."""
+
+    cores: int | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Blocks until every claim is decided: the claims are looked at after each whole block from
+    `first` on, and `max` blocks are the most."""
+
+    first: int
+    max: int
+    decided_at: int | None = None  # the block after which the run ended since all was decided
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A whole experiment. `data` None: follows from the workloads."""
+
+    name: str
+    question: str
+    factors: tuple[Factor, ...]
+    cells: tuple[Cell, ...]
+    blocks: int
+    data: str | None  # reuse | restore
+    cache: str  # warm | cold
+    seed: int | None  # None: drawn when it is run (`seeds.py`)
+    matters: float
+    needs: Needs
+    require: tuple[Condition, ...]
+    budget_s: float | None
+    claims: tuple[Claim, ...]
+    claim_needs: Mapping[str, Needs]  # of claims that need more than `needs`, by their text
+    scope: Scope  # what metric names may start with
+    text: str  # YAML that gives this experiment again, `--set` applied
+    path: str  # the file, or what stands for it in messages
+    places: Mapping[str, Where]  # of the top-level keys
+    drain_s: float = 10.0  # how long an open loop's backlog is worked off after the end
+    load_threads: int = 0  # 0: not given
+    hooks: Hooks = field(default_factory=Hooks)
+    prices: Prices | None = None
+    about: About = field(default_factory=About)
+    looks: Looks | None = None  # None: just `blocks` of them

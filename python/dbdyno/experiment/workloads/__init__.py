@@ -1,0 +1,59 @@
+"""Workloads as an experiment writes them: one file each, found here by the name after `kind:`.
+
+The functions ask the workload of that name; KeyError if there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dbdyno.experiment.workloads import kv, lua, mix, oltp, replay, tpcc
+from dbdyno.experiment.workloads.base import Contradiction, Options, Workload
+
+WORKLOADS: Mapping[str, Workload] = {
+    each.name: each
+    for each in (
+        oltp.WORKLOAD,
+        mix.WORKLOAD,
+        kv.WORKLOAD,
+        tpcc.WORKLOAD,
+        lua.WORKLOAD,
+        replay.WORKLOAD,
+    )
+}
+
+SCRIPT = lua.WORKLOAD.name
+REPLAY = replay.WORKLOAD
+TABLES = "tables"  # declared under `setup:` of a target
+LOAD_ONLY = (TABLES,)  # workloads of the engine that no group can be of
+
+
+def of(workload: str) -> Workload:
+    """The workload of that name."""
+    return WORKLOADS[workload]
+
+
+def effective(workload: str, options: Options) -> dict[str, Any]:
+    """See `Workload.effective`."""
+    return of(workload).effective(options)
+
+
+def meaning(workload: str, options: Options) -> dict[str, Any]:
+    """See `Workload.meaning`."""
+    return of(workload).meaning(options)
+
+
+def data_options(workload: str, options: Options) -> dict[str, Any] | None:
+    """See `Workload.data_options`."""
+    return of(workload).data_options(options)
+
+
+def changes_data(workload: str, options: Options) -> bool:
+    """See `Workload.changes_data`."""
+    return of(workload).changes_data(options)
+
+
+def contradictions(workload: str, options: Options) -> Iterator[Contradiction]:
+    """See `Workload.contradictions`."""
+    return of(workload).contradictions(options)

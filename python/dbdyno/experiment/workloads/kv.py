@@ -1,0 +1,143 @@
+"""`kv`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, over SQL.
+
+Source: `engine/workloads/src/kv/settings.rs`; a contract test tries each option on the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dbdyno.experiment.workloads.base import (
+    FLAG,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    WORD,
+    Check,
+    Contradiction,
+    NoFiles,
+    Option,
+    Options,
+    model_of,
+)
+
+DEFAULT_PRESET = "a"
+DISTRIBUTIONS = ("uniform", "zipfian", "latest")
+PROPORTIONS = ("read", "update", "insert", "scan", "read_modify_write")
+WRITING = ("update", "insert", "read_modify_write")
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "a": {"read": 0.5, "update": 0.5, "distribution": "zipfian"},
+    "b": {"read": 0.95, "update": 0.05, "distribution": "zipfian"},
+    "c": {"read": 1.0, "distribution": "zipfian"},
+    "d": {"read": 0.95, "insert": 0.05, "distribution": "latest"},
+    "e": {"scan": 0.95, "insert": 0.05, "distribution": "zipfian"},
+    "f": {"read": 0.5, "read_modify_write": 0.5, "distribution": "zipfian"},
+}
+RECORD_BYTES = 60  # of a record on disk beside its fields, about: key, its index, heads
+FIELD_BYTES = 2
+
+
+def _proportion(name: str, about: str) -> Option:
+    return Option(name, NUMBER, f"{about}, in proportion to the others", low=0, high=1_000_000_000)
+
+
+KV: tuple[Option, ...] = (
+    Option("preset", WORD, "proportions and distribution to start from", "a", words=tuple(PRESETS)),
+    Option("records", INTEGER, "records loaded", 10_000, 1, 100_000_000_000, data=True),
+    Option("fields", INTEGER, "fields of a record", 10, 1, 100, data=True),
+    Option("field_bytes", INTEGER, "characters of a field", 100, 1, 65_535, data=True),
+    _proportion("read", "reads of all fields of a record"),
+    _proportion("update", "updates of one field"),
+    _proportion("insert", "inserts of new records"),
+    _proportion("scan", "scans from a key on"),
+    _proportion("read_modify_write", "a read and an update of the same record"),
+    Option("scan_length_max", INTEGER, "records of a scan, 1 to this", 100, 1, 1_000_000),
+    Option("distribution", WORD, "which records are asked for how often", words=DISTRIBUTIONS),
+    Option("zipfian_theta", NUMBER, "exponent; not with `distribution: uniform`", 0.99, 0, 10),
+    Option(
+        "key_order",
+        WORD,
+        "whether keys lie in the order of their numbers",
+        "hashed",
+        words=("hashed", "ordered"),
+        data=True,
+    ),
+    Option("transactional", FLAG, "read-modify-write between begin and commit", False),
+    Option("table_options", TEXT, "appended to CREATE TABLE", "", data=True),
+)
+
+
+class Kv(NoFiles):
+    """See the module."""
+
+    name = "kv"
+    model = model_of("KvOptions", "YCSB's core workloads A to F.", KV)
+    options = KV
+    presets = PRESETS
+
+    def effective(self, options: Options) -> dict[str, Any]:
+        full: dict[str, Any] = dict.fromkeys(PROPORTIONS, 0.0)
+        full |= {o.name: o.default for o in KV if o.default is not None}
+        full |= PRESETS[options.get("preset", DEFAULT_PRESET)]
+        full |= {name: value for name, value in options.items() if value is not None}
+        full |= {name: float(full[name]) for name in PROPORTIONS}
+        del full["preset"]  # spelt out by now: two spellings of one workload must compare equal
+        return full
+
+    def meaning(self, options: Options) -> dict[str, Any]:
+        """Proportions as shares; no scan's length without scans, and the like."""
+        full = self.effective(options)
+        total = sum(full[name] for name in PROPORTIONS)
+        if total > 0:
+            full |= {name: full[name] / total for name in PROPORTIONS}
+        if not full["scan"]:
+            del full["scan_length_max"]
+        if not full["read_modify_write"]:
+            del full["transactional"]
+        if full["distribution"] == "uniform":
+            del full["zipfian_theta"]
+        return full
+
+    def data_options(self, options: Options) -> dict[str, Any]:
+        full = self.effective(options)
+        return {o.name: full[o.name] for o in KV if o.data}
+
+    def changes_data(self, options: Options) -> bool:
+        full = self.effective(options)
+        return any(full[name] > 0 for name in WRITING)
+
+    def data_bytes(self, data: Options) -> int:
+        record = RECORD_BYTES + data["fields"] * (data["field_bytes"] + FIELD_BYTES)
+        return int(data["records"] * record)
+
+    def contradictions(self, options: Options) -> Iterator[Contradiction]:
+        full = self.effective(options)
+        if not any(full[name] for name in PROPORTIONS):
+            yield Contradiction(
+                ("read",),
+                "all proportions are 0, so nothing would be sent",
+                f"give one of them a value above 0: {', '.join(PROPORTIONS)}",
+            )
+        if "zipfian_theta" in options and full["distribution"] == "uniform":
+            yield Contradiction(
+                ("zipfian_theta",),
+                "`zipfian_theta` belongs to `distribution: zipfian` and `latest`, "
+                "but the distribution is uniform",
+                "remove it, or set `distribution: zipfian`",
+            )
+
+    def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:
+        return {**options, "records": min(self.effective(options)["records"], rows_max)}
+
+    def sent(self, options: Options) -> dict[str, Any]:
+        return dict(options)
+
+    def checks(self, options: Options) -> tuple[Check, ...]:
+        return ()
+
+    def remarks(self, options: Options) -> tuple[str, ...]:
+        return ()
+
+
+WORKLOAD = Kv()

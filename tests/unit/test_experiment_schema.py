@@ -1,0 +1,52 @@
+"""The JSON Schema for editors is the committed one, and agrees with what loads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+from dbdyno.experiment import json_schema, types
+from dbdyno.systems import KINDS, base
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "schemas" / "experiment.schema.json"
+FILES = [
+    *sorted((Path(__file__).parent / "experiments").glob("*.yaml")),
+    *sorted((ROOT / "studies").glob("*.yaml")),
+]
+
+
+def test_the_committed_schema_is_current() -> None:
+    committed = json.loads(SCHEMA.read_text())
+    assert committed == json_schema(), f"update it with: python {__file__}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_experiments_fit_the_schema(path: Path) -> None:
+    data = YAML(typ="safe", pure=True).load(path)
+    jsonschema.validate(data, json_schema())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"blokcs": 3}, {"blocks": 0}, {"blocks": "many"}, {"duration": "30"}, {"targets": {}}],
+)
+def test_the_schema_refuses_what_loading_refuses(change: dict[str, object]) -> None:
+    data = YAML(typ="safe", pure=True).load(FILES[0])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**data, **change}, json_schema())
+
+
+def test_words_agree_with_the_systems() -> None:
+    # `experiment` may not import `systems`, so the words stand in both.
+    assert types.KINDS == KINDS
+    assert types.DURABILITY == base.DURABILITY
+    assert types.ISOLATION == base.ISOLATION
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(json_schema(), indent=2) + "\n")
