@@ -39,7 +39,7 @@ from sides import (
     sysbench_statements,
 )
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 
 ROOT = Path(__file__).parents[1]
 HEADER = "| what | dbdyno | sysbench 1.0.20 | ratio, median (range) | bar |\n|---|---|---|---|---|"
@@ -177,7 +177,7 @@ def cpu_mariadb(options: Options) -> list[Row]:
 
 def recording(_: Options) -> list[Row]:
     """What recording one operation costs."""
-    done = run([engine.find(), "bench-record"])
+    done = run([job.find(), "bench-record"])
     whole = done.stdout.strip().splitlines()[-1].partition("reads ")[2].strip()
     return [
         f"| recording one operation, its two clock reads included | {whole} | - | - | see left |"

@@ -26,8 +26,8 @@ from pairs import alternate
 from servers import server
 from sides import TIMEOUT_S, run
 
-from dbdyno.execute import engine
-from dbdyno.execute.request import DATABASE
+from dbdyno.execute.engine import job
+from dbdyno.execute.engine.request import DATABASE
 
 ROOT = Path(__file__).parents[1]
 SEED = 7
@@ -68,7 +68,7 @@ def log(options: Options, event_bytes: int, classes: int = 1000) -> Iterator[Pat
 
 def mean_bytes(path: Path) -> float:
     """What an event takes in the mean."""
-    done = run([engine.find(), "digest", path])
+    done = run([job.find(), "digest", path])
     one = json.loads(done.stdout.splitlines()[-1])["document"]["inputs"][0]
     assert one["bytes_not_understood"] == 0, one
     return one["bytes"] / one["events"]
@@ -76,7 +76,7 @@ def mean_bytes(path: Path) -> float:
 
 def digest_mb_s(path: Path) -> float:
     """MB of log a CPU second of one thread, start to exit."""
-    done = run([engine.find(), "digest", "--threads", "1", path])
+    done = run([job.find(), "digest", "--threads", "1", path])
     return path.stat().st_size / MB / done.cpu_s
 
 
@@ -111,7 +111,7 @@ def at_once_mb_s(path: Path, threads: list[int], cpus: Sequence[int | None]) -> 
     with ThreadPoolExecutor(len(threads)) as pool:
         done = pool.map(
             lambda number, cpu: run(
-                [engine.find(), "digest", "--threads", str(number), path], cpu=cpu
+                [job.find(), "digest", "--threads", str(number), path], cpu=cpu
             ),
             threads,
             cpus,
@@ -183,7 +183,7 @@ def digest_gzip(options: Options) -> list[Row]:
 
         pairs = alternate(
             "digest, gzip",
-            rate([engine.find(), "digest", packed]),
+            rate([job.find(), "digest", packed]),
             rate(["gzip", "-dc", packed]),
             options.pairs,
         )
@@ -198,7 +198,7 @@ def digest_memory(_: Options) -> list[Row]:
     numbers = (MEMORY_BYTES, 790_000, 250 - HEADER_BYTES, SEED)
     with subprocess.Popen([*make_log(), *map(str, numbers)], stdout=subprocess.PIPE) as made:
         reading = subprocess.Popen(
-            [engine.find(), "digest", "-"], stdin=made.stdout, stdout=subprocess.PIPE, text=True
+            [job.find(), "digest", "-"], stdin=made.stdout, stdout=subprocess.PIPE, text=True
         )
         assert made.stdout is not None and reading.stdout is not None
         made.stdout.close()

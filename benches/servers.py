@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbdyno import systems
-from dbdyno.execute.request import DATABASE
+from dbdyno.execute.engine.request import DATABASE
 from dbdyno.systems.base import Server, TargetPlan
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 
 
 @dataclass

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 
 TIMEOUT_S = 900
 
@@ -74,7 +74,7 @@ def ours(plan: Mapping[str, Any], cpu: int | None = None) -> tuple[Finished, dic
     """One engine run; returns the process and its `end` (or `loaded`) event."""
     with tempfile.TemporaryDirectory() as directory:
         text = json.dumps({**plan, "directory": directory})
-        done = run([engine.find(), "run"], text, cpu)
+        done = run([job.find(), "run"], text, cpu)
     last: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     if last["event"] not in ("end", "loaded"):
         raise SystemExit(f"dyno-engine: {last}")
@@ -126,7 +126,7 @@ def plan(
 
 
 THEIRS = ["sysbench"]
-OURS = [str(engine.find()), "sysbench"]
+OURS = [str(job.find()), "sysbench"]
 
 
 def sysbench(
@@ -192,7 +192,7 @@ class NullServer:
 @contextlib.contextmanager
 def null_server(cpu: int | None = None) -> Iterator[NullServer]:
     """`dyno-engine null-server` on a free port of the loopback."""
-    argv = [str(engine.find()), "null-server", "--port", "0"]
+    argv = [str(job.find()), "null-server", "--port", "0"]
     argv += ["--cpu", str(cpu)] if cpu is not None else []
     process = subprocess.Popen(
         argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_many_files

@@ -30,7 +30,7 @@ from typing import Any
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Server, TargetPlan
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 
 ROOT = Path(__file__).parents[1]
 ENGINE = ROOT / "target" / "release" / "dyno-engine"

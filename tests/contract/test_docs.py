@@ -15,8 +15,9 @@ import pytest
 from dbdyno import systems
 from dbdyno.cli import studies
 from dbdyno.cli.main import dyno
-from dbdyno.execute import engine
-from dbdyno.experiment import json_schema, metrics, workloads
+from dbdyno.execute.engine import job
+from dbdyno.experiment import json_schema, workloads
+from dbdyno.experiment.claims import metrics
 from dbdyno.samplers import SAMPLERS
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,7 @@ def names() -> list[tuple[str, str]]:
     """(family, name) of everything that a user can write."""
     listed = json.loads(
         subprocess.run(
-            [engine.find(), "list", "--json"], capture_output=True, text=True, check=True
+            [job.find(), "list", "--json"], capture_output=True, text=True, check=True
         ).stdout
     )
     found = [("driver", driver["name"]) for driver in listed["drivers"]]
@@ -71,7 +72,7 @@ def names() -> list[tuple[str, str]]:
         found += [("workload option", name) for name in workload.model.model_fields]
         found += [("preset", preset) for preset in workload.presets]
     found += [("system", system.kind) for system in systems.registry()]
-    found += [("sampler", sampler) for sampler in SAMPLERS]
+    found += [("sampler", sampler.rpartition(".")[2]) for sampler in SAMPLERS]
     found += [("metric", metric.name) for metric in metrics.METRICS]
     found += [("short form", alias) for metric in metrics.METRICS for alias in metric.aliases]
     found += [("study", study) for study in studies.names()]

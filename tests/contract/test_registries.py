@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,14 @@ import pytest
 from dbdyno import samplers, systems
 from dbdyno.analysis.causes import rules
 from dbdyno.cli import studies
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 from dbdyno.experiment import load, workloads
 from dbdyno.experiment.workloads import lua
 from dbdyno.experiment.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
 from dbdyno.imports import formats
-from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.outlook import estimate
 from dbdyno.rules import check
 from dbdyno.systems.base import System, TargetPlan
 
@@ -36,7 +35,7 @@ STUDY_MAX_S = 15 * 60
 @pytest.fixture(scope="module")
 def listed() -> dict[str, Any]:
     done = subprocess.run(
-        [engine.find(), "list", "--json"], capture_output=True, text=True, check=True
+        [job.find(), "list", "--json"], capture_output=True, text=True, check=True
     )
     return json.loads(done.stdout)
 
@@ -142,7 +141,7 @@ def null_plan(directory: Path, options: dict[str, Any], workload: str = "oltp") 
 def sent(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """Events that a plan gives."""
     done = subprocess.run(
-        [engine.find(), "run"], input=json.dumps(plan), capture_output=True, text=True, timeout=60
+        [job.find(), "run"], input=json.dumps(plan), capture_output=True, text=True, timeout=60
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -223,49 +222,20 @@ def test_an_unknown_option_is_refused_with_the_known_ones(workload: str, tmp_pat
 
 # -- systems -------------------------------------------------------------------------------------
 
-SHARED = {  # of `systems/`: what members share, and is none itself
-    "account",
-    "base",
-    "certificate",
-    "guardian",
-    "importing",
-    "logtail",
-    "lost",
-    "mysqlfamily",
-    "mysqlimport",
-    "mysqlserver",
-    "mysqlconfined",
-    "mysqlcontrol",
-    "mysqlremote",
-    "credentials",
-    "encryption",
-    "reach",
-    "remote",
-    "owner",
-    "places",
-    "postgresimport",
-    "postgresserver",
-    "postgrescontrol",
-    "postgresremote",
-    "process",
-    "scratch",
-    "sqliteimport",
-    "starting",
-    "templates",
-    "verify",
-    "versions",
-    "words",
-}
-
 
 def modules(package: str) -> set[str]:
     folder = ROOT / "python" / "dbdyno" / package
     return {path.stem for path in folder.glob("*.py")} - {"__init__"}
 
 
-def test_every_file_of_systems_is_a_system_or_shared() -> None:
-    assert modules("systems") - SHARED == set(systems.KINDS)
-    assert not SHARED - modules("systems")
+def test_every_system_is_listed_with_its_kind() -> None:
+    folder = ROOT / "python/dbdyno/systems"
+    holding = {
+        ".".join(path.relative_to(folder).with_suffix("").parts)
+        for path in folder.rglob("*.py")
+        if re.search(r"^SYSTEM\b", path.read_text(), re.MULTILINE)
+    }
+    assert holding == set(systems.KINDS.values())
 
 
 @pytest.mark.parametrize("system", systems.registry(), ids=lambda system: system.kind)
@@ -273,7 +243,7 @@ def test_a_system_is_found_by_name_and_driven_by_a_known_driver(
     system: System, listed: dict[str, Any]
 ) -> None:
     assert systems.load(system.kind) is system
-    assert system.kind in import_module(f"dbdyno.systems.{system.kind}").__name__
+    assert system.kind in systems.KINDS[system.kind]
     assert system.driver in {driver["name"] for driver in listed["drivers"]}
     assert system.about
     assert system.resolve(TargetPlan("db", system.kind)) is not None
@@ -304,11 +274,12 @@ def test_every_family_of_checks_is_listed_and_tested() -> None:
 
 
 def test_every_sampler_is_listed_and_tested() -> None:
-    assert modules("samplers") - {"base", "runner"} == set(samplers.SAMPLERS)
+    listed = {f"{of}.{name}" for of in ("machine", "server") for name in modules(f"samplers/{of}")}
+    assert listed == set(samplers.SAMPLERS)
     runner = (ROOT / "python/dbdyno/samplers/runner.py").read_text()
     for name in samplers.SAMPLERS:
-        assert re.search(rf"from dbdyno\.samplers\.{name} import", runner), f"{name} is never read"
-        assert covered(f"{name}.", "tests/unit/test_samplers*.py"), name
+        assert f"from dbdyno.samplers.{name} import" in runner, f"{name} is never read"
+        assert covered(f"{name.rpartition('.')[2]}.", "tests/unit/test_samplers*.py"), name
 
 
 # -- studies -------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from jsonschema import Draft202012Validator
 
 from dbdyno.digest import document as documents
 from dbdyno.digest import parallelism
-from dbdyno.execute import engine, request
+from dbdyno.execute.engine import job as engine
+from dbdyno.execute.engine import request
 from dbdyno.experiment import load
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make

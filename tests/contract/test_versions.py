@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import dbdyno
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,7 @@ def test_one_version_everywhere() -> None:
     assert toml("pyproject.toml")["project"]["optional-dependencies"]["engine"] == [
         f"dbdyno-engine=={version}"
     ]
-    said = subprocess.run([engine.find(), "--version"], capture_output=True, text=True, check=True)
+    said = subprocess.run([job.find(), "--version"], capture_output=True, text=True, check=True)
     assert said.stdout.split() == ["dyno-engine", version]
     for manifest in (ROOT / "engine").glob("*/Cargo.toml"):
         package = tomllib.loads(manifest.read_text())["package"]

@@ -9,10 +9,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from test_report_golden import Plain
 
-from dbdyno.analysis import across
-from dbdyno.analysis.across import Reduced
-from dbdyno.report.across import compared_text
-from dbdyno.report.history import history_text
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs import Reduced
+from dbdyno.report.between_runs.comparison import compared_text
+from dbdyno.report.between_runs.history import history_text
 from fixtures.printed import printed
 from fixtures.synthetic import STARTED_UNIX_S, engines
 
@@ -45,22 +45,24 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Reduced]:
             "created_unix_s": STARTED_UNIX_S + day * 86_400,
             "environment": {**run.environment, "kernel": kernel},
         }
-        found.append(across.reduce(run.plan, records, manifest, f"runs/day{day + 1}", "complete"))
+        found.append(
+            between_runs.reduce(run.plan, records, manifest, f"runs/day{day + 1}", "complete")
+        )
     return found
 
 
 def test_two_runs(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
-    compared = across.compare(runs[0], runs[1])
+    compared = between_runs.compare(runs[0], runs[1])
     shown = printed(compared_text(compared, runs[1].plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 
 def test_a_run_and_its_predecessors(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
-    compared = across.judge(runs[UPGRADED], runs)
+    compared = between_runs.judge(runs[UPGRADED], runs)
     assert compared is not None
     shown = printed(compared_text(compared, runs[UPGRADED].plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 
 def test_history(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
-    assert printed(history_text(across.history(runs))) == snapshot(extension_class=Plain)
+    assert printed(history_text(between_runs.history(runs))) == snapshot(extension_class=Plain)

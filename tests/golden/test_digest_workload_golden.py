@@ -11,7 +11,8 @@ from test_digest_golden import CONTROL
 from test_report_golden import Plain
 
 from dbdyno import __version__
-from dbdyno.digest import document, shape, workload
+from dbdyno.digest import document
+from dbdyno.digest.workload import experiment, profile
 from dbdyno.experiment import loader
 from fixtures import shapes
 
@@ -26,7 +27,7 @@ def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 def text_of(made: shapes.Made, **options: Any) -> str:
     options = {"accepts_censored": False, **options}
     typed = document.parse(made.document())
-    return workload.made(typed, shape.parse(made.shape()), **options).text
+    return experiment.made(typed, profile.parse(made.shape()), **options).text
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -13,7 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__, report
-from dbdyno.report import page, stalls, write
+from dbdyno.report import page, write
+from dbdyno.report.load import stalls
 from fixtures import stalling_run, synthetic
 from fixtures.printed import printed
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from refusals import plain_words
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job as engine
 
 Event = dict[str, Any]
 

@@ -17,7 +17,7 @@ from pymysql.constants import CLIENT
 
 from dbdyno import systems
 from dbdyno.systems.base import TargetPlan
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 from needed import missing
 
 LOGS = {

@@ -18,7 +18,7 @@ from typing import Any
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 from needed import missing
 
 SERVERS = ("mariadb", "postgres", "mysql")

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from private_servers import Bench, running
 
-from dbdyno.execute import engine
-from dbdyno.systems import mariadb, starting
+from dbdyno.execute.engine import job
 from dbdyno.systems.base import Server
-from dbdyno.systems.places import free_port
+from dbdyno.systems.mysql import mariadb
+from dbdyno.systems.process import starting
+from dbdyno.systems.process.paths import free_port
 
 DRIVERS = {"mariadb": "mysql", "postgres": "pgsql"}
 FIRST = {"mariadb": "mysql", "postgres": "postgres"}  # a schema that is always there
@@ -57,7 +58,7 @@ def address(kind: str, port: int) -> list[str]:
 
 def command(script: Path | str, *arguments: str) -> list[str]:
     """A call of the engine; the last argument is the test's command."""
-    return [str(engine.find()), "sysbench", str(script), *arguments]
+    return [str(job.find()), "sysbench", str(script), *arguments]
 
 
 def call(

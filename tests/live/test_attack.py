@@ -8,7 +8,7 @@ import pytest
 from tools.attack import families, page
 from tools.attack.row import Effort, Row, Tally
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 
 pytestmark = pytest.mark.live
 
@@ -18,7 +18,7 @@ MOST = 8
 @pytest.mark.parametrize("row", families.rows(), ids=lambda row: row.name)
 def test_a_sample_is_survived(row: Row, tmp_path: Path) -> None:
     said: list[str] = []
-    tally = row.run(Effort(MOST, 7, engine.find(), tmp_path, said.append))
+    tally = row.run(Effort(MOST, 7, job.find(), tmp_path, said.append))
     assert tally.tried
     assert tally.failed == 0, tally.failures
 

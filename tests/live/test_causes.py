@@ -15,7 +15,7 @@ from running import Place, place, wait_for
 from tools.proof.injecting import dirty, slow
 from tools.proof.rows.measuring import causes as row
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job as engine
 from needed import missing
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]

@@ -20,7 +20,7 @@ from running import DYNO, Place, place
 from servers_there import PASSWORD, There, there
 
 from dbdyno import systems
-from dbdyno.systems.encryption import context
+from dbdyno.systems.external.encryption import context
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -13,7 +13,7 @@ from private_servers import SERVERS
 from running import Place, place, wait_for
 from servers_there import PASSWORD, There, there
 
-from dbdyno.digest.identity import identify
+from dbdyno.digest.servers.identity import identify
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -14,12 +14,12 @@ import servers_there
 from running import Place, place, wait_for
 from ssh_daemon import Daemon, daemon
 
-from dbdyno.execute import command
+from dbdyno.execute.hooks import command
 from dbdyno.experiment.types import Hook
 from dbdyno.samplers.hosts import feed
 from dbdyno.samplers.runner import Sampling
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK
-from dbdyno.store.sampled import sampled_metrics
+from dbdyno.store.metrics.sampled import sampled_metrics
 
 pytestmark = pytest.mark.live
 

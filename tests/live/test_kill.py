@@ -34,10 +34,10 @@ from running import (
 )
 
 from dbdyno import systems
-from dbdyno.cli.status import status
+from dbdyno.cli.runs.status import status
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Binaries, System, TargetPlan
-from dbdyno.systems.process import Guarded
+from dbdyno.systems.process.guarded import Guarded
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from engine_jobs import run
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 
 pytestmark = pytest.mark.live
 
@@ -75,7 +75,7 @@ def test_a_signal_ends_a_trial_and_what_was_measured_is_told(
     group = {"arrivals": RATE} if paced else {}
     long = plan(tmp_path, duration_s=60.0, drain_s=5.0, group=group)
     with subprocess.Popen(
-        [engine.find(), "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [job.find(), "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdin and process.stdout
@@ -161,7 +161,7 @@ def test_what_a_script_cannot_be_given_is_refused(tmp_path: Path) -> None:
 
 
 def test_errors_that_are_ignored_by_default_are_those_of_the_reference() -> None:
-    told = subprocess.run([engine.find(), "sysbench", "--help"], capture_output=True, text=True)
+    told = subprocess.run([job.find(), "sysbench", "--help"], capture_output=True, text=True)
     page = (Path(__file__).parents[2] / "docs/reference/workloads.md").read_text()
     for driver, said in (
         ("mysql", "`mysql-ignore-errors`, by default {}"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 from needed import missing
 
 pytestmark = pytest.mark.live
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture
 def server() -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A null server and its port; stopped by the end of its standard input at the latest."""
-    command = [str(engine.find()), "null-server"]
+    command = [str(job.find()), "null-server"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -12,7 +12,7 @@ from tools.proof import wire
 from tools.proof.row import Effort
 from tools.proof.rows.measuring import latency, meter
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 
 pytestmark = pytest.mark.live
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 def effort() -> Iterator[Effort]:
     """The smallest amount, in a place that servers can read."""
     with tempfile.TemporaryDirectory(prefix="dp", dir="/var/tmp") as scratch:
-        yield Effort(True, engine.find(), Path(scratch), lambda text: None)
+        yield Effort(True, job.find(), Path(scratch), lambda text: None)
 
 
 def test_both_ends_of_the_wire_count_the_same_requests(effort: Effort) -> None:

@@ -9,9 +9,9 @@ import pytest
 from logged_shop import PASSWORD, Shop, shop
 from private_servers import CORE
 
-from dbdyno.digest import servers
-from dbdyno.digest.schema import findings, prepared, reading
-from dbdyno.digest.schema.catalog import Catalog
+from dbdyno.digest.servers import sources
+from dbdyno.digest.workload.schema import findings, prepared, reading
+from dbdyno.digest.workload.schema.catalog import Catalog
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials
 
@@ -54,7 +54,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Shop]:
 @pytest.fixture
 def remote(server: Shop, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("APP_PASSWORD", PASSWORD)
-    made = servers.open_server(server.url, Credentials(env="APP_PASSWORD"), None)
+    made = sources.open_server(server.url, Credentials(env="APP_PASSWORD"), None)
     yield made
     made.stop()
 

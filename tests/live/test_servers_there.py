@@ -17,7 +17,7 @@ from private_servers import CORE, SERVERS
 from running import Place, complete_trials, place, wait_for
 from servers_there import PASSWORD, ROWS, There, there
 
-from dbdyno.execute.ledger import FILE
+from dbdyno.execute.servers.ledger import FILE
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -14,14 +14,14 @@ from private_servers import bench, binaries, running
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.execute import columns
 from dbdyno.execute.control import Control
-from dbdyno.execute.copying import copy_tree
-from dbdyno.execute.importing import import_file
-from dbdyno.experiment import generators
-from dbdyno.systems.account import account_for, run_as
+from dbdyno.execute.servers import columns
+from dbdyno.execute.servers.copying import copy_tree
+from dbdyno.execute.servers.sql_files import import_file
+from dbdyno.experiment.values import generators
 from dbdyno.systems.base import Server
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.account import account_for, run_as
+from dbdyno.systems.process.scratch import Scratch
 from needed import missing
 
 pytestmark = pytest.mark.live

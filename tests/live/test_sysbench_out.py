@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 
@@ -94,7 +94,7 @@ def test_a_run_that_is_ended_keeps_its_seconds(tmp_path: Path) -> None:
 
 def test_the_engine_alone_refuses_the_option(tmp_path: Path) -> None:
     link = tmp_path / "sysbench"
-    link.symlink_to(engine.find())
+    link.symlink_to(job.find())
     done = subprocess.run(
         [link, "--dyno_out=out", "cpu", "run"], cwd=tmp_path, capture_output=True, text=True
     )

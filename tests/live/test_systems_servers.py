@@ -35,8 +35,8 @@ from running import wait_for
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.systems import starting
 from dbdyno.systems.base import Server, TargetPlan
+from dbdyno.systems.process import starting
 from needed import missing
 
 pytestmark = pytest.mark.live

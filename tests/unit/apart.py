@@ -7,8 +7,8 @@ from typing import Any
 
 import plans
 
-from dbdyno.analysis import across
-from dbdyno.analysis.across.reduced import Reduced
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs.run_summary import Reduced
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 
@@ -55,7 +55,7 @@ def run(
         "sessions": [{"environment": {**ENVIRONMENT, **one}} for one in sessions],
     }
     status = "complete" if done == plan.blocks else "interrupted"
-    return across.reduce(plan, records, manifest, f"r{day}", status, asked_for)
+    return between_runs.reduce(plan, records, manifest, f"r{day}", status, asked_for)
 
 
 def past(levels: Sequence[float] = NORMAL) -> list[Reduced]:

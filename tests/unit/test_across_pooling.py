@@ -13,10 +13,10 @@ from apart import DAY_S, ENVIRONMENT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.analysis import across
-from dbdyno.analysis.across.pooling import Source, combine, pool
-from dbdyno.analysis.across.pooling.result import combined_json
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs.pooling import Source, combine, pool
+from dbdyno.analysis.between_runs.pooling.result import combined_json
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Imported
 from dbdyno.report.pooling.page import combined_page
@@ -59,7 +59,7 @@ def source(day: int, ratio: float, *, blocks: int = 5, machine: str = "Example")
     ]
     environment = {**ENVIRONMENT, "cpu_model": machine}
     manifest = {"created_unix_s": day * DAY_S, "environment": environment}
-    run = across.reduce(plan, records, manifest, f"r{day}", "complete")
+    run = between_runs.reduce(plan, records, manifest, f"r{day}", "complete")
     return Source(Measured.of(plan, records), run)
 
 

@@ -13,7 +13,7 @@ from judging import checked
 from plans import plan as make_plan
 
 from dbdyno.analysis import to_json
-from dbdyno.analysis.contrast import Bounded, Mean
+from dbdyno.analysis.claims.contrast import Bounded, Mean
 from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,
@@ -21,10 +21,10 @@ from dbdyno.analysis.types import (
     ClaimPart,
     Findings,
 )
-from dbdyno.experiment import units
-from dbdyno.experiment.bounds import AT_LEAST, AT_MOST, of_inverse, together
-from dbdyno.experiment.conditions import BROKEN, HOLDS, UNKNOWN, state, unmet
+from dbdyno.experiment.claims.conditions import BROKEN, HOLDS, UNKNOWN, state, unmet
 from dbdyno.experiment.types import Arrivals, Find, RateStep
+from dbdyno.experiment.values import units
+from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST, of_inverse, together
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.record import from_json as record_from_json

@@ -22,7 +22,7 @@ from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.causes.rules import FAMILIES, RULES
 from dbdyno.analysis.types import UNKNOWN, Cause, Stall, Step
 from dbdyno.plan.types import Cell
-from dbdyno.store.trace import TICK_S, Samples, Trace
+from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
 
 MEASURED_S = 30.0
 BEGIN_S, END_S = 10.0, 11.0

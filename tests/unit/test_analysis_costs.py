@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno import analysis
-from dbdyno.analysis.cost import price_per_month
+from dbdyno.analysis.costs.cost import price_per_month
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Prices
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
-from dbdyno.report import costs as view
 from dbdyno.report import layout
+from dbdyno.report.verdicts import costs as view
 from dbdyno.store.record import TrialRecord
 from fixtures.schemas import valid
 

@@ -14,13 +14,13 @@ from judging import checked, records
 from plans import plan as make_plan
 from scipy import stats
 
-from dbdyno.analysis import crosscheck
-from dbdyno.analysis.contrast import Bounded, Contrast, Interval, LogRatio, Mean, Median
-from dbdyno.analysis.crosscheck import bca_interval, checks, sign_flip_p, smallest_p
-from dbdyno.analysis.equivalence import Equivalence
+from dbdyno.analysis.claims import crosscheck
+from dbdyno.analysis.claims.contrast import Bounded, Contrast, Interval, LogRatio, Mean, Median
+from dbdyno.analysis.claims.crosscheck import bca_interval, checks, sign_flip_p, smallest_p
+from dbdyno.analysis.claims.equivalence import Equivalence
+from dbdyno.analysis.claims.verdict import read
 from dbdyno.analysis.types import SUPPORTED, UNDECIDED, Check
-from dbdyno.analysis.verdict import read
-from dbdyno.experiment.bounds import AT_LEAST
+from dbdyno.experiment.values.bounds import AT_LEAST
 
 FINITE = st.floats(-5, 5)
 SKEWED = tuple(np.random.default_rng(41).lognormal(0.0, 0.6, size=16).tolist())

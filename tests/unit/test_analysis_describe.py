@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dbdyno.analysis import describe
-from dbdyno.report import numbers
+from dbdyno.report.text import numbers
+from dbdyno.wording import numbers as describe
 
 
 @pytest.mark.parametrize(

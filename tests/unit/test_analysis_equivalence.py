@@ -12,14 +12,14 @@ from judging import checked, records
 from plans import plan as make_plan
 from scipy import stats
 
-from dbdyno.analysis import power
-from dbdyno.analysis.contrast import Bounded, LogRatio, Mean, Welch
-from dbdyno.analysis.equivalence import Equivalence
-from dbdyno.analysis.holm import holm
+from dbdyno.analysis.claims import power
+from dbdyno.analysis.claims.contrast import Bounded, LogRatio, Mean, Welch
+from dbdyno.analysis.claims.equivalence import Equivalence
+from dbdyno.analysis.claims.holm import holm
+from dbdyno.analysis.claims.verdict import read
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
-from dbdyno.analysis.verdict import read
-from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
-from dbdyno.experiment.claims import EQUAL, within
+from dbdyno.experiment.claims.grammar import EQUAL, within
+from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 
 VALUES = st.lists(st.floats(0.8, 1.3), min_size=3, max_size=10)
 MARGINS = st.sampled_from([0.01, 0.03, 0.1, 0.5])

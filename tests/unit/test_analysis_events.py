@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan as make_plan
 
-from dbdyno.analysis.events import RateRatio, Seen, counts, ratio_alike
+from dbdyno.analysis.estimates.events import RateRatio, Seen, counts, ratio_alike
 from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import ClaimPart
 from dbdyno.store.record import COMPLETE, TrialRecord

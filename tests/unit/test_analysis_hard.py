@@ -10,9 +10,9 @@ import numpy as np
 from numpy.random import Generator
 from plans import plan as make_plan
 
-from dbdyno.analysis import verdict
-from dbdyno.analysis.estimate import t_test
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.estimate import t_test
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import UNDECIDED, ClaimResult
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord

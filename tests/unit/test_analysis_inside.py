@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan as make_plan
 
-from dbdyno.analysis import analyse, result_inside, stalls, stalls_said, steadiness
-from dbdyno.analysis.inside import cell_stalls, inside, look
+from dbdyno.analysis import analyse, result_inside
 from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import Cause, Findings, Inside, Stall, Step, Suspect
+from dbdyno.analysis.within_trial import stalls, stalls_text, steadiness_text
+from dbdyno.analysis.within_trial.findings import cell_stalls, inside, look
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
+from dbdyno.store.metrics.timeseries import TICK_S, Trace
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
-from dbdyno.store.trace import TICK_S, Trace
 from fixtures.schemas import valid
 
 
@@ -169,7 +170,7 @@ def test_sentences_of_one_stall_and_of_irregular_ones() -> None:
         " (4 stalls in 1 trial, 8.0 % of the time)."
     )
     assert cell_stalls(0, [quiet]) is None
-    assert stalls_said.with_sentence(replace(found, share=1e-5), []).sentence.endswith(
+    assert stalls_text.with_sentence(replace(found, share=1e-5), []).sentence.endswith(
         "under 0.1 % of the time)."
     )
 
@@ -214,13 +215,13 @@ def test_most_trials_of_a_cell_must_be_cold_before_it_is_said() -> None:
     plan = make_plan(blocks=3)
     cold = [inside(trace_of(warming(), seed=n), 0, n) for n in (1, 2, 3)]
     warm = [inside(trace_of(rates(30), seed=n), 0, n) for n in (4, 5, 6)]
-    (said,) = steadiness.warnings(plan, cold)
+    (said,) = steadiness_text.warnings(plan, cold)
     assert said.startswith("still warming up for about 1") and "of 30 s" in said
     assert said.endswith("in most trials at cache on: a longer warmup is advised")
-    assert steadiness.warnings(plan, [cold[0], *warm[1:]]) == []
-    assert steadiness.warnings(plan, cold[:1]) == []
+    assert steadiness_text.warnings(plan, [cold[0], *warm[1:]]) == []
+    assert steadiness_text.warnings(plan, cold[:1]) == []
     never = [replace(one, warm_s=one.measured_s, steady=False) for one in cold]
-    (said,) = steadiness.warnings(plan, never)
+    (said,) = steadiness_text.warnings(plan, never)
     assert said.startswith("throughput never settled in most trials at cache on")
 
 

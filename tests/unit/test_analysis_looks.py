@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdyno.analysis import verdict
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.claims.interim_looks import Looks as LooksOf
+from dbdyno.analysis.claims.stopping import decided
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.findings import analyse
-from dbdyno.analysis.looks import Looks as LooksOf
-from dbdyno.analysis.measured import Measured
-from dbdyno.analysis.stopping import decided
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, ClaimPart
 from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from plans import plan as make_plan
 
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims.power import power
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.planning import Planning, costs, floor, noise, plan_blocks, to_json
 from dbdyno.analysis.planning import blocks as needs
 from dbdyno.analysis.planning.types import Criterion, Noise
-from dbdyno.analysis.power import power
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
 from dbdyno.report.planning import planning_text
+from dbdyno.store.metrics.timeseries import TICK_S, Trace
 from dbdyno.store.record import COMPLETE, TrialRecord
-from dbdyno.store.trace import TICK_S, Trace
 from fixtures.schemas import valid
 
 METRIC = "transactions_per_s"

@@ -8,10 +8,10 @@ import pytest
 from plans import plan
 from scipy import stats
 
-from dbdyno.analysis import crosscheck, power, verdict
-from dbdyno.analysis.contrast import LogRatio
-from dbdyno.analysis.estimate import fit
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import crosscheck, power, verdict
+from dbdyno.analysis.claims.contrast import LogRatio
+from dbdyno.analysis.estimates.estimate import fit
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import SUPPORTED, UNDECIDED
 from dbdyno.experiment.types import Looks
 from dbdyno.plan import order

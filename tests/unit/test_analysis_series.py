@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.analysis import autocorrelation, warmup
-from dbdyno.analysis.changepoints import INDEPENDENT, POINTS_MAX, RUNS, SECONDS, Neighbours, changes
-from dbdyno.analysis.trend import trend
+from dbdyno.analysis.within_trial import autocorrelation, warmup
+from dbdyno.analysis.within_trial.changepoints import (
+    INDEPENDENT,
+    POINTS_MAX,
+    RUNS,
+    SECONDS,
+    Neighbours,
+    changes,
+)
+from dbdyno.analysis.within_trial.trend import trend
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SERIES = st.one_of(

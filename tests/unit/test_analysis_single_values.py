@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from plans import plan as make_plan
 
 from dbdyno.analysis import single_values
-from dbdyno.analysis.contrast import GeometricMean, Mean
+from dbdyno.analysis.claims.contrast import GeometricMean, Mean
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.findings import analyse
-from dbdyno.analysis.measured import Measured
 from dbdyno.analysis.single_values.skewed import EitherMean, SkewedMean
 from dbdyno.analysis.types import ClaimPart
-from dbdyno.experiment.bounds import AT_LEAST
+from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 

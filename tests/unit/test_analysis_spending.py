@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from dbdyno.analysis import spending
-from dbdyno.analysis.spending import any_boundaries, spent, t_boundaries
+from dbdyno.analysis.claims import alpha_spending
+from dbdyno.analysis.claims.alpha_spending import any_boundaries, spent, t_boundaries
 
 LOOKS = tuple(range(4, 13))
 SHARES = tuple(n / 12 for n in LOOKS)
@@ -101,8 +101,8 @@ def test_the_table_is_finer_than_it_need_be(monkeypatch: pytest.MonkeyPatch) -> 
     """A grid of twice as many steps gives the same levels."""
     coarse = [one.level(0.05) for one in t_boundaries(LOOKS[:4], SHARES[:4])]
     edges = np.linspace(0.0, 8.0, 481)
-    monkeypatch.setattr(spending, "_EDGES", edges)
-    monkeypatch.setattr(spending, "_MIDDLES", (edges[1:] + edges[:-1]) / 2)
-    monkeypatch.setattr(spending, "_tails", spending._tails.__wrapped__)
-    fine = spending._t_boundaries.__wrapped__(LOOKS[:4], SHARES[:4])
+    monkeypatch.setattr(alpha_spending, "_EDGES", edges)
+    monkeypatch.setattr(alpha_spending, "_MIDDLES", (edges[1:] + edges[:-1]) / 2)
+    monkeypatch.setattr(alpha_spending, "_tails", alpha_spending._tails.__wrapped__)
+    fine = alpha_spending._t_boundaries.__wrapped__(LOOKS[:4], SHARES[:4])
     assert coarse == pytest.approx([one.level(0.05) for one in fine], rel=0.003)

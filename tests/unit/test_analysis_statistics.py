@@ -8,12 +8,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dbdyno.analysis import power
-from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
-from dbdyno.analysis.estimate import t_interval, t_test
-from dbdyno.analysis.holm import ALPHA, holm
+from dbdyno.analysis.claims import power
+from dbdyno.analysis.claims.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
+from dbdyno.analysis.claims.holm import ALPHA, holm
+from dbdyno.analysis.claims.verdict import read
+from dbdyno.analysis.estimates.estimate import t_interval, t_test
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, MoreBlocks
-from dbdyno.analysis.verdict import read
 
 VALUES = st.lists(st.floats(0.5, 2.0), min_size=3, max_size=12)
 OPERATORS = st.sampled_from([">", ">=", "<", "<="])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.analysis.steady import Steady
-from dbdyno.analysis.steady import steady as steady_for
+from dbdyno.analysis.within_trial.steady import Steady
+from dbdyno.analysis.within_trial.steady import steady as steady_for
 
 STEP_S = 0.1
 

@@ -8,8 +8,8 @@ from plans import plan
 from scipy import stats
 
 from dbdyno.analysis import analyse
-from dbdyno.analysis.contrast import LogRatio
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims.contrast import LogRatio
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import ClaimResult
 from dbdyno.analysis.void_attempts import rates
 from dbdyno.analysis.void_attempts.readings import Both

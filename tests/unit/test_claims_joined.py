@@ -8,7 +8,7 @@ from plans import plan as make_plan
 from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import ClaimResult
 from dbdyno.errors import DynoError
-from dbdyno.experiment.claim_parser import parse, parse_bare_condition
+from dbdyno.experiment.claims.parser import parse, parse_bare_condition
 from dbdyno.store.record import COMPLETE, TrialRecord
 
 NOISE = (-0.01, 0.004, 0.0, 0.008, -0.003, 0.002)

@@ -93,7 +93,7 @@ def test_options_are_passed_through(engine: Engine, log: Path) -> None:
 def test_a_time_before_now_is_a_moment_for_the_engine(
     engine: Engine, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbdyno.cli.digest.time.time", lambda: 1_800_000_000.0)
+    monkeypatch.setattr("dbdyno.cli.logs.digest.time.time", lambda: 1_800_000_000.0)
     assert run(log, "--since", "-2h", "--until", "-30m").exit_code == 0
     (told,) = engine.told()
     assert told[1:3] == ["--since=1799992800.000", "--until=1799998200.000"]

@@ -61,7 +61,8 @@ def test_other_errors_that_python_drops_are_told() -> None:
 def test_too_little_of_the_machine_is_said_at_once(limit: str, word: str) -> None:
     script = f"""
 import resource, sys
-from dbdyno.cli import entry, limits, streams
+from dbdyno.cli import entry
+from dbdyno.cli.terminal import limits, streams
 sys.argv = ["dyno", "run", "x"]
 resource.setrlimit(resource.{limit})
 entry.main()

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from dbdyno.cli import starter
-from dbdyno.cli.check import check
 from dbdyno.cli.init import init
+from dbdyno.cli.running.validate import check
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 

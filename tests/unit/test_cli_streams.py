@@ -12,10 +12,10 @@ import pytest
 from rich.panel import Panel
 from rich.text import Text
 
-from dbdyno.cli import limits, streams
-from dbdyno.cli.console import Shown
-from dbdyno.cli.streams import Lasting, Showing, drawing, point_at_nothing
-from dbdyno.report.text import visible
+from dbdyno.cli.terminal import limits, streams
+from dbdyno.cli.terminal.console import Shown
+from dbdyno.cli.terminal.streams import Lasting, Showing, drawing, point_at_nothing
+from dbdyno.report.text.escaping import visible
 
 
 def writer(descriptor: int) -> io.TextIOWrapper:

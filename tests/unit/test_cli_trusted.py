@@ -8,11 +8,11 @@ from pathlib import Path
 import plans
 import pytest
 
-from dbdyno.cli import trusted
-from dbdyno.cli.stored import stored
+from dbdyno.cli.running import trusted
+from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials, Hook, Hooks, LevelHooks, Setup, Target
-from dbdyno.plan.effects import effects
+from dbdyno.plan.outlook.effects import effects
 
 PLAIN = Target("db", "mariadb", config={"innodb_flush_log_at_trx_commit": 1}, memory_bytes=1 << 30)
 

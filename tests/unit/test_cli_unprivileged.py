@@ -25,7 +25,7 @@ from dbdyno import diskfiles
 from dbdyno.cli.unprivileged import _is_foreign, channel, child, landlock, reading, rights, values
 from dbdyno.errors import DynoError, Where
 from dbdyno.imports.found import Found, Interval, Part
-from dbdyno.store.histogram import Histogram
+from dbdyno.store.metrics.histogram import Histogram
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
 HAS_LANDLOCK = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdyno.models.catalog import certification as formula
+from dbdyno.models.catalog.galera import certification as formula
 from dbdyno.models.cluster.conflicts import loads
 from dbdyno.models.cluster.conflicts import run as runs
 from dbdyno.models.cluster.conflicts.keys import (

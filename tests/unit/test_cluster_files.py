@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
-from dbdyno.models.cluster import reading
-from dbdyno.models.cluster.options import KNOWN
+from dbdyno.models.cluster.files import reading
+from dbdyno.models.cluster.files.options import KNOWN
 from dbdyno.models.cluster.script import ACTIONS
 
 SCRIPT = """nodes: {n1: {site: a}, n2: {site: b}, n3: {site: c}, judge: {site: c, arbitrator: true}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbdyno.models.cluster import options
-from dbdyno.models.cluster.options import Options
+from dbdyno.models.cluster.files import options
+from dbdyno.models.cluster.files.options import Options
 
 PRINTED = (
     "base_dir = /var/lib/mysql/; evs.keepalive_period = PT1S; evs.suspect_timeout = PT2.5S; "

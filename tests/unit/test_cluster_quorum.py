@@ -7,7 +7,7 @@ import pytest
 from dbdyno import models
 from dbdyno.models import calculate, given
 from dbdyno.models.cluster import quorum
-from dbdyno.models.cluster.options import Options
+from dbdyno.models.cluster.files.options import Options
 
 
 def equal(count: int) -> dict[str, int]:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError
-from dbdyno.models.cluster import reading, script
+from dbdyno.models.cluster import script
+from dbdyno.models.cluster.files import reading
 from dbdyno.models.cluster.simulation import simulate
 
 WHOLE = """cluster: two-sites

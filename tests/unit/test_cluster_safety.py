@@ -7,7 +7,7 @@ import itertools
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dbdyno.models.cluster.options import Options
+from dbdyno.models.cluster.files.options import Options
 from dbdyno.models.cluster.script import (
     Bootstrap,
     Crash,

@@ -9,9 +9,9 @@ import pytest
 
 from dbdyno import models
 from dbdyno.models import calculate, given
-from dbdyno.models.cluster import history, timeline
-from dbdyno.models.cluster.history import History
-from dbdyno.models.cluster.options import Options
+from dbdyno.models.cluster.files.options import Options
+from dbdyno.models.cluster.outcome import history, timeline
+from dbdyno.models.cluster.outcome.history import History
 from dbdyno.models.cluster.script import (
     Bootstrap,
     Crash,

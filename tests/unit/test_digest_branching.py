@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from dbdyno.digest import carried, coverage, document, shape, workload
-from dbdyno.digest.branching import alignment, coupling, likeness
-from dbdyno.digest.branching.slots import Branched
-from dbdyno.digest.shape import Unit
+from dbdyno.digest import document
+from dbdyno.digest.workload import carried, coverage, experiment, profile
+from dbdyno.digest.workload.branching import alignment, coupling, likeness
+from dbdyno.digest.workload.branching.slots import Branched
+from dbdyno.digest.workload.profile import Unit
 from dbdyno.experiment import load
 from fixtures.shapes import Made, unit, whole
 
@@ -22,18 +23,18 @@ KEY = whole(1, 10_000)
 
 
 def chosen(made: Made) -> carried.Chosen:
-    return carried.choose(document.parse(made.document()), shape.parse(made.shape()))
+    return carried.choose(document.parse(made.document()), profile.parse(made.shape()))
 
 
 def covered(made: Made) -> coverage.Coverage:
     typed = document.parse(made.document())
-    return workload.made(typed, shape.parse(made.shape()), accepts_censored=False).coverage
+    return experiment.made(typed, profile.parse(made.shape()), accepts_censored=False).coverage
 
 
 def written(made: Made) -> dict[str, Any]:
     """The experiment, once `dyno run` takes it."""
     typed = document.parse(made.document())
-    text = workload.made(typed, shape.parse(made.shape()), accepts_censored=False).text
+    text = experiment.made(typed, profile.parse(made.shape()), accepts_censored=False).text
     assert load(text).cells
     return YAML(typ="safe").load(text)
 
@@ -246,7 +247,7 @@ def test_every_transaction_keeps_its_steps_in_their_order_when_put_together() ->
             is_transaction=True,
             is_rolled_back=False,
             steps=tuple(
-                shape.Step(statement=drawn.randrange(12), repeat=1)
+                profile.Step(statement=drawn.randrange(12), repeat=1)
                 for _ in range(drawn.randint(1, 9))
             ),
         )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dbdyno.digest import carried, document, shape, workload
+from dbdyno.digest import document
+from dbdyno.digest.workload import carried, experiment, profile
 from fixtures.shapes import Made, unit, whole
 
 
 def chosen(made: Made) -> carried.Chosen:
-    return carried.choose(document.parse(made.document()), shape.parse(made.shape()))
+    return carried.choose(document.parse(made.document()), profile.parse(made.shape()))
 
 
 def left(made: Made) -> dict[str, int]:
@@ -17,8 +18,8 @@ def left(made: Made) -> dict[str, int]:
 
 
 def text(made: Made) -> str:
-    typed, shaped = document.parse(made.document()), shape.parse(made.shape())
-    return workload.made(typed, shaped, accepts_censored=False).text
+    typed, shaped = document.parse(made.document()), profile.parse(made.shape())
+    return experiment.made(typed, shaped, accepts_censored=False).text
 
 
 @pytest.mark.parametrize(
@@ -99,5 +100,5 @@ def test_calls_without_a_session_are_said() -> None:
     assert "does not tell the session" not in " ".join(text(made).split("\n# "))
     raw = made.shape() | {"statements_unplaced": 1000, "sessions": 0, "sessions_at_once": None}
     typed = document.parse(made.document())
-    said = workload.made(typed, shape.parse(raw), accepts_censored=False).text
+    said = experiment.made(typed, profile.parse(raw), accepts_censored=False).text
     assert "# Of 1,000 calls the log does not tell the session" in said

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from dbdyno.digest import carried, coverage, document, keys, places, shape, workload
+from dbdyno.digest import document
+from dbdyno.digest.workload import carried, coverage, experiment, profile
+from dbdyno.digest.workload.values import keys, places
 from dbdyno.errors import DynoError
-from dbdyno.execute import request
+from dbdyno.execute.engine import request
 from fixtures.shapes import Made, text, unit, whole
 
 MAIL = text(15, 15, 700, pattern="@@@@@@@@@@@@###", hot=[0.0725, 0.01])
@@ -18,9 +20,9 @@ DENSE = whole(1, 500, distinct=450)
 SPARSE = whole(1, 10_000_000, distinct=60)
 
 
-def made_of(made: Made) -> workload.Workload:
+def made_of(made: Made) -> experiment.Workload:
     typed = document.parse(made.document())
-    return workload.made(typed, shape.parse(made.shape()), accepts_censored=False)
+    return experiment.made(typed, profile.parse(made.shape()), accepts_censored=False)
 
 
 def group(made: Made) -> dict[str, Any]:
@@ -49,7 +51,7 @@ def one(template: str, *parameters: dict[str, Any], tables: tuple[str, ...] = ("
 def test_rows_are_looked_for_where_values_are_compared_by_equality(
     template: str, expected: str
 ) -> None:
-    summary = shape.Summary(count=9, kind="whole", least=1, greatest=5, distinct=5)
+    summary = profile.Summary(count=9, kind="whole", least=1, greatest=5, distinct=5)
     looked = places.look(template, [summary] * 4)
     assert "".join(str(place.number) for place in looked.places if place.is_key) == expected
 
@@ -172,5 +174,5 @@ def test_values_of_a_column_may_be_hot() -> None:
 
 
 def test_a_sparse_place_needs_some_calls_to_be_told() -> None:
-    few = shape.Summary(count=20, kind="whole", least=1, greatest=10**6, distinct=3)
+    few = profile.Summary(count=20, kind="whole", least=1, greatest=10**6, distinct=3)
     assert not keys.contradicts(few)

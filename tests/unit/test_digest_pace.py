@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.digest.document import Timeline
-from dbdyno.digest.pace import _steps
+from dbdyno.digest.workload.pace import _steps
 
 
 def test_steps_of_one_rate_are_one() -> None:

@@ -6,15 +6,16 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from dbdyno.digest import document, shape, workload
+from dbdyno.digest import document
+from dbdyno.digest.workload import experiment, profile
 from fixtures.shapes import Made, unit, whole
 
 ONE = {"count": 1000, "values": [1.0], "shares": [1.0]}
 
 
 def written(made: Made) -> dict[str, Any]:
-    typed, shaped = document.parse(made.document()), shape.parse(made.shape())
-    return YAML(typ="safe").load(workload.made(typed, shaped, accepts_censored=False).text)
+    typed, shaped = document.parse(made.document()), profile.parse(made.shape())
+    return YAML(typ="safe").load(experiment.made(typed, shaped, accepts_censored=False).text)
 
 
 def test_places_that_held_the_same_value_share_one_in_their_transaction() -> None:

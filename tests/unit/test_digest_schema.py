@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from dbdyno.digest import document, shape, workload
-from dbdyno.digest.schema import findings
-from dbdyno.digest.schema.catalog import Catalog, Column, Table
+from dbdyno.digest import document
+from dbdyno.digest.workload import experiment, profile
+from dbdyno.digest.workload.schema import findings
+from dbdyno.digest.workload.schema.catalog import Catalog, Column, Table
 from fixtures.shapes import Made, text, unit, whole
 
 UUID = "********-****-****-****-************"
@@ -52,8 +53,8 @@ def catalog(kind: str = "mariadb", *more: Table) -> Catalog:
 def written(made: Made, of: Catalog | None = None) -> dict[str, Any]:
     typed = document.parse(made.document())
     catalogs = {"shop": of or catalog()}
-    found = workload.made(
-        typed, shape.parse(made.shape()), accepts_censored=False, catalogs=catalogs
+    found = experiment.made(
+        typed, profile.parse(made.shape()), accepts_censored=False, catalogs=catalogs
     )
     return dict(YAML(typ="safe").load(found.text)["groups"]["app"])
 
@@ -249,10 +250,10 @@ def test_a_workload_made_with_a_schema_has_no_findings() -> None:
 
 
 def test_users_have_groups_of_their_own_with_their_shares_of_the_rate() -> None:
-    def of(user: str, template: str, calls: int) -> workload.Part:
+    def of(user: str, template: str, calls: int) -> experiment.Part:
         made = Made()
         made.units = [unit(calls, made.says(template, whole(1, 9), calls=calls))]
-        return workload.Part(user, document.parse(made.document()), shape.parse(made.shape()))
+        return experiment.Part(user, document.parse(made.document()), profile.parse(made.shape()))
 
     reads, writes = "SELECT a FROM t WHERE id = :p1", "UPDATE t SET a = 1 WHERE id = :p1"
     both = Made()
@@ -260,10 +261,10 @@ def test_users_have_groups_of_their_own_with_their_shares_of_the_rate() -> None:
     both.units = [unit(900, numbers[0]), unit(100, numbers[1])]
     both.classes[0]["users"], both.classes[1]["users"] = {"web": 900}, {"job's": 100}
     typed = document.parse(both.document())
-    assert workload.users(typed) == ["web", "job's"]
-    found = workload.made(
+    assert experiment.users(typed) == ["web", "job's"]
+    found = experiment.made(
         typed,
-        shape.parse(both.shape()),
+        profile.parse(both.shape()),
         accepts_censored=False,
         by_user=[of("web", reads, 900), of("job's", writes, 90)],
     )

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from dbdyno.digest import chosen, document, watch
-from dbdyno.digest.counted import Counted, Histogram, Key, Moments, Shot
-from dbdyno.digest.identity import Identity
-from dbdyno.digest.literals import without_literals
+from dbdyno.digest import document
+from dbdyno.digest.servers import chosen, watch
+from dbdyno.digest.servers.counted import Counted, Histogram, Key, Moments, Shot
+from dbdyno.digest.servers.identity import Identity
+from dbdyno.digest.servers.literals import without_literals
 from dbdyno.errors import DynoError
 
 

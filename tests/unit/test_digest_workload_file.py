@@ -11,20 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from dbdyno.digest import (
-    carried,
-    document,
-    generators,
-    lengths,
-    pace,
-    places,
-    shape,
-    workload,
-    yamltext,
-)
-from dbdyno.digest.branching import building
-from dbdyno.digest.branching.slots import Branched
-from dbdyno.digest.shape import Step, Summary
+from dbdyno.digest import document
+from dbdyno.digest.workload import carried, experiment, pace, profile, yamltext
+from dbdyno.digest.workload.branching import building
+from dbdyno.digest.workload.branching.slots import Branched
+from dbdyno.digest.workload.profile import Step, Summary
+from dbdyno.digest.workload.values import generators, lengths, places
 from dbdyno.errors import DynoError
 from dbdyno.report.digest import words
 from fixtures import shapes
@@ -33,7 +25,7 @@ from fixtures.shapes import Made, text, unit, whole
 
 def summary(raw: dict[str, Any]) -> Summary:
     return (
-        shape._adapter()
+        profile._adapter()
         .validate_python(  # the same types as the engine's
             {
                 **Made().shape(),
@@ -54,12 +46,12 @@ def summary(raw: dict[str, Any]) -> Summary:
     )
 
 
-def parsed(made: Made) -> tuple[document.Document, shape.Shape]:
-    return document.parse(made.document()), shape.parse(made.shape())
+def parsed(made: Made) -> tuple[document.Document, profile.Shape]:
+    return document.parse(made.document()), profile.parse(made.shape())
 
 
 def written(made: Made, **options: Any) -> dict[str, Any]:
-    text = workload.made(*parsed(made), **{"accepts_censored": False, **options}).text
+    text = experiment.made(*parsed(made), **{"accepts_censored": False, **options}).text
     return YAML(typ="safe").load(text)
 
 
@@ -205,19 +197,19 @@ def test_several_servers_of_a_log_are_named() -> None:
     raw = made.document()
     raw["inputs"][0]["servers"] = ["MariaDB 10.11.14", "MariaDB 11.8.3"]
     typed = document.parse(raw)
-    text = workload.made(typed, shape.parse(made.shape()), accepts_censored=False).text
+    text = experiment.made(typed, profile.parse(made.shape()), accepts_censored=False).text
     assert "mysql-slow, MariaDB 10.11.14, MariaDB 11.8.3, " in text
     assert "Several servers" in " ".join(text.split())
     assert "MariaDB 10.11.14, then MariaDB 11.8.3" in words.sources(typed)[0]
-    assert "Several servers" not in workload.made(*parsed(made), accepts_censored=False).text
+    assert "Several servers" not in experiment.made(*parsed(made), accepts_censored=False).text
 
 
 def test_a_file_of_a_filtered_log_says_so() -> None:
     found, of = parsed(shapes.shop())
-    head = workload.made(found, of, accepts_censored=False).text
+    head = experiment.made(found, of, accepts_censored=False).text
     assert "left out by filters" not in head
     some = replace(found, inputs=(replace(found.inputs[0], filtered=400),))
-    head = " ".join(workload.made(some, of, accepts_censored=False).text.split())
+    head = " ".join(experiment.made(some, of, accepts_censored=False).text.split())
     assert "400 of them left out by filters (--since" in head
 
 
@@ -372,7 +364,7 @@ def test_few_lengths_stand_for_all(drawn: list[tuple[int, float]], lists: int, p
     drawn = sorted(dict(drawn).items())
     total = sum(share for _, share in drawn)
     shares = [share / total for _, share in drawn]
-    found = shape.Spread(count=9, values=tuple(float(n) for n, _ in drawn), shares=tuple(shares))
+    found = profile.Spread(count=9, values=tuple(float(n) for n, _ in drawn), shares=tuple(shares))
     many, weights = lengths.lengths(found, lists, places, 5)
     assert 1 <= len(many) == len(weights) <= lengths.LENGTHS_MAX
     assert many == sorted(set(many)) and many[-1] * places <= max(lengths.VALUES_MAX, places)
@@ -444,7 +436,7 @@ def test_what_makes_no_workload_is_refused(change: dict[str, Any], said: str) ->
         written(made)
     assert said in refused.value.what
     if "accept" in (refused.value.fix or ""):
-        text = workload.made(*parsed(made), accepts_censored=True).text
+        text = experiment.made(*parsed(made), accepts_censored=True).text
         assert "# CENSORED: this log lacks" in text
 
 

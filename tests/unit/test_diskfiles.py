@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno import diskfiles
-from dbdyno.store import files
+from dbdyno.store.text import files
 
 
 def fifo(path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.execute import command
+from dbdyno.execute.hooks import command
 from dbdyno.experiment.types import Hook
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, STOPPED
 

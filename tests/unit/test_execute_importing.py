@@ -14,8 +14,8 @@ import pytest
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control, Interrupted
-from dbdyno.execute.importing import import_file
-from dbdyno.systems.importing import ClientImporter, Importer, Program
+from dbdyno.execute.servers.sql_files import import_file
+from dbdyno.systems.sql_files import ClientImporter, Importer, Program
 
 
 class Server:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.execute.integrity import checked
+from dbdyno.execute.servers.integrity import checked
 from dbdyno.experiment import workloads
 from dbdyno.experiment.workloads.tpcc import CONDITIONS
 from dbdyno.store.record import TrialRecord

@@ -12,8 +12,8 @@ from typing import Any
 import plans
 import pytest
 
-from dbdyno.execute import layout
 from dbdyno.execute.control import Control
+from dbdyno.execute.engine import load_threads
 from dbdyno.plan.types import Cell, LoadThreads, Plan, TrialPlan
 from dbdyno.store.run import Run
 
@@ -35,7 +35,7 @@ class Bench:
     """A run of two cells with four sessions each, and its engine."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rates: object) -> None:
-        monkeypatch.setattr(layout.os, "sched_getaffinity", lambda pid: {0, 1})
+        monkeypatch.setattr(load_threads.os, "sched_getaffinity", lambda pid: {0, 1})
         self.said: list[str] = []
         self.log = tmp_path / "log"
         engine = tmp_path / "engine"
@@ -48,8 +48,8 @@ class Bench:
         self.address: object = {"tcp": {"host": "127.0.0.1", "port": 1}}
         self.engine = engine
 
-    def layout(self, run: Run) -> layout.Layout:
-        return layout.Layout(run, self.engine, Control(self.said.append), self, self.request)
+    def layout(self, run: Run) -> load_threads.Layout:
+        return load_threads.Layout(run, self.engine, Control(self.said.append), self, self.request)
 
     def request(self, cell: Cell, trial: TrialPlan, directory: Path) -> Mapping[str, Any]:
         return {"targets": {"db": {"address": self.address}}}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.execute import undo
-from dbdyno.execute.ledger import FILE, Ledger
-from dbdyno.systems.remote import Mark
+from dbdyno.execute.servers import undo
+from dbdyno.execute.servers.ledger import FILE, Ledger
+from dbdyno.systems.external.server import Mark
 
 URL = "mysql://app@db1/shop"
 

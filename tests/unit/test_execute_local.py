@@ -11,10 +11,11 @@ from typing import Any
 import plans
 import pytest
 
-from dbdyno.execute import fleet, local
+from dbdyno.execute import local
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control
-from dbdyno.execute.snapshots import Snapshot, Snapshots
+from dbdyno.execute.servers import pool
+from dbdyno.execute.servers.snapshots import Snapshot, Snapshots
 from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -50,7 +51,7 @@ class World:
         world = self
 
         class Trial:
-            def __init__(self, run: Run, servers: fleet.Fleet, *_: object) -> None:
+            def __init__(self, run: Run, servers: pool.Fleet, *_: object) -> None:
                 self.run, self.servers = run, servers
 
             def probe(self, cell: Cell, trial: TrialPlan) -> bool:
@@ -71,7 +72,7 @@ class World:
 
         monkeypatch.setattr(local, "Trial", Trial)
         monkeypatch.setattr(Snapshots, "of", snapshot)
-        monkeypatch.setattr(fleet.Fleet, "_settle", lambda self: None)
+        monkeypatch.setattr(pool.Fleet, "_settle", lambda self: None)
 
     def execute(self, plan: Plan, decided: Callable[[Run], str | None] = lambda run: None) -> str:
         with Run.create(self.tmp_path / "run", plan, {}) as run:

@@ -12,9 +12,10 @@ import pytest
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.execute import columns, request
-from dbdyno.execute.member import Member, Together
-from dbdyno.samplers.process import Process
+from dbdyno.execute.engine import request
+from dbdyno.execute.servers import columns
+from dbdyno.execute.servers.deployment import Member, Together
+from dbdyno.samplers.server.process import Process
 from dbdyno.systems.base import TargetPlan
 
 

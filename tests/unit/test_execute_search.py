@@ -23,9 +23,9 @@ from dbdyno.execute.rate_search.probing import (
     searching,
 )
 from dbdyno.execute.rate_search.search import Found, search
-from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
-from dbdyno.experiment.conditions import BROKEN, HOLDS, UNKNOWN
+from dbdyno.experiment.claims.conditions import BROKEN, HOLDS, UNKNOWN
 from dbdyno.experiment.types import Find
+from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run

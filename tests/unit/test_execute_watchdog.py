@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.execute import watchdog
-from dbdyno.execute.engine import Job, error_of
-from dbdyno.execute.watchdog import Watchdog
+from dbdyno.execute.engine import watchdog
+from dbdyno.execute.engine.job import Job, error_of
+from dbdyno.execute.engine.watchdog import Watchdog
 
 RUN = {"job": "run", "interval_s": 0.01, "drain_s": 0.0, "groups": []}
 LOAD = {"job": "load"}

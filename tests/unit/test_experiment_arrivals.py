@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import Spec, arrivals
+from dbdyno.experiment import Spec
 from dbdyno.experiment import load as load_file
 from dbdyno.experiment.types import Arrivals, Find, Group, RateStep, Think
+from dbdyno.experiment.workloads import arrivals
 
 FILE = """experiment: open
 targets:
@@ -190,7 +191,7 @@ def test_two_groups_cannot_both_search() -> None:
     two = "find: {rate: max, while: p50 < 1}\n"
     text = FILE.format(group=f"    {two}  other:\n    kind: oltp\n    {two}", rest="")
     with pytest.raises(DynoError, match="both search"):
-        load(text)
+        load_file(text)
 
 
 @given(

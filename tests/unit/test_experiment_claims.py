@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import claims
-from dbdyno.experiment.conditions import unmet
-from dbdyno.experiment.metrics import Scope
+from dbdyno.experiment.claims import grammar
+from dbdyno.experiment.claims.conditions import unmet
+from dbdyno.experiment.claims.metrics import Scope
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ def cells(*factors: F) -> list[C]:
 CELLS = cells(*FACTORS)
 
 
-def resolve(text: str, cells_: list[C] | None = None) -> tuple[claims.ResolvedPart, ...]:
-    return claims.resolve(
-        claims.parse(text), FACTORS, CELLS if cells_ is None else cells_, Scope(("g",))
+def resolve(text: str, cells_: list[C] | None = None) -> tuple[grammar.ResolvedPart, ...]:
+    return grammar.resolve(
+        grammar.parse(text), FACTORS, CELLS if cells_ is None else cells_, Scope(("g",))
     )
 
 
-def levels_of(side: claims.Side | None) -> dict[str, str]:
+def levels_of(side: grammar.Side | None) -> dict[str, str]:
     assert side is not None
     assert side.cell is not None
     return CELLS[side.cell].levels
@@ -136,17 +136,17 @@ def test_one_quantity_may_equal_a_number() -> None:
 def test_equality_reads_the_same_from_either_side(
     threshold: float, margin: float, value: float
 ) -> None:
-    low, high = claims.within(threshold, margin)
+    low, high = grammar.within(threshold, margin)
     assert low < threshold < high
-    there = claims.compare(value, "~=", threshold, margin)
+    there = grammar.compare(value, "~=", threshold, margin)
     assert there == (low <= value <= high)
     if min(abs(value / low - 1), abs(value / high - 1)) > 1e-9:
-        assert claims.compare(1 / value, "~=", 1 / threshold, margin) == there
+        assert grammar.compare(1 / value, "~=", 1 / threshold, margin) == there
 
 
 def test_a_condition_cannot_be_an_equality() -> None:
     with pytest.raises(DynoError, match="cannot be a condition"):
-        claims.parse_condition("errors_per_s ~= 5 within 3%", Scope(("g",)))
+        grammar.parse_condition("errors_per_s ~= 5 within 3%", Scope(("g",)))
 
 
 def test_at_each_makes_a_part_a_level() -> None:
@@ -183,14 +183,16 @@ def test_two_metrics_of_one_cell_may_be_compared() -> None:
 def test_levels_that_several_factors_have_need_a_factor() -> None:
     factors = (F("a", ("1", "2"), (1.0, 2.0)), F("b", ("1", "2"), (1.0, 2.0)))
     with pytest.raises(DynoError, match="several factors have `1`") as caught:
-        claims.resolve(claims.parse("tps[1] > 1 at b=1"), factors, cells(*factors), Scope(("g",)))
+        grammar.resolve(grammar.parse("tps[1] > 1 at b=1"), factors, cells(*factors), Scope(("g",)))
     assert "`a=1` or `b=1`" in caught.value.fix
 
 
 def test_last_components_that_several_factors_have_need_the_full_name() -> None:
     factors = (F("r.sessions", ("1", "2")), F("w.sessions", ("3", "4")))
     with pytest.raises(DynoError, match="several factors end in `sessions`") as caught:
-        claims.resolve(claims.parse("tps[sessions=1] > 1"), factors, cells(*factors), Scope(("g",)))
+        grammar.resolve(
+            grammar.parse("tps[sessions=1] > 1"), factors, cells(*factors), Scope(("g",))
+        )
     assert "r.sessions, w.sessions" in caught.value.fix
 
 
@@ -198,19 +200,19 @@ def test_cells_that_were_dropped() -> None:
     left = [cell for cell in CELLS if cell.levels["readers.sessions"] != "20"]
     parts = resolve("tps[off] > tps[on] at each sessions, rows=1000", left)
     assert [part.at["readers.sessions"] for part in parts] == ["1", "4"]
-    with pytest.raises(claims.MissingCell, match="there is no cell"):
+    with pytest.raises(grammar.MissingCell, match="there is no cell"):
         resolve("tps[off] > tps[on] at sessions=20, rows=1000", left)
     (peak,) = resolve("peak(tps, sessions)[on] <= 4 at 1000", left)
     assert [value for value, _ in peak.left.points] == [1.0, 4.0]
     only_on = [cell for cell in CELLS if cell.levels["cache"] == "on"]
-    with pytest.raises(claims.MissingCell):
+    with pytest.raises(grammar.MissingCell):
         resolve("tps[off] > tps[on] at each sessions, rows=1000", only_on)
 
 
 def test_a_factor_with_one_level_need_not_be_named() -> None:
     factors = (F("cache", ("on", "off")), F("engine", ("mariadb",)))
-    (part,) = claims.resolve(
-        claims.parse("tps[off] > tps[on]"), factors, cells(*factors), Scope(("g",))
+    (part,) = grammar.resolve(
+        grammar.parse("tps[off] > tps[on]"), factors, cells(*factors), Scope(("g",))
     )
     assert part.at == {}
 
@@ -218,13 +220,15 @@ def test_a_factor_with_one_level_need_not_be_named() -> None:
 def test_too_many_comparisons_are_refused() -> None:
     wide = tuple(F(name, tuple(str(n) for n in range(40))) for name in ("a", "b"))
     with pytest.raises(DynoError, match="more than 1000 comparisons"):
-        claims.resolve(claims.parse("tps > 1 at each a, each b"), wide, cells(*wide), Scope(("g",)))
+        grammar.resolve(
+            grammar.parse("tps > 1 at each a, each b"), wide, cells(*wide), Scope(("g",))
+        )
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_claim_or_an_error(text: str) -> None:
     try:
-        claim = claims.parse(text)
+        claim = grammar.parse(text)
     except DynoError as error:
         what = error.what
     else:
@@ -245,13 +249,13 @@ def test_any_words_resolve_or_are_an_error(words: list[str]) -> None:
         return
     assert parts
     for part in parts:
-        assert part.operator in claims.OPERATORS
+        assert part.operator in grammar.OPERATORS
         for side in (part.left, part.right):
-            assert side is None or (side.cell is None) == (side.kind == claims.PEAK)
+            assert side is None or (side.cell is None) == (side.kind == grammar.PEAK)
 
 
 def test_conditions_are_canonical_and_judge_trials() -> None:
-    condition = claims.parse_condition("p95 ms <= 10", Scope(("g",)))
+    condition = grammar.parse_condition("p95 ms <= 10", Scope(("g",)))
     assert condition.text == "service_ms_p95 <= 10"
     assert condition.holds(10.0)
     assert not condition.holds(10.5)

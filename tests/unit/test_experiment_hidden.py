@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from dbdyno.cli.against import FILE
-from dbdyno.cli.password_commands import revealed
+from dbdyno.cli.running.against import FILE
+from dbdyno.cli.running.password_commands import revealed
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
-from dbdyno.experiment.hidden import HIDDEN, without_commands
+from dbdyno.experiment.file.hidden import HIDDEN, without_commands
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.store.run import Run
-from dbdyno.store.scrub import scrub
-from dbdyno.systems import credentials
+from dbdyno.store.text.scrub import scrub
+from dbdyno.systems.external import credentials
 
 MACHINE = Machine(8, 16 << 30, "6.1", "CPU", tuple(range(8)))
 SECRET = "hunter2"

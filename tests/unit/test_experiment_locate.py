@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.experiment import locate
+from dbdyno.experiment.file import locate
 
 TEXT = """\
 targets:

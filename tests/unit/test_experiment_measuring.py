@@ -7,9 +7,9 @@ import pytest
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Cell
-from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Plan
 
 HEAD = "experiment: x\ntargets: {db: {kind: sqlite}}\nworkload: {kind: oltp}\n"
@@ -79,10 +79,10 @@ def test_what_is_wrong_is_named_where_it_stands(
 
 
 @pytest.mark.parametrize(
-    ("key", "load"), [("rate", "rate: 100/s"), ("find", "find: {rate: max, while: 'p99 < 20'}")]
+    ("key", "loop"), [("rate", "rate: 100/s"), ("find", "find: {rate: max, while: 'p99 < 20'}")]
 )
-def test_open_loops_are_refused_with_the_reason(key: str, load: str) -> None:
-    text = f"experiment: x\ntargets: {{db: {{kind: sqlite}}}}\nworkload: {{kind: oltp, {load}}}\n"
+def test_open_loops_are_refused_with_the_reason(key: str, loop: str) -> None:
+    text = f"experiment: x\ntargets: {{db: {{kind: sqlite}}}}\nworkload: {{kind: oltp, {loop}}}\n"
     with pytest.raises(DynoError, match=f"has a `{key}`") as caught:
         load(text.replace("p99", "response_ms_p99") + STEADY)
     assert "is its rate" in caught.value.cause

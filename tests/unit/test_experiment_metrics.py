@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import metrics
-from dbdyno.experiment.metrics import Scope, canonical
+from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims.metrics import Scope, canonical
 
 ONE = Scope(("workload",), open_loops=(), searches=())
 TWO = Scope(("readers", "writer"), open_loops=("writer",), searches=())

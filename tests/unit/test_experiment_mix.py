@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import load, locate, sqltext, workloads
+from dbdyno.experiment import load, workloads
+from dbdyno.experiment.file import locate
+from dbdyno.experiment.targets import sqltext
 from dbdyno.experiment.types import Group, Spec
 from dbdyno.experiment.workloads import mix
 from dbdyno.share.redact.aliases import Aliases

@@ -6,7 +6,7 @@ import pytest
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load as load_file
-from dbdyno.experiment.read_only import session, statements
+from dbdyno.experiment.targets.read_only import session, statements
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 
@@ -152,7 +152,7 @@ def test_sessions_are_set(kind: str, statement: str) -> None:
 def test_sessions_do_nothing_but_set(kind: str, statement: str) -> None:
     assert session.refusal(statement, kind)
     with pytest.raises(DynoError) as raised:
-        load(FILE.format(url=URLS[kind], session=statement, more="", sql="SELECT 1"))
+        load_file(FILE.format(url=URLS[kind], session=statement, more="", sql="SELECT 1"))
     assert raised.value.where is not None and raised.value.where.line == 7
 
 
@@ -192,4 +192,4 @@ def test_built_in_scripts_read_and_others_are_not_known_to() -> None:
 
 def test_servers_of_our_own_take_any_session_statement() -> None:
     text = FILE.format(url="x", session="SET GLOBAL a = 1", more="", sql="SELECT 1")
-    load(text.replace("url: x", "kind: mariadb"))
+    load_file(text.replace("url: x", "kind: mariadb"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.digest import trace
+from dbdyno.digest import replay_file
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load, workloads
 from dbdyno.experiment.types import Cell
@@ -127,7 +127,7 @@ def test_a_clock_of_seconds_is_remarked(tmp_path: Path) -> None:
 
 def test_what_was_traced_is_told_in_lines() -> None:
     raw = {**traces.META, "classes": 4, "origins": 1, "inputs": [], "clock_ns": 1_000_000_000}
-    lines = trace.lines(trace.parse(raw))
+    lines = replay_file.lines(replay_file.parse(raw))
     assert "100 statements of 9 sessions, 3 at once, over 20.0 s" in lines[0]
     assert "70 of them are sent" in lines[0]
     assert lines[1:] == [

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import load, setups
+from dbdyno.experiment import load
+from dbdyno.experiment.targets import setups
 from dbdyno.experiment.types import Setup, Spec, Target
-from dbdyno.plan import data, estimate
+from dbdyno.plan import data
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.outlook import estimate
 
 MACHINE = Machine(2, 8 << 30, "", "", (0, 1))
 TEXT = """experiment: mine

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import load, server_url
+from dbdyno.experiment import load
+from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Target
 
 SECRET = "s3cr3t"

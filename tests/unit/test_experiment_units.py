@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.experiment import units
+from dbdyno.experiment.values import units
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from dbdyno.errors import DynoError
 from dbdyno.imports import Found, Part, collect, formats
 from dbdyno.imports.formats import pgbench_log
 from dbdyno.imports.text import LINE_CHARS_MAX, Text
-from dbdyno.store import histogram
-from dbdyno.store.histogram import Histogram, Tagged, read_log
+from dbdyno.store.metrics import histogram
+from dbdyno.store.metrics.histogram import Histogram, Tagged, read_log
 
 HERE = Path(__file__).parents[1] / "fixtures" / "imported"
 

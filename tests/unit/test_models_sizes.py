@@ -8,7 +8,7 @@ from dbdyno import models
 from dbdyno.errors import DynoError
 from dbdyno.models import calculate, given
 from dbdyno.report.models import words
-from dbdyno.report.numbers import MISSING
+from dbdyno.report.text.numbers import MISSING
 
 
 def ask(name: str, **typed: str) -> calculate.Answer:

@@ -8,11 +8,11 @@ import pytest
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
-from dbdyno.plan import json as plan_json
-from dbdyno.plan.against import Base, unite
-from dbdyno.plan.differences import differences, paired_cells
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.stored import json as plan_json
+from dbdyno.plan.two_versions.against import Base, unite
+from dbdyno.plan.two_versions.differences import differences, paired_cells
 from dbdyno.plan.types import Plan
 
 TEXT = """

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from dbdyno.analysis.across import likeness
+from dbdyno.analysis.between_runs import comparability
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
-from dbdyno.plan import cpus, json
-from dbdyno.plan.against import Base
+from dbdyno.plan import cpus
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.stored import json
+from dbdyno.plan.two_versions.against import Base
 from dbdyno.plan.types import Plan
-from dbdyno.report import tested
+from dbdyno.report.setting import tested
 
 EIGHT = Machine(
     cores=8, memory_bytes=16 << 30, kernel="", cpu_model="", cpus=tuple(range(8))
@@ -43,8 +44,8 @@ def test_cpus_are_a_level_and_the_servers_start_anew_for_it() -> None:
     assert plan.factors[0].hard
     assert (plan.generator_cpus, plan.server_cpus) == ((), ())
     assert json.from_json(json.to_json(plan)) == plan
-    assert len({likeness.fingerprint(planned(FACTOR.replace("[2]", "[3]"))),
-                likeness.fingerprint(plan)}) == 2  # fmt: skip
+    assert len({comparability.fingerprint(planned(FACTOR.replace("[2]", "[3]"))),
+                comparability.fingerprint(plan)}) == 2  # fmt: skip
 
 
 def test_single_cpus_are_levels_by_their_path() -> None:

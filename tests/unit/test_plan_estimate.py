@@ -8,7 +8,8 @@ import pytest
 
 from dbdyno import plan
 from dbdyno.experiment import load
-from dbdyno.plan import Machine, Plan, estimate
+from dbdyno.plan import Machine, Plan
+from dbdyno.plan.outlook import estimate
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 HERE = Machine(16, 64 << 30, "6.1", "CPU", tuple(range(16)))

@@ -16,7 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Looks
 from dbdyno.plan import Machine, Plan
-from dbdyno.plan.json import from_json, to_json
+from dbdyno.plan.stored.json import from_json, to_json
 from dbdyno.plan.types import (
     PLAN_VERSION,
     Cell,

@@ -8,8 +8,8 @@ import plans
 import pytest
 
 from dbdyno.experiment.types import Arrivals, RateStep, Think
-from dbdyno.plan import json as plan_json
 from dbdyno.plan import load_threads
+from dbdyno.plan.stored import json as plan_json
 from dbdyno.plan.types import Cell, LoadThreads, Plan
 
 SESSIONS = 4

@@ -13,7 +13,8 @@ from dbdyno import plan
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Looks, Spec
-from dbdyno.plan import Machine, Plan, estimate, order
+from dbdyno.plan import Machine, Plan, order
+from dbdyno.plan.outlook import estimate
 from dbdyno.systems.base import TargetPlan
 
 EXPERIMENTS = Path(__file__).parent / "experiments"

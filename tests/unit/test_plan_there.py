@@ -6,10 +6,11 @@ import pytest
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
-from dbdyno.plan import estimate, there
-from dbdyno.plan import json as plan_json
+from dbdyno.plan import external
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.outlook import estimate
+from dbdyno.plan.stored import json as plan_json
 from dbdyno.plan.types import Plan
 
 MACHINE = Machine(8, 16 << 30, "6.1", "CPU", tuple(range(8)))
@@ -50,9 +51,9 @@ def test_writing_to_existing_data_takes_the_file_and_the_command_line() -> None:
 
 def test_a_plan_that_is_only_looked_at_need_not_name_what_it_would_change() -> None:
     made = plan(EXISTING + ", may: {write: yes}", "read_write", runs=False)
-    assert there.unnamed(made.cells, ()) == ["shop"]
-    assert there.unnamed(made.cells, ("shop",)) == []
-    assert there.unnamed(plan(EXISTING).cells, ()) == []
+    assert external.unnamed(made.cells, ()) == ["shop"]
+    assert external.unnamed(made.cells, ("shop",)) == []
+    assert external.unnamed(plan(EXISTING).cells, ()) == []
     with pytest.raises(DynoError, match="would change `shop`"):
         plan(EXISTING, "read_write", runs=False)
 

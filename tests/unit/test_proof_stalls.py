@@ -7,7 +7,7 @@ import os
 import numpy as np
 from tools.proof.rows.measuring.stalls import quiet
 
-from dbdyno.store.trace import Samples, Trace
+from dbdyno.store.metrics.timeseries import Samples, Trace
 
 SECONDS = 12
 

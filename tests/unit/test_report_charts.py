@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.report.charts import dots, heat, lines, percentiles, scale, stack, svg
+from dbdyno.report.charts import dots, lines, percentiles, scale, stack, svg
+from dbdyno.report.charts.over_time import heat
 
 FINITE = st.floats(min_value=1e-6, max_value=1e9)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.report import numbers
+from dbdyno.report.text import numbers
 
 
 @pytest.mark.parametrize(

@@ -21,23 +21,12 @@ from dbdyno.analysis.types import (
     Partial,
     Ratio,
 )
-from dbdyno.report import (
-    claims,
-    classes,
-    counters,
-    latency,
-    layout,
-    names,
-    page,
-    series,
-    servers,
-    stalls,
-    tables,
-    tested,
-    text,
-    waits,
-)
-from dbdyno.store.histogram import Histogram, Tagged
+from dbdyno.report import layout, page, tables
+from dbdyno.report.load import classes, latency, series, stalls, waits
+from dbdyno.report.setting import counters, servers, tested
+from dbdyno.report.text import escaping, names
+from dbdyno.report.verdicts import claims
+from dbdyno.store.metrics.histogram import Histogram, Tagged
 from fixtures import synthetic
 
 ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
@@ -218,18 +207,18 @@ def test_a_row_is_marked_for_the_metrics_that_it_shows_only() -> None:
     )
     assert all(row.warnings == () for row in updater.rows)
     shown = [metric.name for metric in readers.metrics]
-    ((text, where),) = tested.partial_rows(findings, shown, roles, groups)
-    assert text.startswith("readers p95 ms and readers p99 ms: means of some trials only")
+    ((escaping, where),) = tested.partial_rows(findings, shown, roles, groups)
+    assert escaping.startswith("readers p95 ms and readers p99 ms: means of some trials only")
     assert where.startswith("3 cells: ")
 
 
 def test_texts_that_differ_in_numbers_are_one_with_their_span() -> None:
     short = [f"{length} s are too short to tell steps" for length in (0.999521, 1, 1.00145)]
-    assert text.alike(short) == "1.00 s are too short to tell steps"
-    assert text.alike([*short, "1,500 s are too short to tell steps"]) == (
+    assert escaping.alike(short) == "1.00 s are too short to tell steps"
+    assert escaping.alike([*short, "1,500 s are too short to tell steps"]) == (
         "1.00 to 1,500 s are too short to tell steps"
     )
-    assert text.alike(["one", "two 2"]) == "one"
+    assert escaping.alike(["one", "two 2"]) == "one"
 
 
 def test_what_could_not_be_told_of_trials_is_grouped_by_reason() -> None:
@@ -381,13 +370,13 @@ def test_a_small_effect_says_so() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    assert text.visible("a\x1b[31m\x00\u202e\tb\n") == "a␛[31m␀�\tb\n"
-    packed = text.script_json({"a": "</script><!--&"})
+    assert escaping.visible("a\x1b[31m\x00\u202e\tb\n") == "a␛[31m␀�\tb\n"
+    packed = escaping.script_json({"a": "</script><!--&"})
     assert "<" not in packed
     assert json.loads(packed) == {"a": "</script><!--&"}
-    assert text.markdown("a|b\n<i> `c`") == "a\\|b \\<i\\> \\`c\\`"
-    assert text.fence("```\nx").startswith("````\n")
-    assert text.slug("../Ä b") == "b"
+    assert escaping.markdown("a|b\n<i> `c`") == "a\\|b \\<i\\> \\`c\\`"
+    assert escaping.fence("```\nx").startswith("````\n")
+    assert escaping.slug("../Ä b") == "b"
 
 
 def test_the_command_is_the_recorded_one() -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from dbdyno.analysis.types import Findings, Inside, Stall
 from dbdyno.errors import DynoError
-from dbdyno.report import page, stalls
-from dbdyno.report.charts.timeline import Curve, timeline
-from dbdyno.store.trace import Trace
+from dbdyno.report import page
+from dbdyno.report.charts.over_time.timeline import Curve, timeline
+from dbdyno.report.load import stalls
+from dbdyno.store.metrics.timeseries import Trace
 from fixtures.stalling_run import stalling
 from fixtures.synthetic import SyntheticRun
 

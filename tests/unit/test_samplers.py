@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno import samplers
-from dbdyno.samplers import counters, cpu, disk, memory, process, runner, sessions
+from dbdyno.samplers import runner
 from dbdyno.samplers.base import ProcFile
-from dbdyno.samplers.pressure import Pressure
+from dbdyno.samplers.machine import cpu, disk, memory
+from dbdyno.samplers.machine.pressure import Pressure
 from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling, tick_s
-from dbdyno.samplers.state import State
+from dbdyno.samplers.server import counters, process, sessions
+from dbdyno.samplers.server.state import State
 
 
 def test_cpu_shares_add_up() -> None:
@@ -181,7 +183,11 @@ def test_a_file_of_proc_is_read_to_its_end_and_no_further_than_allowed(tmp_path:
 
 def test_every_sampler_is_listed() -> None:
     folder = Path(samplers.__file__).parent
-    modules = {p.stem for p in folder.glob("*.py")} - {"__init__", "base", "runner"}
+    modules = {
+        f"{path.parent.name}.{path.stem}"
+        for of in ("machine", "server")
+        for path in (folder / of).glob("[a-z]*.py")
+    }
     assert modules == set(samplers.SAMPLERS)
 
 

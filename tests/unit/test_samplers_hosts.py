@@ -19,15 +19,18 @@ import pytest
 from test_experiment_load import failure
 from test_experiment_load import load as read_experiment
 
-from dbdyno.experiment import host, metrics
-from dbdyno.experiment.host import Prometheus
-from dbdyno.experiment.metrics import Scope
-from dbdyno.experiment.ssh import SshAddress
+from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims.metrics import Scope
+from dbdyno.experiment.targets import host
+from dbdyno.experiment.targets.host import Prometheus
+from dbdyno.experiment.targets.ssh import SshAddress
 from dbdyno.experiment.types import Target
-from dbdyno.samplers import hosts, load, paging, process
+from dbdyno.samplers import hosts
 from dbdyno.samplers.hosts import prometheus, remote
+from dbdyno.samplers.machine import load, paging
 from dbdyno.samplers.runner import Sampling
-from dbdyno.store.sampled import sampled_metrics
+from dbdyno.samplers.server import process
+from dbdyno.store.metrics.sampled import sampled_metrics
 
 HERE = SshAddress("db1", "me")
 

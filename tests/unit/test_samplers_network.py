@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_samplers_hosts import series
 
-from dbdyno.samplers import network
 from dbdyno.samplers.hosts import prometheus, remote
-from dbdyno.samplers.network import DROPPED, LOOPED, NAMES, RECEIVED, SENT, Network
+from dbdyno.samplers.machine import network
+from dbdyno.samplers.machine.network import DROPPED, LOOPED, NAMES, RECEIVED, SENT, Network
 
 HEADING = (
     "Inter-|   Receive                          |  Transmit\n"

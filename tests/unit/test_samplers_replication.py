@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dbdyno.errors import DynoError
-from dbdyno.samplers import replication, runner
-from dbdyno.store.sampled import sampled_metrics
+from dbdyno.samplers import runner
+from dbdyno.samplers.server import replication
+from dbdyno.store.metrics.sampled import sampled_metrics
 from dbdyno.systems.null import NullServer
 
 

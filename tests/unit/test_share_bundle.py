@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.cli.report import report
-from dbdyno.cli.status import status
+from dbdyno.cli.runs.report import report
+from dbdyno.cli.runs.status import status
 from dbdyno.errors import DynoError
 from dbdyno.share import bundle
 from dbdyno.share.opened import opened

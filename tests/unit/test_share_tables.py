@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from test_share_exposition import INTERVAL, LATENCY, READY
 
-from dbdyno.cli.export import export
+from dbdyno.cli.runs.export import export
 from dbdyno.errors import DynoError
 from dbdyno.share import csvfile, parquet, tables
 from dbdyno.share.units import unit_of

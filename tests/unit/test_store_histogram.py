@@ -12,8 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError
-from dbdyno.store import histogram
-from dbdyno.store.histogram import DIGITS, HIGHEST_NS, LOWEST_NS, Histogram, by_tag, merge, read_log
+from dbdyno.store.metrics import histogram
+from dbdyno.store.metrics.histogram import (
+    DIGITS,
+    HIGHEST_NS,
+    LOWEST_NS,
+    Histogram,
+    by_tag,
+    merge,
+    read_log,
+)
 
 VALUES = st.lists(
     st.one_of(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.store import files, jsontext
+from dbdyno.store.text import files
+from dbdyno.store.text import json as jsontext
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.store.histogram import Histogram
-from dbdyno.store.latency import QUANTILES, Censored
+from dbdyno.store.metrics.histogram import Histogram
+from dbdyno.store.metrics.latency import QUANTILES, Censored
 
 MS = 1_000_000
 

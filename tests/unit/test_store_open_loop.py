@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from plans import group
 from test_store_reduce import end, interval, latency, total
 
-from dbdyno.experiment.bounds import AT_LEAST
-from dbdyno.store import open_loop, record
+from dbdyno.experiment.values.bounds import AT_LEAST
+from dbdyno.store import record
+from dbdyno.store.metrics import open_loop
+from dbdyno.store.metrics.reduce import reduce_trial
 from dbdyno.store.record import TrialRecord
-from dbdyno.store.reduce import reduce_trial
 
 MS = 1_000_000
 

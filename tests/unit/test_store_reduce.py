@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import group
 
-from dbdyno.store.reduce import reduce_trial
+from dbdyno.store.metrics.reduce import reduce_trial
 from dbdyno.systems.base import TargetPlan
 
 MARIADB = (TargetPlan("db", "mariadb"),)

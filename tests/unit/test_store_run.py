@@ -11,11 +11,11 @@ import pytest
 from plans import plan
 
 from dbdyno.errors import DynoError
-from dbdyno.store import files
 from dbdyno.store.manifest import SCHEMA_VERSION
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.store.run import Run
-from dbdyno.store.scrub import scrub
+from dbdyno.store.text import files
+from dbdyno.store.text.scrub import scrub
 from fixtures.schemas import valid
 
 ENVIRONMENT = {"kernel": "6.1", "cpus": 2}

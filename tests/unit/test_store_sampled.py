@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.store.sampled import sampled_metrics
+from dbdyno.store.metrics.sampled import sampled_metrics
 
 
 def line(t_s: float, source: str = "cpu", length_s: float = 1.0, **values: Any) -> dict[str, Any]:

@@ -11,9 +11,10 @@ import plans
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.plan import json as plan_json
-from dbdyno.store import manifest, record, shapes
+from dbdyno.plan.stored import json as plan_json
+from dbdyno.store import manifest, record
 from dbdyno.store.record import TrialRecord
+from dbdyno.store.text import shapes
 
 EXAMPLES = Path(__file__).parents[2] / "schemas" / "examples"
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.store import spread, stalls
-from dbdyno.store.trace import TICK_S, Trace, read_trace
+from dbdyno.store.metrics import spread, stalls
+from dbdyno.store.metrics.timeseries import TICK_S, Trace, read_trace
 
 Script = Sequence[tuple[float, float]]
 

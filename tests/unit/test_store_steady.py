@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dbdyno.plan.types import GroupPlan
-from dbdyno.store.histogram import Histogram, Tagged, merge
-from dbdyno.store.reduce import reduce_trial
-from dbdyno.store.steady import part
+from dbdyno.store.metrics.histogram import Histogram, Tagged, merge
+from dbdyno.store.metrics.reduce import reduce_trial
+from dbdyno.store.metrics.steady import part
 from dbdyno.systems.base import TargetPlan
 
 TARGETS = (TargetPlan(name="db", kind="mariadb"),)

@@ -10,10 +10,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import server_url
+from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
-from dbdyno.systems import credentials
-from dbdyno.systems.credentials import Login
+from dbdyno.systems.external import credentials
+from dbdyno.systems.external.credentials import Login
 
 SECRET = "s3cr3t: #1"
 

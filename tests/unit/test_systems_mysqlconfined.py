@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbdyno.systems.importing import Rejected
-from dbdyno.systems.mysqlconfined import OneSchema
+from dbdyno.systems.mysql.confined import OneSchema
+from dbdyno.systems.sql_files import Rejected
 
 DUMP = b"""/*M!999999\\- enable the sandbox mode */
 -- MySQL dump 10.13; DROP DATABASE shop;

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.systems import scratch
-from dbdyno.systems.account import Account, check_reachable, private_directory, private_file
-from dbdyno.systems.logtail import LogTail
-from dbdyno.systems.owner import sweep
-from dbdyno.systems.places import check_port, free_port, socket_directory
-from dbdyno.systems.process import Guarded
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process import scratch
+from dbdyno.systems.process.account import Account, check_reachable, private_directory, private_file
+from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.owner import sweep
+from dbdyno.systems.process.paths import check_port, free_port, socket_directory
+from dbdyno.systems.process.scratch import Scratch
 
 ME = Account("me", os.geteuid(), os.getegid(), switch=False)
 STUBBORN = """
@@ -140,7 +140,7 @@ def test_end_of_file_removes_what_was_started(tmp_path: Path, keep: bool) -> Non
     program = f"""
 import sys, time, json
 from pathlib import Path
-from dbdyno.systems.process import Guarded
+from dbdyno.systems.process.guarded import Guarded
 data = Path({str(tmp_path)!r}) / "data"
 data.mkdir()
 process = Guarded(["/bin/sleep", "600"], directory=data)
@@ -180,7 +180,7 @@ def test_scratch_is_removed_by_us_or_by_its_guardian(tmp_path: Path) -> None:
     program = f"""
 import time
 from pathlib import Path
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 made = Scratch(Path({str(tmp_path)!r}))
 print(made.path, flush=True)
 time.sleep(600)
@@ -199,7 +199,7 @@ def test_what_is_left_when_everything_dies_is_swept_by_the_next(tmp_path: Path) 
     program = f"""
 import time
 from pathlib import Path
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 made = Scratch(Path({str(tmp_path)!r}))
 (made.path / "file").write_text("x")
 print(made.path, made._guard.guardian_pid, flush=True)

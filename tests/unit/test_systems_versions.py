@@ -10,8 +10,9 @@ import pytest
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.systems import places, versions
+from dbdyno.systems import versions
 from dbdyno.systems.base import Binaries, System, TargetPlan
+from dbdyno.systems.process import paths
 
 
 class Installed:
@@ -94,8 +95,8 @@ def test_what_is_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_prefixes_hold_a_folder_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mariadb-11.8", "mariadb", "mysql", "mariadbs"):
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(places, "prefixes", lambda: [tmp_path, tmp_path / "none"])
-    assert places.in_prefixes("mariadb") == [tmp_path / "mariadb", tmp_path / "mariadb-11.8"]
+    monkeypatch.setattr(paths, "prefixes", lambda: [tmp_path, tmp_path / "none"])
+    assert paths.in_prefixes("mariadb") == [tmp_path / "mariadb", tmp_path / "mariadb-11.8"]
     assert systems.load("mariadb").installations() == [
         str(tmp_path / "mariadb/usr"),
         str(tmp_path / "mariadb-11.8/usr"),

@@ -11,18 +11,14 @@ from hypothesis import strategies as st
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.systems import (
-    mysql,
-    mysqlcontrol,
-    mysqlfamily,
-    postgres,
-    postgrescontrol,
-    postgresserver,
-    verify,
-    words,
-)
-from dbdyno.systems.account import Account
+from dbdyno.systems import portable_options, verify
 from dbdyno.systems.base import DURABILITY, ISOLATION, TargetPlan
+from dbdyno.systems.mysql import control as mysqlcontrol
+from dbdyno.systems.mysql import family, mysql
+from dbdyno.systems.postgres import control as postgrescontrol
+from dbdyno.systems.postgres import managed
+from dbdyno.systems.postgres import system as postgres
+from dbdyno.systems.process.account import Account
 
 
 def resolve(kind: str, **target: Any) -> Any:
@@ -170,10 +166,10 @@ def test_mysql_is_given_memory_that_it_does_not_round(size_bytes: int) -> None:
     )
     assert pool % (chunk * instances) == 0
     assert pool <= size_bytes
-    assert chunk % words.MIB == 0
+    assert chunk % portable_options.MIB == 0
     assert pool > size_bytes / 2
     # Only pools of 1 GiB and more may be split.
-    assert instances == 1 or pool >= words.GIB
+    assert instances == 1 or pool >= portable_options.GIB
 
 
 def test_what_files_depend_on() -> None:
@@ -183,7 +179,7 @@ def test_what_files_depend_on() -> None:
     found = resolve("sqlite", config={"page_size": 8192, "cache_size": 100}, durability="full")
     assert found.data_settings == {"page_size": "8192"}
     for name in ("character_set_server", "innodb_log_file_size", "never_heard_of"):
-        assert mysqlfamily.depends_on_files(name), "in doubt a setting belongs to the files"
+        assert family.depends_on_files(name), "in doubt a setting belongs to the files"
 
 
 # ---- normal forms
@@ -204,7 +200,7 @@ SAME = [
 
 @pytest.mark.parametrize(("asked", "got"), SAME)
 def test_spellings_of_one_value(asked: str, got: str) -> None:
-    assert words.same(asked, got)
+    assert portable_options.same(asked, got)
 
 
 @pytest.mark.parametrize(
@@ -212,14 +208,14 @@ def test_spellings_of_one_value(asked: str, got: str) -> None:
     [("64M", "64"), ("1", "OFF"), ("2", "1"), ("a", "b"), ("a,b", "a"), ("1", "2")],
 )
 def test_different_values(asked: str, got: str) -> None:
-    assert not words.same(asked, got)
+    assert not portable_options.same(asked, got)
 
 
 @given(st.integers(min_value=0, max_value=1 << 50))
 def test_a_number_is_itself(value: int) -> None:
-    assert words.number(str(value)) == value
-    assert words.same(str(value), str(value))
-    assert value == 0 or not words.same(str(value), str(value * 2 + 3))
+    assert portable_options.number(str(value)) == value
+    assert portable_options.same(str(value), str(value))
+    assert value == 0 or not portable_options.same(str(value), str(value * 2 + 3))
 
 
 def test_verify_names_what_was_asked_and_what_is() -> None:
@@ -256,7 +252,7 @@ def test_a_scram_verifier_is_the_one_that_postgres_would_make() -> None:
     import base64
 
     salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
-    made = postgresserver.scram_verifier("pencil", salt=salt)
+    made = managed.scram_verifier("pencil", salt=salt)
     assert made == (
         "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
         "WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
@@ -267,9 +263,7 @@ def test_a_scram_verifier_is_the_one_that_postgres_would_make() -> None:
 
 
 def test_my_cnf_quotes_what_would_be_cut() -> None:
-    made = mysqlfamily.configuration(
-        {"skip_log_bin": "ON", "init_connect": 'SET @a="#1"', "x": "1"}
-    )
+    made = family.configuration({"skip_log_bin": "ON", "init_connect": 'SET @a="#1"', "x": "1"})
     assert made.splitlines()[1:] == [
         "[server]",
         "skip_log_bin",

@@ -15,7 +15,7 @@ from tools.attack import page
 from tools.attack.families import rows
 from tools.attack.row import Effort
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 
 MOST = 2500  # of the tens of thousands of ways to damage a run
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -38,7 +38,7 @@ def main() -> int:
     for number, row in enumerate(chosen, 1):
         say(f"[{number}/{len(chosen)}] {row.name}: {row.attack}")
         with tempfile.TemporaryDirectory(prefix="attack-") as scratch:
-            effort = Effort(asked.most, asked.seed, engine.find(), Path(scratch), say)
+            effort = Effort(asked.most, asked.seed, job.find(), Path(scratch), say)
             tally = row.run(effort)
         say(f"    {tally.tried} tried, {tally.failed} failed")
         for failure in tally.failures:

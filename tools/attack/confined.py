@@ -41,8 +41,8 @@ def preload() -> None:
 
     import dbdyno.cli.main
     import dbdyno.report
+    import dbdyno.report.between_runs.history_page
     import dbdyno.report.digest.page
-    import dbdyno.report.history_page
     import dbdyno.report.pooling.page  # noqa: F401
     from dbdyno.analysis.findings import analyse  # noqa: F401
 

@@ -13,9 +13,9 @@ from tools.proof import page
 from tools.proof.row import Effort
 from tools.proof.rows import rows
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 from dbdyno.plan.machine import Machine
-from dbdyno.systems.scratch import scratch_root
+from dbdyno.systems.process.scratch import scratch_root
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -36,7 +36,7 @@ def main() -> int:
     for number, row in enumerate(chosen, 1):
         say(f"[{number}/{len(chosen)}] {row.name}: {row.claim}")
         with tempfile.TemporaryDirectory(prefix="proof-", dir=scratch_root(None)) as scratch:
-            effort = Effort(asked.quick, engine.find(), Path(scratch), say)
+            effort = Effort(asked.quick, job.find(), Path(scratch), say)
             outcome = row.measure(effort)
         say(f"    {outcome.measured}: {page.MET[outcome.met]}")
         failed = failed or outcome.met is False

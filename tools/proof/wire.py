@@ -13,8 +13,8 @@ from typing import Any
 from tools.proof.row import Effort
 
 from dbdyno.errors import DynoError
-from dbdyno.execute.engine import Job, error_of
-from dbdyno.store.histogram import Histogram, by_tag, read_log
+from dbdyno.execute.engine.job import Job, error_of
+from dbdyno.store.metrics.histogram import Histogram, by_tag, read_log
 
 SESSIONS = 32
 ENDS_S = 20.0

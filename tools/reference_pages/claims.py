@@ -6,8 +6,8 @@ import inspect
 import textwrap
 
 from dbdyno.analysis import types
-from dbdyno.analysis.estimate import BLOCKS_MIN
-from dbdyno.experiment import claims
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
+from dbdyno.experiment.claims import grammar as claims
 from reference_pages.markdown import block, code, sections, table
 
 VERDICTS = {

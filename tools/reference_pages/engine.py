@@ -7,7 +7,7 @@ import json
 import subprocess
 from typing import Any
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job
 from reference_pages.markdown import block, code, sections, table
 
 INTRO = """The load engine: one job a call. `dyno` calls it; people need it by hand only to measure it. A job's plan
@@ -53,5 +53,5 @@ def listed() -> dict[str, Any]:
 def said(*arguments: str) -> str:
     """What the engine prints."""
     return subprocess.run(
-        [engine.find(), *arguments], capture_output=True, text=True, check=True, timeout=20
+        [job.find(), *arguments], capture_output=True, text=True, check=True, timeout=20
     ).stdout

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbdyno.experiment import arrivals, json_schema, measuring
+from dbdyno.experiment import json_schema
 from dbdyno.experiment.model import TOP_KEYS, GroupBase
+from dbdyno.experiment.workloads import arrivals, measuring
 from reference_pages.markdown import code, sections, table
 
 INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from dbdyno.experiment import metrics
-from dbdyno.samplers import SAMPLERS, cpu, disk, memory, network, paging, pressure, process
-from dbdyno.store.sampled import PEAKS
+from dbdyno.experiment.claims import metrics
+from dbdyno.samplers import SAMPLERS
+from dbdyno.samplers.machine import cpu, disk, memory, network, paging, pressure
+from dbdyno.samplers.server import process
+from dbdyno.store.metrics.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
 
 INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; where a group is open in some cells only they are refused.
@@ -97,8 +99,8 @@ def _row(metric: metrics.Metric) -> tuple[str, ...]:
     return code(metric.name), written, metric.unit, metric.direction, group, metric.about
 
 
-def _sampler(name: str) -> tuple[str, str, str]:
-    module = import_module(f"dbdyno.samplers.{name}")
+def _sampler(path: str) -> tuple[str, str, str]:
+    module, name = import_module(f"dbdyno.samplers.{path}"), path.rpartition(".")[2]
     found = next(
         member
         for member in vars(module).values()

@@ -8,9 +8,9 @@ from pathlib import Path
 from dbdyno.cli import studies
 from dbdyno.experiment import load
 from dbdyno.imports import read_head
-from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.outlook import estimate
 from reference_pages.markdown import block, cell, code, sections, table
 
 # The estimate of two cores and plenty of memory, whatever machine writes this page.

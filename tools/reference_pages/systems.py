@@ -24,7 +24,7 @@ def page() -> str:
 
 
 def _system(system: System) -> str:
-    module: Any = import_module(f"dbdyno.systems.{system.kind}")
+    module: Any = import_module(f"dbdyno.systems.{systems.KINDS[system.kind]}")
     reserved = _reserved(module)
     own = ", ".join(code(name) for name in sorted(reserved))
     return sections(
@@ -37,7 +37,7 @@ def _system(system: System) -> str:
 
 def _reserved(module: Any) -> frozenset[str]:
     """Names that a system keeps for itself; what a family shares stands in the family's module."""
-    for holder in (module, getattr(module, "mysqlfamily", None)):
+    for holder in (module, getattr(module, "family", None)):
         if holder is not None and hasattr(holder, "RESERVED"):
             return frozenset(holder.RESERVED)
     return frozenset()

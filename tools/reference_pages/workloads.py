@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno.experiment import json_schema, workloads
-from dbdyno.experiment.generators import GENERATORS
+from dbdyno.experiment.values.generators import GENERATORS
 from dbdyno.experiment.workloads.base import FLAG, Option, Workload
 from dbdyno.experiment.workloads.lua import BUILTIN
 from reference_pages.engine import listed

@@ -4,42 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dbdyno.analysis import (
-    answer,
-    between_blocks,
-    causes,
-    describe,
-    fairness,
-    inside,
-    offers,
-    single_values,
-    steadiness,
-    verdict,
-    versions,
-)
-from dbdyno.analysis.comparisons import compare
-from dbdyno.analysis.estimate import BLOCKS_MIN
-from dbdyno.analysis.headline import (
+from dbdyno.analysis import between_blocks, causes, single_values
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.claims.interim_looks import looking, unfinished, whole
+from dbdyno.analysis.costs import cost_options
+from dbdyno.analysis.costs.tradeoffs import tradeoff
+from dbdyno.analysis.estimates import fairness, versions
+from dbdyno.analysis.estimates.comparisons import compare
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
+from dbdyno.analysis.estimates.latency_shift import find_shift
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.estimates.ranking import ranked
+from dbdyno.analysis.headlines import summary_text
+from dbdyno.analysis.headlines.headline import (
     headline_metric,
     main_factor,
     table_metrics,
     throughput_metric,
 )
-from dbdyno.analysis.lead import find_lead
-from dbdyno.analysis.looks import looking, unfinished, whole
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.headlines.lead import find_lead
 from dbdyno.analysis.page.ratios import PageRatios, candidates
-from dbdyno.analysis.ranking import ranked
-from dbdyno.analysis.shift import find_shift
 from dbdyno.analysis.sweeps import sweeps
-from dbdyno.analysis.tradeoffs import tradeoff
 from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings, Partial
-from dbdyno.experiment.bounds import NEITHER, named
-from dbdyno.experiment.metrics import why_absent
+from dbdyno.analysis.within_trial import findings, steadiness_text
+from dbdyno.experiment.claims.metrics import why_absent
+from dbdyno.experiment.values.bounds import NEITHER, named
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.store.histogram import Tagged
+from dbdyno.store.metrics.histogram import Tagged
+from dbdyno.store.metrics.timeseries import Trace
 from dbdyno.store.record import VOID, TrialRecord
-from dbdyno.store.trace import Trace
+from dbdyno.wording import numbers
 
 
 def _no_trace(_trial: str) -> Trace | None:
@@ -71,10 +65,10 @@ def analyse(
     ratios = _page_ratios(measured, claims, compared, metrics)
     lead = find_lead(measured, claims, ratios)
     cause = None if plan.quick else causes.explain_difference(measured, lead)
-    trials = inside.look(plan, records, trace)
+    trials = findings.look(plan, records, trace)
     blocks = {one.block for series in measured.cells.values() for one in series.values()}
     return Findings(
-        answer=answer.answer(measured, lead, claims, ratios, metrics),
+        answer=summary_text.answer(measured, lead, claims, ratios, metrics),
         why=cause.sentence if cause and cause.name != UNKNOWN else "",
         moved_with=cause.sentence if cause and cause.name == UNKNOWN else "",
         cause=cause,
@@ -88,10 +82,10 @@ def analyse(
             *_warnings(measured, records),
             *(f"{claim.text}: {said}" for claim in claims for said in claim.uneven),
             *between_blocks.of_lead(measured, lead, claims),
-            *(() if plan.quick else steadiness.warnings(plan, trials.inside)),
+            *(() if plan.quick else steadiness_text.warnings(plan, trials.inside)),
         ),
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
-        costs=offers.costs(measured),
+        costs=cost_options.costs(measured),
         tradeoff=tradeoff(measured, headline),
         inside=trials.inside,
         stalls=trials.stalls,
@@ -145,7 +139,7 @@ def _early(measured: Measured) -> str:
     """How an unfinished run of fixed blocks is judged."""
     return (
         f", so that claims are judged at what {whole(measured)} of"
-        f" {describe.counted(measured.plan.blocks, 'block')} may spend of the error budget"
+        f" {numbers.counted(measured.plan.blocks, 'block')} may spend of the error budget"
     )
 
 
@@ -158,13 +152,13 @@ def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
         cut = len({trial.block for trial in plan.trials}) - len(measured.whole)
         warnings.append(
             f"{missing} of {len(plan.trials)} trials are missing, in"
-            f" {describe.counted(cut, 'block')}: the run was not finished"
+            f" {numbers.counted(cut, 'block')}: the run was not finished"
             f"{_early(measured) if unfinished(measured) else ''}"
         )
     void = [record for record in records if record.status == VOID]
     if void:
         warnings.append(
-            f"{describe.counted(len(void), 'trial')} void in every attempt"
+            f"{numbers.counted(len(void), 'trial')} void in every attempt"
             f" (first: {void[0].id}: {void[0].void_reason})"
         )
     outages = [
@@ -172,7 +166,7 @@ def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
     ]
     if outages:
         warnings.append(
-            f"outages in {describe.counted(len(outages), 'trial')} (first: {min(outages)}):"
+            f"outages in {numbers.counted(len(outages), 'trial')} (first: {min(outages)}):"
             " ratios with their cells are not estimable"
         )
     if not plan.paired and plan.blocks > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dbdyno.nouns import count
+from dbdyno.wording.plurals import count
 
 SUPPORTED = "supported"
 REFUTED = "refuted"

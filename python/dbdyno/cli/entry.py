@@ -21,7 +21,7 @@ def main() -> None:
         sysbench.main(sys.argv[2:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a lost terminal stops nothing
-    from dbdyno.cli import limits, streams
+    from dbdyno.cli.terminal import limits, streams
     from dbdyno.errors import DynoError
 
     streams.install()

@@ -10,20 +10,20 @@ import traceback
 import click
 
 from dbdyno import __version__
-from dbdyno.cli.compare import compare
-from dbdyno.cli.digest import digest
-from dbdyno.cli.export import export
-from dbdyno.cli.history import history
-from dbdyno.cli.import_ import import_
 from dbdyno.cli.init import init
-from dbdyno.cli.limits import lacking
-from dbdyno.cli.model import model
+from dbdyno.cli.logs.digest import digest
+from dbdyno.cli.models.model import model
 from dbdyno.cli.planning.command import plan
-from dbdyno.cli.pool import pool
-from dbdyno.cli.report import report
-from dbdyno.cli.run import run
-from dbdyno.cli.status import status
+from dbdyno.cli.running.run import run
+from dbdyno.cli.runs.compare import compare
+from dbdyno.cli.runs.export import export
+from dbdyno.cli.runs.history import history
+from dbdyno.cli.runs.import_ import import_
+from dbdyno.cli.runs.pool import pool
+from dbdyno.cli.runs.report import report
+from dbdyno.cli.runs.status import status
 from dbdyno.cli.sysbench import sysbench
+from dbdyno.cli.terminal.limits import lacking
 from dbdyno.errors import DynoError
 
 

@@ -21,7 +21,7 @@ from typing import NoReturn
 import click
 
 from dbdyno import installed
-from dbdyno.cli.streams import shown
+from dbdyno.cli.terminal.streams import shown
 from dbdyno.errors import DynoError
 
 # What Python ignores from its start on, and a program that it becomes would go on ignoring.
@@ -161,7 +161,7 @@ def _run(command: Sequence[str]) -> int:
 
 def _import(out: Path, record: Path, args: Sequence[str]) -> None:
     """Makes the run. DynoError if it cannot be written, or the record cannot be read."""
-    from dbdyno.cli.import_ import name_of
+    from dbdyno.cli.runs.import_ import name_of
     from dbdyno.imports import Told, arrange, collect, plan_of, write
 
     collected = collect([record], {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import units
+from dbdyno.experiment.values import units
 
 EXAMPLE = "such as -2h, -30m or -1d for a time before now, 2026-01-31T12:00:00Z, or Unix seconds"
 

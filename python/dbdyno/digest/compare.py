@@ -16,7 +16,7 @@ from scipy import stats as distributions
 
 from dbdyno.digest.document import Class, Distribution, Document
 from dbdyno.errors import DynoError
-from dbdyno.nouns import count
+from dbdyno.wording.plurals import count
 
 CALLS_MIN = 10  # of each side: below, nothing is said of a mean
 BUDGET = 0.05

@@ -16,7 +16,7 @@ import pydantic
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.store import jsontext
+from dbdyno.store.text import json as jsontext
 
 SCHEMA_VERSION = 1
 SAVED_BYTES_MAX = 256 << 20

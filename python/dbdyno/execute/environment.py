@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno import __version__
-from dbdyno.plan import estimate
 from dbdyno.plan.machine import Machine
+from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Plan
 from dbdyno.rules import check
-from dbdyno.systems.scratch import mounted
+from dbdyno.systems.process.scratch import mounted
 
 # A difference in any of these makes trials before and after incomparable within a block.
 IDENTITY = ("kernel", "boot_id", "cpu_set", "storage", "systems", "dbdyno")

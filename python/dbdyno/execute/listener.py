@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from dbdyno.execute.engine import Event
+from dbdyno.execute.engine.job import Event
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.store.record import TrialRecord
 

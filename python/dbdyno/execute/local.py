@@ -19,17 +19,17 @@ from dbdyno.errors import DynoError
 from dbdyno.execute import disk_full
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control, Interrupted
-from dbdyno.execute.fleet import Fleet
+from dbdyno.execute.hooks.hooks import HookFailed, Surroundings
 from dbdyno.execute.listener import Listener
-from dbdyno.execute.remote import Remotes
+from dbdyno.execute.servers.external import Remotes
+from dbdyno.execute.servers.pool import Fleet
 from dbdyno.execute.steadiness import Judge
-from dbdyno.execute.surroundings import HookFailed, Surroundings
 from dbdyno.execute.trial import Trial
-from dbdyno.experiment.conditions import unmet
+from dbdyno.experiment.claims.conditions import unmet
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 
 ATTEMPTS = 3  # the first and two more
 

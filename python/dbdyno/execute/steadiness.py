@@ -15,10 +15,10 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from dbdyno.experiment.measuring import CYCLES, MIN_S
-from dbdyno.store.histogram import Tagged
-from dbdyno.store.steady import Event, Part, part
-from dbdyno.store.trace import TICK_S
+from dbdyno.experiment.workloads.measuring import CYCLES, MIN_S
+from dbdyno.store.metrics.histogram import Tagged
+from dbdyno.store.metrics.steady import Event, Part, part
+from dbdyno.store.metrics.timeseries import TICK_S
 
 # Commits of all groups in each tick of the measured phase, and the least length of a steady part in
 # seconds -> seconds from which on they are steady and known well enough; None: not yet.

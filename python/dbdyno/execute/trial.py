@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.execute import integrity
 from dbdyno.execute.background import Background
 from dbdyno.execute.control import Control
-from dbdyno.execute.engine import Event, Job, Outcome, error_of
-from dbdyno.execute.fleet import Fleet
-from dbdyno.execute.layout import Layout
+from dbdyno.execute.engine.job import Event, Job, Outcome, error_of
+from dbdyno.execute.engine.load_threads import Layout
+from dbdyno.execute.engine.request import run_request, with_values
 from dbdyno.execute.listener import Listener
-from dbdyno.execute.member import Member
 from dbdyno.execute.rate_search.probing import Probing
-from dbdyno.execute.request import run_request, with_values
+from dbdyno.execute.servers import integrity
+from dbdyno.execute.servers.deployment import Member
+from dbdyno.execute.servers.pool import Fleet
 from dbdyno.execute.steadiness import Judge, Steadiness
 from dbdyno.experiment import workloads
 from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
-from dbdyno.store import files
+from dbdyno.store.metrics.reduce import Reduced, reduce_trial
 from dbdyno.store.record import NO_PLAN, TrialRecord
-from dbdyno.store.reduce import Reduced, reduce_trial
 from dbdyno.store.run import Run
+from dbdyno.store.text import files
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
 FATAL = ("plan", "authentication")

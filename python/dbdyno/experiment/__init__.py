@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dbdyno.experiment.file.paths import patch
+from dbdyno.experiment.file.schema import json_schema
 from dbdyno.experiment.loader import load
-from dbdyno.experiment.paths import patch
-from dbdyno.experiment.schema import json_schema
 from dbdyno.experiment.seeds import load_seeded
 from dbdyno.experiment.types import Spec
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import hooks, model, workloads
-from dbdyno.experiment.document import Node
+from dbdyno.experiment import model, workloads
 from dbdyno.experiment.factors import RawFactor
-from dbdyno.experiment.paths import WORKLOAD
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.file.paths import WORKLOAD
+from dbdyno.experiment.targets import hooks
 from dbdyno.experiment.types import Cell, Group
 
 

@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.experiment import hooks, units
-from dbdyno.experiment.document import Node, leaves, overlay, shown
-from dbdyno.experiment.paths import Keys, Paths
+from dbdyno.experiment.file.document import Node, leaves, overlay, shown
+from dbdyno.experiment.file.paths import Keys, Paths
+from dbdyno.experiment.targets import hooks
 from dbdyno.experiment.types import Factor, LevelHooks
+from dbdyno.experiment.values import units
 
 FACTORS_MAX = 12
 LEVELS_MAX = 200

@@ -9,31 +9,21 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.experiment import (
-    checks,
-    conditions,
-    document,
-    factors,
-    hooks,
-    measuring,
-    model,
-    overrides,
-    paths,
-    prices,
-    problems,
-    server_url,
-    typed,
-)
-from dbdyno.experiment import scope as scopes
-from dbdyno.experiment.claim_parser import parse as parse_claim
-from dbdyno.experiment.claim_parser import parse_condition
-from dbdyno.experiment.claim_resolver import resolve
-from dbdyno.experiment.claim_types import Claim, Condition, ResolvedPart
-from dbdyno.experiment.document import Node
-from dbdyno.experiment.metrics import Scope, is_cost
+from dbdyno.experiment import checks, factors, model, prices, typed
+from dbdyno.experiment.claims import conditions
+from dbdyno.experiment.claims import scope as scopes
+from dbdyno.experiment.claims.metrics import Scope, is_cost
+from dbdyno.experiment.claims.parser import parse as parse_claim
+from dbdyno.experiment.claims.parser import parse_condition
+from dbdyno.experiment.claims.resolver import resolve
+from dbdyno.experiment.claims.types import Claim, Condition, ResolvedPart
+from dbdyno.experiment.file import document, overrides, paths, problems
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.model import HeadModel, SetupModel
-from dbdyno.experiment.names import did_you_mean
+from dbdyno.experiment.targets import hooks, server_url
 from dbdyno.experiment.types import About, Cell, Factor, Looks, Needs, Spec
+from dbdyno.experiment.workloads import measuring
 
 FILE_BYTES_MAX = 1 << 20
 CLAIMS_MAX = 100

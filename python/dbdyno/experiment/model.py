@@ -12,15 +12,24 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from dbdyno.experiment import workloads
-from dbdyno.experiment.arrivals import Schedule, Search, ThinkTime
-from dbdyno.experiment.hooks import HooksModel
-from dbdyno.experiment.host import checked as checked_host
-from dbdyno.experiment.measuring import MeasuredTime, Sampling
-from dbdyno.experiment.scalars import Duration, Fraction, Pause, Price, Size, Strict, Version, Whole
-from dbdyno.experiment.setups import DataSetup
-from dbdyno.experiment.there import Allowed, DataModel, MayModel, NodesModel
+from dbdyno.experiment.targets.external import Allowed, DataModel, MayModel, NodesModel
+from dbdyno.experiment.targets.hooks import HooksModel
+from dbdyno.experiment.targets.host import checked as checked_host
+from dbdyno.experiment.targets.setups import DataSetup
 from dbdyno.experiment.types import Scalar
-from dbdyno.experiment.unions import one_of
+from dbdyno.experiment.values.scalars import (
+    Duration,
+    Fraction,
+    Pause,
+    Price,
+    Size,
+    Strict,
+    Version,
+    Whole,
+)
+from dbdyno.experiment.values.unions import one_of
+from dbdyno.experiment.workloads.arrivals import Schedule, Search, ThinkTime
+from dbdyno.experiment.workloads.measuring import MeasuredTime, Sampling
 
 # Lengths: names become parts of the names of files.
 NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,99}$"

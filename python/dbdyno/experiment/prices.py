@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.experiment.claim_parser import parse_condition
-from dbdyno.experiment.claim_types import Condition
-from dbdyno.experiment.document import Node
-from dbdyno.experiment.metrics import Scope, is_cost
+from dbdyno.experiment.claims.metrics import Scope, is_cost
+from dbdyno.experiment.claims.parser import parse_condition
+from dbdyno.experiment.claims.types import Condition
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.model import PricesModel
-from dbdyno.experiment.names import did_you_mean, listed
 from dbdyno.experiment.types import Factor, Prices
 
 

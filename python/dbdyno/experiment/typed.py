@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.experiment import arrivals, measuring, setups, there, workloads
-from dbdyno.experiment.document import Node
+from dbdyno.experiment import workloads
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.model import GroupBase, SetupModel, TargetModel
-from dbdyno.experiment.names import did_you_mean, listed
+from dbdyno.experiment.targets import external, setups
 from dbdyno.experiment.types import KINDS, Cell, Cpus, Group, Setup, Target
+from dbdyno.experiment.workloads import arrivals, measuring
 
 INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/check.rs` has them
 
@@ -62,7 +64,7 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
 
 def _target(name: str, model: TargetModel, root: Node) -> Target:
     node = root.mapping["targets"].mapping[name]
-    kind = there.kind_of(model, node)
+    kind = external.kind_of(model, node)
     if kind is None:
         raise DynoError(
             f"`targets.{name}.kind` is missing", where=node.place, fix=f"one of {listed(KINDS)}"
@@ -83,7 +85,7 @@ def _target(name: str, model: TargetModel, root: Node) -> Target:
         instances=_instances(name, model, node),
         session=tuple(model.session),
         setup=_setup(name, kind, model, root),
-        **there.fields(name, model, node, kind),
+        **external.fields(name, model, node, kind),
     )
 
 

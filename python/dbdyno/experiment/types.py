@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.errors import Where
-from dbdyno.experiment.claim_types import Claim, Condition
-from dbdyno.experiment.metrics import Scope
+from dbdyno.experiment.claims.metrics import Scope
+from dbdyno.experiment.claims.types import Claim, Condition
 
 Scalar = str | int | float | bool | None
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment import factors as limits
-from dbdyno.experiment import units
+from dbdyno.experiment.values import units
 from dbdyno.imports.files import natural
 from dbdyno.imports.found import Found
 from dbdyno.imports.pattern import BLOCK, REPETITION, Pattern, levels_of

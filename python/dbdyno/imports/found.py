@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dbdyno.store import shapes
-from dbdyno.store.histogram import Histogram
+from dbdyno.store.metrics.histogram import Histogram
+from dbdyno.store.text import shapes
 
 TOOL = "tool."  # before names that only the tool gives
 SECONDS_MAX = shapes.SECONDS_MAX

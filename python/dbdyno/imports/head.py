@@ -14,13 +14,14 @@ from pydantic import ValidationError
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.experiment import document, model, prices, problems
+from dbdyno.experiment import model, prices
 from dbdyno.experiment import types as spec_types
-from dbdyno.experiment.claims import parse, resolve
-from dbdyno.experiment.document import Node
-from dbdyno.experiment.metrics import Scope
+from dbdyno.experiment.claims.grammar import parse, resolve
+from dbdyno.experiment.claims.metrics import Scope
+from dbdyno.experiment.file import document, problems
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.model import HeadModel
-from dbdyno.experiment.names import did_you_mean
 from dbdyno.experiment.types import About, Prices
 from dbdyno.plan.types import Cell, Factor
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.names import listed
+from dbdyno.experiment.file.names import listed
 
 REPETITION, BLOCK = "rep", "block"
 PIECES_MAX = 8

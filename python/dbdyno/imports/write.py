@@ -30,10 +30,11 @@ from dbdyno.plan.types import (
     State,
     TrialPlan,
 )
-from dbdyno.store import files, histogram
 from dbdyno.store.manifest import COMPLETE as RUN_COMPLETE
+from dbdyno.store.metrics import histogram
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import EVENTS, HISTOGRAMS, Run
+from dbdyno.store.text import files
 from dbdyno.systems.base import TargetPlan
 
 WHOLE = "workload"  # the group's name where a result has one

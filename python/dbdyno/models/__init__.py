@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.names import did_you_mean
+from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.models import catalog, document
 from dbdyno.models.model import Model
 
@@ -20,7 +20,18 @@ __all__ = ["Model", "load", "names"]
 
 def names() -> list[str]:
     """Every model, by the alphabet."""
-    return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(catalog.__path__))
+    return sorted(_files())
+
+
+@lru_cache(maxsize=1)
+def _files() -> dict[str, str]:
+    """The module of each model, by its name; folders of `catalog/` only group them."""
+    found = pkgutil.walk_packages(catalog.__path__, f"{catalog.__name__}.")
+    return {
+        module.name.rpartition(".")[2].replace("_", "-"): module.name
+        for module in found
+        if not module.ispkg
+    }
 
 
 @lru_cache(maxsize=64)
@@ -31,7 +42,7 @@ def load(name: str) -> Model:
             f"there is no model `{name}`",
             fix=did_you_mean(name, names()) + "; `dyno model` says what each one answers",
         )
-    file = import_module(f"dbdyno.models.catalog.{name.replace('-', '_')}")
+    file = import_module(_files()[name])
     return Model(
         name=name,
         document=document.read(file.__doc__),

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import units
-from dbdyno.experiment.names import did_you_mean
+from dbdyno.experiment.file.names import did_you_mean
+from dbdyno.experiment.values import units
 from dbdyno.models.kinds import Value
 from dbdyno.models.model import Input, Model
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dbdyno.experiment import units
+from dbdyno.experiment.values import units
 
 Value = float | str | tuple[float, ...]
 

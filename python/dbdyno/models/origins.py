@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dbdyno.errors import DynoError
-from dbdyno.models.cluster.options import length_s
+from dbdyno.models.cluster.files.options import length_s
 from dbdyno.models.model import Input, Model
 
 BYTES_MAX = 16 << 20

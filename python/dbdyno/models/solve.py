@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.names import did_you_mean
+from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.models import given as inputs
 from dbdyno.models import sweep
 from dbdyno.models.calculate import Answer, compute

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbdyno.experiment import claims
-from dbdyno.experiment import scope as scopes
-from dbdyno.experiment.metrics import Scope
+from dbdyno.experiment.claims import grammar
+from dbdyno.experiment.claims import scope as scopes
+from dbdyno.experiment.claims.metrics import Scope
 from dbdyno.plan.types import Plan
 
 
@@ -15,7 +15,7 @@ class Resolved:
     """A claim with its comparisons; none, and why, if it is not tested here."""
 
     text: str
-    parts: tuple[claims.ResolvedPart, ...]
+    parts: tuple[grammar.ResolvedPart, ...]
     untested: str = ""
 
 
@@ -32,7 +32,7 @@ def resolved_claims(plan: Plan) -> tuple[Resolved, ...]:
         if text in plan.untested:
             found.append(Resolved(text, (), plan.untested[text]))
             continue
-        claim = claims.parse(text)
-        parts = claims.resolve(claim, plan.factors, plan.cells, names)
+        claim = grammar.parse(text)
+        parts = grammar.resolve(claim, plan.factors, plan.cells, names)
         found.append(Resolved(text, parts))
     return tuple(found)

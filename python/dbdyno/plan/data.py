@@ -7,10 +7,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from dbdyno.experiment import setups, workloads
+from dbdyno.experiment import workloads
+from dbdyno.experiment.targets import setups
 from dbdyno.plan.types import GroupPlan
-from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.external import reach
 
 REUSE = "reuse"
 RESTORE = "restore"

@@ -12,12 +12,13 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment import types as spec_types
-from dbdyno.experiment.claims import resolve
-from dbdyno.experiment.hidden import without_commands
+from dbdyno.experiment.claims.grammar import resolve
+from dbdyno.experiment.file.hidden import without_commands
 from dbdyno.experiment.types import Cpus, Hooks, Looks, Needs, Spec
-from dbdyno.plan import cpus, data, estimate, hard, notes, order, quick, there
-from dbdyno.plan.against import Base, Union, unite
+from dbdyno.plan import cpus, data, external, hard, order, quick
 from dbdyno.plan.machine import Machine
+from dbdyno.plan.outlook import estimate, notes
+from dbdyno.plan.two_versions.against import Base, Union, unite
 from dbdyno.plan.types import (
     PLAN_VERSION,
     Cell,
@@ -52,10 +53,10 @@ def make(
     optional is missing, or refuses what is asked of it, if CPUs or budget do not suffice, or if no
     cell is left.
     """
-    there.check(spec, write_to, runs=runs)
+    external.check(spec, write_to, runs=runs)
     if base is None:
         return _Maker(spec, machine, quick, available, data_settings).plan()
-    there.check(base.spec, write_to, runs=runs)
+    external.check(base.spec, write_to, runs=runs)
     union = unite(spec, base)
     return _Maker(union.spec, machine, quick, available, data_settings, union).plan()
 
@@ -113,7 +114,7 @@ class _Maker:
         sources, missing = self._present(spec.cells)
         skipped = (*(self.union.skipped if self.union else ()), *self._skipped(missing))
         factors, cells = self._quick_cells(sources) if self.quick else self._cells(sources)
-        self.notes += there.notes(cells)
+        self.notes += external.notes(cells)
         self.notes += notes.comparability(cells)
         self.notes += notes.open_loops(cells)
         self.notes += notes.idle_instances(cells)

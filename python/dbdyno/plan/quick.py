@@ -7,8 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from dbdyno.experiment import arrivals, workloads
+from dbdyno.experiment import workloads
 from dbdyno.experiment.types import Cell, Factor, Group
+from dbdyno.experiment.workloads import arrivals
 from dbdyno.plan.types import GroupPlan
 from dbdyno.systems.base import TargetPlan
 

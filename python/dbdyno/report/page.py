@@ -9,36 +9,18 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.analysis.types import Findings
-from dbdyno.nouns import count
 from dbdyno.plan.types import Plan
-from dbdyno.report import (
-    around,
-    arrivals,
-    claims,
-    classes,
-    costs,
-    counters,
-    hosts,
-    imported,
-    latency,
-    layout,
-    names,
-    series,
-    servers,
-    shift,
-    stalls,
-    sweeps,
-    tables,
-    tested,
-    tradeoffs,
-    versions,
-    waits,
-)
-from dbdyno.report.checked import checked
+from dbdyno.report import layout, tables
 from dbdyno.report.figures import SMALL, WIDE, Figure, metric_figures
 from dbdyno.report.layout import Layout
+from dbdyno.report.load import arrivals, classes, latency, latency_shift, series, stalls, waits
+from dbdyno.report.setting import counters, hooks, hosts, imported, servers, tested
+from dbdyno.report.setting.machine_checks import checked
+from dbdyno.report.text import names
+from dbdyno.report.verdicts import claims, costs, sweeps, tradeoffs, versions
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
+from dbdyno.wording.plurals import count
 
 QUICK = (
     "Smoke test, not judged: too short and too few trials for any conclusion."
@@ -121,7 +103,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "searches": arrivals.searches(records, plan, roles),
         "multiples": _multiples(findings, roles, groups),
         "series": raw.series,
-        "shift": shift.view(findings, plan, roles),
+        "shift": latency_shift.view(findings, plan, roles),
         "distributions": latency.distribution_figures(raw.cells, plan.cells, roles),
         "classes": classes.classes(raw.cells, plan.cells, roles),
         "heat": latency.heat_figures(raw.cells, plan.cells, roles),
@@ -135,7 +117,7 @@ def context(run: Run, findings: Findings) -> dict[str, Any]:
         "different_all": len(different),
         "plans": servers.plans(complete, plan, roles),
         "hosts": hosts.sentences(plan, [name for r in complete for name in r.metrics]),
-        "around": around.around(run),
+        "around": hooks.around(run),
         "environment": tested.environment_rows(run.environment),
         "checked": checked(plan, run.environment),
         "split": "" if plan.imported else tested.split(plan),

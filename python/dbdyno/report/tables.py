@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from dbdyno.analysis.types import CellResult, Comparison, Estimate, Findings
-from dbdyno.experiment.metrics import COST
+from dbdyno.experiment.claims.metrics import COST
 from dbdyno.plan.types import Plan
-from dbdyno.report import names
 from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
-from dbdyno.report.claims import CLAIMED
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.names import Metric
-from dbdyno.report.numbers import MISSING, bounded, change, edge, interval, sig3, times
+from dbdyno.report.text import names
+from dbdyno.report.text.names import Metric
+from dbdyno.report.text.numbers import MISSING, bounded, change, edge, interval, sig3, times
+from dbdyno.report.verdicts.claims import CLAIMED
 from dbdyno.store.record import TrialRecord
 
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded

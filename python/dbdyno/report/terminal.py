@@ -11,12 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import Findings
-from dbdyno.nouns import count
-from dbdyno.report import claims, layout, names, page, stalls, sweeps, tables, tested, versions
-from dbdyno.report.numbers import MISSING
-from dbdyno.report.text import visible
+from dbdyno.report import layout, page, tables
+from dbdyno.report.load import stalls
+from dbdyno.report.setting import tested
+from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
+from dbdyno.report.text.numbers import MISSING
+from dbdyno.report.verdicts import claims, sweeps, versions
 from dbdyno.report.write import HTML
 from dbdyno.store.run import Run
+from dbdyno.wording.plurals import count
 
 ROWS_MAX = 16  # of the table of ratios; the report has all of them
 WARNINGS_MAX = 3

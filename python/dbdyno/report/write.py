@@ -17,9 +17,10 @@ from markupsafe import Markup
 
 from dbdyno.analysis import result
 from dbdyno.analysis.types import Findings
-from dbdyno.report import page, text
-from dbdyno.store import files
+from dbdyno.report import page
+from dbdyno.report.text import escaping
 from dbdyno.store.run import Run
+from dbdyno.store.text import files
 
 HTML, MARKDOWN, RESULT = "report.html", "report.md", "result.json"
 
@@ -100,13 +101,16 @@ def _environment(*, escaped: bool) -> Environment:
         keep_trailing_newline=False,
     )
     made.filters.update(
-        script_json=text.script_json, md=text.markdown, fence=text.fence, slug=text.slug
+        script_json=escaping.script_json,
+        md=escaping.markdown,
+        fence=escaping.fence,
+        slug=escaping.slug,
     )
     return made
 
 
 def _finalize(value: Any) -> Any:
-    return text.visible(value) if isinstance(value, str) else value
+    return escaping.visible(value) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,8 @@ with the same parsers.
 """
 
 SAMPLERS = (
-    *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
-    *("process", "state", "counters", "sessions", "replication"),
+    *("machine.cpu", "machine.memory", "machine.disk", "machine.network"),
+    *("machine.paging", "machine.load", "machine.pressure"),
+    *("server.process", "server.state", "server.counters"),
+    *("server.sessions", "server.replication"),
 )

@@ -19,19 +19,19 @@ from typing import Any, TextIO
 
 from dbdyno import diskfiles
 from dbdyno.samplers.base import Sampled, Sampler
-from dbdyno.samplers.counters import Counters
-from dbdyno.samplers.cpu import Cpu
-from dbdyno.samplers.disk import Disk
 from dbdyno.samplers.hosts import Feed
-from dbdyno.samplers.load import Load
-from dbdyno.samplers.memory import Memory
-from dbdyno.samplers.network import Network
-from dbdyno.samplers.paging import Paging
-from dbdyno.samplers.pressure import Pressure
-from dbdyno.samplers.process import Process
-from dbdyno.samplers.replication import Replica, Replication
-from dbdyno.samplers.sessions import Sessions
-from dbdyno.samplers.state import State
+from dbdyno.samplers.machine.cpu import Cpu
+from dbdyno.samplers.machine.disk import Disk
+from dbdyno.samplers.machine.load import Load
+from dbdyno.samplers.machine.memory import Memory
+from dbdyno.samplers.machine.network import Network
+from dbdyno.samplers.machine.paging import Paging
+from dbdyno.samplers.machine.pressure import Pressure
+from dbdyno.samplers.server.counters import Counters
+from dbdyno.samplers.server.process import Process
+from dbdyno.samplers.server.replication import Replica, Replication
+from dbdyno.samplers.server.sessions import Sessions
+from dbdyno.samplers.server.state import State
 
 QUICK_S = 0.2  # so often those that are cheap: a stall of half a second then has two looks
 QUICK_CPU_S = 0.001  # of our CPU, for looks that are cheap on average: half a percent of a CPU

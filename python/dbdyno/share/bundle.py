@@ -22,8 +22,8 @@ from typing import IO
 
 from dbdyno import __version__, diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.store import files
 from dbdyno.store.run import ENGINE_PLAN, EVENTS, HISTOGRAMS, SAMPLES, TRIAL, Run
+from dbdyno.store.text import files
 
 MARK = "dbdyno-bundle.json"  # first in the archive: says what it is
 BUNDLE_VERSION = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbdyno.experiment import metrics
+from dbdyno.experiment.claims import metrics
 
 # House rule: units end names. Longest first, so that `bytes_per_s` is not taken for seconds.
 _SUFFIXES = (

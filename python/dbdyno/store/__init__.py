@@ -4,11 +4,11 @@
 trial's events and samples into metrics; `histogram` reads its latency histograms.
 """
 
-from dbdyno.store.histogram import Histogram, Tagged, read_log
+from dbdyno.store.metrics.histogram import Histogram, Tagged, read_log
+from dbdyno.store.metrics.reduce import Reduced, reduce_trial
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
-from dbdyno.store.reduce import Reduced, reduce_trial
 from dbdyno.store.run import Run
-from dbdyno.store.scrub import scrub
+from dbdyno.store.text.scrub import scrub
 
 __all__ = [
     "COMPLETE",

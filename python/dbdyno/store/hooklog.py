@@ -15,9 +15,9 @@ from pathlib import Path
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.plan import json as plan_json
-from dbdyno.store import files
-from dbdyno.store.scrub import scrub
+from dbdyno.plan.stored import json as plan_json
+from dbdyno.store.text import files
+from dbdyno.store.text.scrub import scrub
 
 RUNS, APPLIED, LOGS = "hooks.ndjson", "applied.json", "hooks"
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.errors import DynoError
-from dbdyno.experiment.hidden import HIDDEN
-from dbdyno.plan import consistent
-from dbdyno.plan import json as plan_json
+from dbdyno.experiment.file.hidden import HIDDEN
+from dbdyno.plan.stored import consistent
+from dbdyno.plan.stored import json as plan_json
 from dbdyno.plan.types import Plan
-from dbdyno.store import files, shapes
-from dbdyno.store.scrub import scrub
+from dbdyno.store.text import files, shapes
+from dbdyno.store.text.scrub import scrub
 
 MANIFEST = "manifest.json"
 SCHEMA_VERSION = 1  # of the run directory; raised whenever a reader would misunderstand it

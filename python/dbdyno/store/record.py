@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
-from dbdyno.plan import json as plan_json
-from dbdyno.store import shapes
+from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
+from dbdyno.plan.stored import json as plan_json
+from dbdyno.store.text import shapes
 
 RECORD_VERSION = 1
 

@@ -22,16 +22,17 @@ from typing import Any, Self
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.plan.consistent import TRIAL_ID
+from dbdyno.plan.stored.consistent import TRIAL_ID
 from dbdyno.plan.types import LoadThreads, Plan, TrialPlan
-from dbdyno.store import files, record, shapes
 from dbdyno.store import manifest as manifests
-from dbdyno.store.histogram import Tagged, read_log
+from dbdyno.store import record
 from dbdyno.store.lock import Lock, holder
 from dbdyno.store.manifest import COMPLETE, FAILED, INTERRUPTED, MANIFEST, RUNNING
+from dbdyno.store.metrics.histogram import Tagged, read_log
+from dbdyno.store.metrics.timeseries import Trace, read_trace
 from dbdyno.store.record import TrialRecord
-from dbdyno.store.scrub import scrub
-from dbdyno.store.trace import Trace, read_trace
+from dbdyno.store.text import files, shapes
+from dbdyno.store.text.scrub import scrub
 
 EVENTS, SAMPLES, HISTOGRAMS = "events.ndjson", "metrics.ndjson", "latency.hlog"
 TRIAL, ENGINE_PLAN = "trial.json", "plan.json"

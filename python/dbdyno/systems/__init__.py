@@ -1,7 +1,5 @@
-"""Systems under test: one file a kind, found by name.
-
-`kind: mariadb` in an experiment imports `dbdyno.systems.mariadb`, which holds `SYSTEM`. A new
-system is one new file and its name in `KINDS`.
+"""Systems under test, found by their kind: `kind: mariadb` imports the module that `KINDS` names,
+which holds `SYSTEM`. Managed and external servers of a kind stand in one folder.
 """
 
 from __future__ import annotations
@@ -14,8 +12,14 @@ from dbdyno.errors import DynoError
 if TYPE_CHECKING:
     from dbdyno.systems.base import System
 
-KINDS = ("sqlite", "mariadb", "mysql", "postgres", "null")
-"""Every kind of system, in the order of the reference."""
+KINDS = {
+    "sqlite": "sqlite.system",
+    "mariadb": "mysql.mariadb",
+    "mysql": "mysql.mysql",
+    "postgres": "postgres.system",
+    "null": "null",
+}
+"""The module of each kind of system, in the order of the reference."""
 
 
 def load(kind: str) -> System:
@@ -26,7 +30,7 @@ def load(kind: str) -> System:
             cause="a misspelt `kind:`",
             fix=f"use one of: {', '.join(KINDS)}",
         )
-    return cast("System", import_module(f"dbdyno.systems.{kind}").SYSTEM)
+    return cast("System", import_module(f"dbdyno.systems.{KINDS[kind]}").SYSTEM)
 
 
 def registry() -> list[System]:

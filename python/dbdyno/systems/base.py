@@ -1,9 +1,9 @@
 """What every system has in common: the target it is asked to be, and the server it becomes.
 
 A system is one file in this folder, found by name (`kind: mariadb` imports
-`dbdyno.systems.mariadb`, which holds `SYSTEM`). It knows how to find its binaries, how to turn an
-experiment's words into its own settings, how to make a data directory, and how to start, describe
-and stop a server. It never decides when: that is `execute`'s.
+`dbdyno.systems.mysql.mariadb`, which holds `SYSTEM`). It knows how to find its binaries, how to
+turn an experiment's words into its own settings, how to make a data directory, and how to start,
+describe and stop a server. It never decides when: that is `execute`'s.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from dbdyno.experiment.types import DURABILITY, ISOLATION, Scalar
 from dbdyno.experiment.types import Target as TargetPlan
-from dbdyno.systems.importing import Importer
+from dbdyno.systems.sql_files import Importer
 
 __all__ = ["DURABILITY", "ISOLATION", "Scalar", "TargetPlan"]
 

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from dbdyno.systems.account import Account, private_file
+from dbdyno.systems.process.account import Account, private_file
 
 LIFETIME_DAYS = 30
 NOTE = "on loopback `tls: prefer` connects in plain text, for all systems alike"

@@ -11,9 +11,9 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.errors import DynoError
-from dbdyno.systems import words
+from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
-from dbdyno.systems.importing import Importer
+from dbdyno.systems.sql_files import Importer
 
 
 class Null:
@@ -30,7 +30,7 @@ class Null:
         return ()
 
     def resolve(self, target: TargetPlan) -> Resolved:
-        words.check_words(target)
+        portable_options.check_words(target)
         if target.config:
             raise DynoError(
                 f"null: `{next(iter(target.config))}` cannot be set in `config:`",

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Mapping
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.words import number, same
+from dbdyno.systems.portable_options import number, same
 
 
 def check(

@@ -17,10 +17,10 @@ from tools.attack.servers import mysql, postgres
 from tools.attack.servers.listening import PASSWORD, USER, Hostile
 
 from dbdyno.errors import DynoError
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job as engine
 from dbdyno.experiment.types import Credentials
-from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.external import reach
 from dbdyno.systems.logins.policy import Protocol
 
 Leave = Literal["nothing", "named", "get", "pinned"]

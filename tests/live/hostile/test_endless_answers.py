@@ -15,7 +15,7 @@ from endless_answers import MODES
 from refusals import plain_words
 from tools.attack.servers.listening import PASSWORD, USER, Hostile, hostile
 
-from dbdyno.execute import engine
+from dbdyno.execute.engine import job as engine
 
 pytestmark = pytest.mark.live
 

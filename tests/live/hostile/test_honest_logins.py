@@ -10,8 +10,8 @@ from servers_there import PASSWORD, There, there
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials
-from dbdyno.systems import reach
 from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.external import reach
 
 pytestmark = pytest.mark.live
 

@@ -13,15 +13,17 @@ from refusals import plain_words
 from tools.attack.servers import mysql, mysql_answers, postgres, postgres_answers
 from tools.attack.servers.listening import PASSWORD, USER, Peer, hostile
 
-from dbdyno.digest import servers
-from dbdyno.digest.schema import findings, prepared, reading
+from dbdyno.digest.servers import sources
+from dbdyno.digest.workload.schema import findings, prepared, reading
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials
-from dbdyno.systems import mysqlcontrol, postgrescontrol, reach
 from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.external import reach
 from dbdyno.systems.logins import bounded
 from dbdyno.systems.logins import mysql as mysql_login
 from dbdyno.systems.logins import postgres as postgres_login
+from dbdyno.systems.mysql import control as mysqlcontrol
+from dbdyno.systems.postgres import control as postgrescontrol
 
 pytestmark = pytest.mark.live
 
@@ -136,7 +138,7 @@ def test_whatever_a_schema_is_said_to_be_is_a_schema_or_an_error(
     with hostile(talk(protocol, answer, False), "plain") as server:
         url = f"{protocol}://{USER}@127.0.0.1:{server.port}/shop"
         with suppress(DynoError):
-            there = servers.open_server(url, Credentials(env="HOSTILE_PASSWORD"), None)
+            there = sources.open_server(url, Credentials(env="HOSTILE_PASSWORD"), None)
             for question in (
                 lambda: reading.read(there, "shop", ["t"]),
                 lambda: prepared.refused(there, "shop", "app", sent),

@@ -15,8 +15,10 @@ from dataclasses import dataclass, replace
 from tools.proof.galera.nodes import Node, Nodes, until
 from tools.proof.galera.observing import DOWN, NON_PRIMARY, PRIMARY, Seen, Watch
 
-from dbdyno.models.cluster import history, options, script, simulation
-from dbdyno.models.cluster.history import History
+from dbdyno.models.cluster import script, simulation
+from dbdyno.models.cluster.files import options
+from dbdyno.models.cluster.outcome import history
+from dbdyno.models.cluster.outcome.history import History
 from dbdyno.models.cluster.script import Bootstrap, Crash, Event, Leave, Pause, Resume, Start
 from dbdyno.models.cluster.topology import Member, Topology
 

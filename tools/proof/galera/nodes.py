@@ -20,9 +20,9 @@ from typing import Any
 import pymysql
 from tools.proof.galera.line import Line
 
-from dbdyno.systems.account import Account, account_for
-from dbdyno.systems.process import Guarded
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.account import Account, account_for
+from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.process.scratch import Scratch
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 PROGRAMS = ("mariadbd", "mariadb-install-db", "rsync")

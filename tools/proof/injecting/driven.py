@@ -26,9 +26,9 @@ from tools.proof.injecting.kinds import KINDS, Subject
 from tools.proof.injecting.proxy import Proxy
 
 from dbdyno.cli import entry
-from dbdyno.execute.member import Member
+from dbdyno.execute.servers.deployment import Member
 from dbdyno.samplers.runner import Sampling
-from dbdyno.systems.mysqlserver import MysqlServer
+from dbdyno.systems.mysql.managed import MysqlServer
 from dbdyno.systems.null import NullServer
 
 READY_S = 0.5  # before its moment a disturbance is made ready

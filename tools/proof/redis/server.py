@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from dbdyno.systems.process import Guarded
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.process.scratch import Scratch
 
 SERVER, CLIENT = "redis-server", "redis-cli"
 READY_S = 120.0

@@ -19,7 +19,7 @@ import pymysql
 
 from dbdyno import systems
 from dbdyno.systems.base import Server, TargetPlan
-from dbdyno.systems.scratch import Scratch
+from dbdyno.systems.process.scratch import Scratch
 
 SCHEMAS = 8
 STATEMENT = "INSERT INTO `d{}`.t VALUES (pause.pause())"

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.analysis.stopping import decided
+from dbdyno.analysis.claims.stopping import decided
 from dbdyno.experiment.types import Looks
 from dbdyno.plan import order
 from dbdyno.plan.types import PLAN_VERSION, Cell, Factor, GroupPlan, Plan, State

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 from tools.proof.simulating.experiment import Floats, experiment
 
-from dbdyno.analysis import across
-from dbdyno.analysis.across import Reduced
-from dbdyno.analysis.across.reduced import Value
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs import Reduced
+from dbdyno.analysis.between_runs.run_summary import Value
 
 COMMON, OWN = 0.02, 0.01  # spread between runs: of the machine, and of each number
 
@@ -21,7 +21,7 @@ COMMON, OWN = 0.02, 0.01  # spread between runs: of the machine, and of each num
 def blank() -> Reduced:
     """A run of two cells with two metrics, not measured."""
     plan = experiment({"cache": ("off", "on")}, (), blocks=1)
-    return across.reduce(plan, (), {}, "run", "complete")
+    return between_runs.reduce(plan, (), {}, "run", "complete")
 
 
 def mood(correlation: float, count: int, rng: np.random.Generator) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.store.trace import TICK_S
+from dbdyno.store.metrics.timeseries import TICK_S
 
 Floats = NDArray[np.float64]
 PER_S = 1000.0

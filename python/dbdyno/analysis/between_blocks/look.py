@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.between_blocks.statistics import neighbours, outlier, trend
-from dbdyno.analysis.contrast import Interval, LogRatio
-from dbdyno.analysis.ratios import Pairs
+from dbdyno.analysis.claims.contrast import Interval, LogRatio
+from dbdyno.analysis.estimates.ratios import Pairs
+from dbdyno.wording import numbers
 
 # With fewer blocks one of them is half of what is known of the noise.
 BLOCKS_LOOK_MIN = 5
@@ -109,4 +109,4 @@ def _uneven(pairs: Pairs, alpha: float) -> Uneven:
 
 
 def _times(log: float) -> str:
-    return f"{describe.ratio(math.exp(log))}x"
+    return f"{numbers.ratio(math.exp(log))}x"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.between_blocks.look import Uneven
-from dbdyno.analysis.contrast import Interval
+from dbdyno.analysis.claims.contrast import Interval
 from dbdyno.analysis.types import ClaimPart
+from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
 
 
@@ -66,4 +66,4 @@ def _where(plan: Plan, part: ClaimPart, parts: Sequence[Judged | ClaimPart]) -> 
         return ""
     others = [one.part if isinstance(one, Judged) else one for one in parts]
     metric = f" of {part.metric}" if len({one.metric for one in others}) > 1 else ""
-    return metric + (f" at {describe.levels(plan, part.at)}" if part.at else "")
+    return metric + (f" at {level_text.levels(plan, part.at)}" if part.at else "")

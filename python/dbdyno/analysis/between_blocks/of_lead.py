@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dbdyno.analysis import describe, ratios
 from dbdyno.analysis.between_blocks.look import Uneven, look
-from dbdyno.analysis.lead import Lead, clear
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.estimates import ratios
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.headlines.lead import Lead, clear
 from dbdyno.analysis.types import RATIO, ClaimResult, Ratio
+from dbdyno.plan import level_text
 
 
 def of_lead(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult]) -> list[str]:
@@ -25,8 +26,8 @@ def of_lead(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult]
     if found is None:
         return []
     plan = measured.plan
-    names = [describe.levels(plan, levels) for levels in (lead.left_levels, lead.right_levels)]
-    at = f", at {describe.levels(plan, lead.common)}" if lead.common else ""
+    names = [level_text.levels(plan, levels) for levels in (lead.left_levels, lead.right_levels)]
+    at = f", at {level_text.levels(plan, lead.common)}" if lead.common else ""
     said = found.sentences(f" of {names[0]} to {names[1]} in {lead.metric}{at}")
     if found.outlier is not None and (now := _without(found, lead.ratio)):
         said.append(f"the answer hangs on {found.block}: without it the ratio {now}")

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbdyno.analysis import describe, reason
 from dbdyno.analysis.causes import evidence, names, over_time
 from dbdyno.analysis.causes.clear import Sides, clear
 from dbdyno.analysis.causes.evidence import Evidence, Moved
-from dbdyno.analysis.lead import Lead
-from dbdyno.analysis.measured import Measured
-from dbdyno.experiment import metrics
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.headlines import difference_text
+from dbdyno.analysis.headlines.lead import Lead
+from dbdyno.experiment.claims import metrics
+from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell
-from dbdyno.store.trace import Floats
+from dbdyno.store.metrics.timeseries import Floats
 
 OF_THE_METER = ("generator.busy_max", "server_cpu_us_per_op")
 _FAMILIES = frozenset(
@@ -36,8 +37,8 @@ def of_cells(measured: Measured, lead: Lead) -> Between | None:
     """The worse cell of a lead against the better one; what the server counts is per operation.
     What does not clearly differ counts as equal. None where reasons are not to be given
     (`reason.blocks_of`)."""
-    blocks = reason.blocks_of(measured, lead)
-    operations = reason.operations(measured, lead, blocks) if blocks else []
+    blocks = difference_text.blocks_of(measured, lead)
+    operations = difference_text.operations(measured, lead, blocks) if blocks else []
     direction = metrics.info(lead.metric).direction
     if not operations or direction == metrics.NEITHER:
         return None
@@ -48,9 +49,9 @@ def of_cells(measured: Measured, lead: Lead) -> Between | None:
     if not left_is_worse:
         levels, per_s = levels[::-1], per_s[::-1]
     tried = _tried(measured, sides, blocks, per_s)
-    differ = clear({**tried, **reason.tried(measured, lead, blocks)})
+    differ = clear({**tried, **difference_text.tried(measured, lead, blocks)})
     found = {name: _moved(name, *both, name in differ) for name, both in tried.items()}
-    here, there = (f"with {describe.levels(measured.plan, one)}" for one in levels)
+    here, there = (f"with {level_text.levels(measured.plan, one)}" for one in levels)
     seen = Evidence(
         evidence.DIFFERENCE,
         found,

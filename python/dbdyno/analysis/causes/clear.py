@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dbdyno.analysis.estimate import t_test
-from dbdyno.analysis.holm import ALPHA
-from dbdyno.store.trace import Floats
+from dbdyno.analysis.claims.holm import ALPHA
+from dbdyno.analysis.estimates.estimate import t_test
+from dbdyno.store.metrics.timeseries import Floats
 
 BLOCKS_MIN = 6
 

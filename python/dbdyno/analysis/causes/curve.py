@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbdyno.analysis.causes import evidence, names
-from dbdyno.store.trace import Floats, Samples
+from dbdyno.store.metrics.timeseries import Floats, Samples
 
 Window = tuple[float, float]
 

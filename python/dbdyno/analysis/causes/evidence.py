@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dbdyno.analysis.estimate import MAD
-from dbdyno.store.trace import Floats
+from dbdyno.analysis.estimates.estimate import MAD
+from dbdyno.store.metrics.timeseries import Floats
 
 STALL, STEP, DIFFERENCE = "stall", "step", "difference"
 

@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis import describe, reason
 from dbdyno.analysis.causes import between_cells, over_time, rank
 from dbdyno.analysis.causes.evidence import Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
 from dbdyno.analysis.causes.rules import RULES
-from dbdyno.analysis.lead import Lead
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.headlines import difference_text
+from dbdyno.analysis.headlines.lead import Lead
 from dbdyno.analysis.types import UNKNOWN, Cause, Stall, Step, Suspect
 from dbdyno.plan.types import Cell
-from dbdyno.store.trace import Trace
+from dbdyno.store.metrics.timeseries import Trace
+from dbdyno.wording import numbers
 
 CONFIDENCE_MIN = 0.5
 TIE = 0.03  # of confidence: two rules so near to each other are not told apart
@@ -81,12 +82,14 @@ def explain_difference(measured: Measured, lead: Lead | None) -> Cause | None:
         return None
     assert lead is not None
     cause = judge(found.evidence)
-    blocks = reason.blocks_of(measured, lead)
-    if cause.name in WAITS and (waits := reason.waits(measured, lead, blocks, found.clear)):
+    blocks = difference_text.blocks_of(measured, lead)
+    if cause.name in WAITS and (
+        waits := difference_text.waits(measured, lead, blocks, found.clear)
+    ):
         return replace(cause, sentence=waits)
     if cause.name != UNKNOWN:
         return cause
-    said = reason.reason(measured, lead, found.clear)
+    said = difference_text.reason(measured, lead, found.clear)
     return Cause(UNKNOWN, "not known", said, "", cause.metric, cause.suspects) if said else None
 
 
@@ -115,12 +118,12 @@ def matching(seen: Evidence) -> list[tuple[Rule, Match]]:
 def _unknown(seen: Evidence, suspects: Sequence[Suspect], fitting: Sequence[str]) -> Cause:
     said = "The cause is unknown"
     if fitting:
-        said = f"The cause is unknown: {describe.listed(fitting)} fit equally well"
+        said = f"The cause is unknown: {numbers.listed(fitting)} fit equally well"
     if suspects:
         first = suspects[0]
         said += (
-            f"; what moved most is {first.metric}, {describe.number(first.during)} {seen.here}"
-            f" against {describe.number(first.otherwise)} {seen.there}."
+            f"; what moved most is {first.metric}, {numbers.number(first.during)} {seen.here}"
+            f" against {numbers.number(first.otherwise)} {seen.there}."
         )
     elif not seen.moved:
         said += ": nothing was sampled."

@@ -14,9 +14,9 @@ from dbdyno.analysis.causes import evidence, names
 from dbdyno.analysis.causes.curve import SAMPLES_MIN, Curve, Window
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.types import Stall, Step
-from dbdyno.experiment import server_url
+from dbdyno.experiment.targets import server_url
 from dbdyno.plan.types import Cell
-from dbdyno.store.trace import Samples, Trace
+from dbdyno.store.metrics.timeseries import Samples, Trace
 
 LAG_MAX_S = 2.0  # a metric may move so long before or after
 LAG_COST = 0.25  # of its score, a second: what moves just then comes first

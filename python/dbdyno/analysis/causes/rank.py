@@ -12,7 +12,7 @@ import numpy as np
 from dbdyno.analysis.causes import names
 from dbdyno.analysis.causes.evidence import STALL, Evidence, Moved
 from dbdyno.analysis.types import Suspect
-from dbdyno.store.trace import Floats, Trace
+from dbdyno.store.metrics.timeseries import Floats, Trace
 
 SCORE_MIN = 4.0  # spreads: less comes by chance where hundreds are looked at
 FACTOR_MIN = 1.5

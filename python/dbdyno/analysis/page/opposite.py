@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbdyno.analysis.lead import Lead, clear
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.headlines.lead import Lead, clear
 from dbdyno.analysis.page.ratios import PageRatios, alike
 from dbdyno.analysis.page.same_ratio import turned
 from dbdyno.analysis.types import Ratio
-from dbdyno.experiment.metrics import HIGHER, NEITHER, info
+from dbdyno.experiment.claims.metrics import HIGHER, NEITHER, info
 from dbdyno.plan.types import Cell
 
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis.cases import Case
-from dbdyno.analysis.contrast import Contrast, Interval
+from dbdyno.analysis.claims.cases import Case
+from dbdyno.analysis.claims.contrast import Contrast, Interval
 from dbdyno.analysis.types import Ratio
-from dbdyno.experiment.bounds import of_inverse
+from dbdyno.experiment.values.bounds import of_inverse
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 from scipy import special
 
-from dbdyno.analysis.estimate import BLOCKS_MIN
+from dbdyno.analysis.claims.power import BLOCKS_MAX, power
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
+from dbdyno.analysis.estimates.ratios import POSITION_BLOCKS
 from dbdyno.analysis.planning.noise import scale
 from dbdyno.analysis.planning.types import RANGE, Criterion, Needed, Noise
-from dbdyno.analysis.power import BLOCKS_MAX, power
-from dbdyno.analysis.ratios import POSITION_BLOCKS
 
 
 def chance(criterion: Criterion, variance: float, blocks: int) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbdyno.plan import estimate
+from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
 

@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from dbdyno.analysis import ratios
-from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.estimates import ratios
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.planning import noise
 from dbdyno.analysis.planning.types import Floor
 from dbdyno.plan.types import Cell, Plan

@@ -25,15 +25,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dbdyno.analysis import autocorrelation, ratios
-from dbdyno.analysis import estimate as estimates
-from dbdyno.analysis.contrast import Best, Contrast, LogRatio, Mean
-from dbdyno.analysis.equivalence import Equivalence
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims.contrast import Best, Contrast, LogRatio, Mean
+from dbdyno.analysis.claims.equivalence import Equivalence
+from dbdyno.analysis.estimates import estimate as estimates
+from dbdyno.analysis.estimates import ratios
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.planning.types import RANGE, Component, Noise, Seconds
 from dbdyno.analysis.single_values.skewed import SkewedMean
-from dbdyno.plan import estimate
-from dbdyno.store.trace import TICK_S, Trace
+from dbdyno.analysis.within_trial import autocorrelation
+from dbdyno.plan.outlook import estimate
+from dbdyno.store.metrics.timeseries import TICK_S, Trace
 
 _SECONDS_MIN = autocorrelation.VALUES_MIN
 _UNLIKE_P = 0.05  # below, a pair's noise is its own and not the pool's

@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dbdyno.analysis import describe, spending
-from dbdyno.analysis.contrast import Best, LogRatio
-from dbdyno.analysis.equivalence import Equivalence
-from dbdyno.analysis.holm import ALPHA
-from dbdyno.analysis.looks import LOOK_MIN
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import alpha_spending
+from dbdyno.analysis.claims.contrast import Best, LogRatio
+from dbdyno.analysis.claims.equivalence import Equivalence
+from dbdyno.analysis.claims.holm import ALPHA
+from dbdyno.analysis.claims.interim_looks import LOOK_MIN
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.planning import blocks, costs, floor, noise
 from dbdyno.analysis.planning.questions import Question, questions
 from dbdyno.analysis.planning.types import (
@@ -29,10 +29,11 @@ from dbdyno.analysis.planning.types import (
     Split,
 )
 from dbdyno.errors import DynoError
-from dbdyno.plan import estimate
+from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import GroupPlan, Plan
+from dbdyno.store.metrics.timeseries import Trace
 from dbdyno.store.record import TrialRecord
-from dbdyno.store.trace import Trace
+from dbdyno.wording import numbers
 
 DURATIONS_S = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600)
 
@@ -240,7 +241,7 @@ def _look_share(plan: Plan) -> float:
         return 1.0
     at = tuple(range(max(plan.looks.first, LOOK_MIN), plan.looks.max + 1))
     shares = tuple(n / plan.looks.max for n in at)
-    return spending.t_boundaries(at, shares)[-1].level(ALPHA) / ALPHA
+    return alpha_spending.t_boundaries(at, shares)[-1].level(ALPHA) / ALPHA
 
 
 def _notes(experiment: Plan, share: float) -> list[str]:
@@ -261,6 +262,6 @@ def _nothing(left_out: Sequence[str], run: Plan) -> DynoError:
     return DynoError(
         f"no comparison can be planned: {why}{more}",
         cause="a plan needs the spread of at least 3 blocks of what is compared",
-        fix=f"run a pilot with more blocks than {describe.counted(run.blocks, 'block')}, or claim"
+        fix=f"run a pilot with more blocks than {numbers.counted(run.blocks, 'block')}, or claim"
         " something that is compared within blocks",
     )

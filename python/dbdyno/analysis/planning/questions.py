@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbdyno.analysis.cases import Case, case_of
-from dbdyno.analysis.headline import headline_metric
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims.cases import Case, case_of
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.headlines.headline import headline_metric
 from dbdyno.errors import DynoError
-from dbdyno.experiment import claims as grammar
-from dbdyno.experiment import metrics
-from dbdyno.experiment.claims import CELL, ResolvedPart, Side
-from dbdyno.plan.against import held_at
+from dbdyno.experiment.claims import grammar, metrics
+from dbdyno.experiment.claims.grammar import CELL, ResolvedPart, Side
 from dbdyno.plan.claims import scope
+from dbdyno.plan.two_versions.against import held_at
 from dbdyno.plan.types import Cell, Plan
 
 

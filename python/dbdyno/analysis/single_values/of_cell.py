@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dbdyno.analysis.contrast import GeometricMean, Mean
-from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, is_geometric
-from dbdyno.analysis.events import counts
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims.contrast import GeometricMean, Mean
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE, is_geometric
+from dbdyno.analysis.estimates.events import counts
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.single_values.skewed import EitherMean, SkewedMean
 from dbdyno.analysis.types import Estimate
-from dbdyno.experiment import metrics
+from dbdyno.experiment.claims import metrics
 
 OneMean = Mean | GeometricMean | SkewedMean
 

@@ -43,8 +43,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dbdyno.analysis import estimate
-from dbdyno.analysis.contrast import GeometricMean, Interval
+from dbdyno.analysis.claims.contrast import GeometricMean, Interval
+from dbdyno.analysis.estimates import estimate
 
 _P_MIN = 1e-12  # p is looked for down to this
 _STEPS = 36  # halvings of its logarithm: to nine digits

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbdyno.analysis.estimate import CONFIDENCE, t_interval
+from dbdyno.analysis.estimates.estimate import CONFIDENCE, t_interval
 
 FLAT = 0.1  # a growth a doubling of the load, below which the top is flat
 _BEYOND = math.log(1e12)

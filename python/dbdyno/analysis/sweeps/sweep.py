@@ -23,12 +23,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis import describe, single_values
-from dbdyno.analysis.answer import metric_words
-from dbdyno.analysis.cases import level_series
-from dbdyno.analysis.contrast import Bounded
-from dbdyno.analysis.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_test
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis import single_values
+from dbdyno.analysis.claims.cases import level_series
+from dbdyno.analysis.claims.contrast import Bounded
+from dbdyno.analysis.claims.verdict import read
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_test
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.headlines.summary_text import metric_words
 from dbdyno.analysis.sweeps.knee import Growth, growth, knee
 from dbdyno.analysis.types import (
     REFUTED,
@@ -39,8 +40,9 @@ from dbdyno.analysis.types import (
     Limit,
     Sweep,
 )
-from dbdyno.analysis.verdict import read
+from dbdyno.plan import level_text
 from dbdyno.plan.types import Factor, Plan
+from dbdyno.wording import numbers
 
 LEVELS_MIN = 3
 LOADS = ("sessions", "rate")  # factors of which a knee can be told
@@ -163,14 +165,14 @@ def _unusable(
         return "runs that are not passes over all levels do not tell which one is best"
     if blocks < BLOCKS_MIN:
         is_ = "is" if blocks == 1 else "are"
-        with_all = f"{describe.counted(blocks, 'block')} with all levels"
+        with_all = f"{numbers.counted(blocks, 'block')} with all levels"
         return f"{with_all} {is_} too few ({BLOCKS_MIN} at least)"
     zero = [
         level
         for level, cell in zip(line.levels, line.cells, strict=True)
         if min(series[cell].values()) <= 0
     ]
-    levels = describe.listed([f"{level:g}" for level in zero])
+    levels = numbers.listed([f"{level:g}" for level in zero])
     return f"{metric} is zero in some block at level {levels}" if zero else ""
 
 
@@ -278,7 +280,7 @@ class _Told:
         factor = self.line.factor
         assert factor.values is not None
         level = factor.levels[factor.values.index(value)]
-        return describe.level(self.plan, factor.name, level)
+        return level_text.level(self.plan, factor.name, level)
 
     def peak(self, best: int, alike: tuple[int, ...]) -> list[str]:
         """Where the metric is highest, and what cannot be told from that."""
@@ -296,24 +298,24 @@ class _Told:
         if best == last:
             said += ", the highest level tested, so that it may be higher beyond"
         others = [f"{levels[level]:g}" for level in alike if level != best]
-        alone = [f"{describe.listed(others)} cannot be told from it"] if others else []
+        alone = [f"{numbers.listed(others)} cannot be told from it"] if others else []
         falls = [f"above {levels[alike[-1]]:g} it is lower"] if alike[-1] < last else []
         return [said, *alone, *falls]
 
     def knee(self, centre: float, low: float, high: float) -> str:
         """`the knee is at 9.4 (8.1 to 10.9)`."""
-        ends = f"{describe.ratio(low)} to {describe.ratio(high)}"
-        return f"the knee is at {describe.ratio(centre)} ({ends})"
+        ends = f"{numbers.ratio(low)} to {numbers.ratio(high)}"
+        return f"the knee is at {numbers.ratio(centre)} ({ends})"
 
     def no_knee(self, added: Growth, least: float) -> str:
         """Why there is none, and where it is at least."""
         levels = self.line.levels
-        ends = f"{describe.percent(added.low)} to {describe.percent(added.high)}"
+        ends = f"{numbers.percent(added.low)} to {numbers.percent(added.high)}"
         if added.low > 0:
             seen = f"still growing at {self.at(levels[-1])} (a doubling added {ends})"
         else:
             seen = f"not shown to be flat at {self.at(levels[-1])} (a doubling added {ends})"
-        return f"{seen}, so no knee is seen; it is at {describe.ratio(least)} at least"
+        return f"{seen}, so no knee is seen; it is at {numbers.ratio(least)} at least"
 
     def limit(self, asked: str, holds: float | None, breaks: float | None) -> str:
         """Up to which level a limit is shown to hold, and from which on it is broken."""
@@ -330,9 +332,9 @@ class _Told:
         said = [
             f"holds up to {self.at(holds)}" if holds is not None else "",
             f"is broken from {self.at(breaks)} on" if breaks is not None else "",
-            f"is open at {describe.listed(open_)}" if open_ else "",
+            f"is open at {numbers.listed(open_)}" if open_ else "",
         ]
-        return f"`{asked}` {describe.listed([one for one in said if one])}"
+        return f"`{asked}` {numbers.listed([one for one in said if one])}"
 
     @property
     def _nothing(self) -> str:

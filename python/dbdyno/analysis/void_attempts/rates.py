@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dbdyno.analysis import describe
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.wording import numbers
 
 LEVEL = 0.05
 
@@ -39,7 +39,7 @@ class FailureRates:
         sides = [f"{failed} of {count}" for failed, count in (self.left, self.right)]
         return (
             f"{sides[0]} attempts of one side were void without a measurement, {sides[1]} of the"
-            f" other (exact test: p {describe.number(self.p)})"
+            f" other (exact test: p {numbers.number(self.p)})"
         )
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis.cases import Case
-from dbdyno.analysis.contrast import Around, Contrast, Interval
-from dbdyno.analysis.measured import Measured
-from dbdyno.analysis.why import edges_of
-from dbdyno.experiment.claims import ResolvedPart
+from dbdyno.analysis.claims.cases import Case
+from dbdyno.analysis.claims.contrast import Around, Contrast, Interval
+from dbdyno.analysis.claims.verdict_text import edges_of
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.experiment.claims.grammar import ResolvedPart
 
 
 @dataclass(frozen=True)

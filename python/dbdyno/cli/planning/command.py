@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from dbdyno.cli import studies
-from dbdyno.cli.placed import placed
 from dbdyno.cli.planning import pilot
-from dbdyno.cli.run import missing
-from dbdyno.cli.stored import stored
+from dbdyno.cli.running.placed import placed
+from dbdyno.cli.running.run import missing
+from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
-from dbdyno.execute import engine
-from dbdyno.experiment import load_seeded, units
+from dbdyno.execute.engine import job
+from dbdyno.experiment import load_seeded
+from dbdyno.experiment.values import units
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.pilot import Pilot, shorten
@@ -143,7 +144,7 @@ def plan(
         if source is not None:
             with stored(source), opened(source) as run:
                 return _answer(wished, run, str(source), detect, wanted, as_json)
-        engine.find()
+        job.find()
         asked = Pilot(pilot_blocks, pilot_duration, not no_copies)
         short = make(shorten(loaded, asked), Machine.read(), available=missing, write_to=write_to)
         ran = pilot.measured(short, directory, scratch, verbose=verbose)

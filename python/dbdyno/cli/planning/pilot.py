@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli.live import duration
-from dbdyno.cli.run import described, measure, not_put_back
-from dbdyno.plan import estimate
+from dbdyno.cli.running.live import duration
+from dbdyno.cli.running.run import described, measure, not_put_back
+from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Plan
 from dbdyno.store.manifest import INTERRUPTED, RUNNING
 from dbdyno.store.naming import unnamed
 from dbdyno.store.run import Run
-from dbdyno.systems.scratch import scratch_root
+from dbdyno.systems.process.scratch import scratch_root
 
 
 def measured(

@@ -16,7 +16,7 @@ BYTES_MAX = 1 << 30
 _ALLOWED = {
     *(("dbdyno.imports.found", name) for name in ("Found", "Part", "Interval")),
     *(("dbdyno.imports.files", name) for name in ("Collected", "Source")),
-    ("dbdyno.store.histogram", "Histogram"),
+    ("dbdyno.store.metrics.histogram", "Histogram"),
     ("pathlib", "PosixPath"),
 }
 _NUMBERS = ("<i8", "<u8", "<f8")

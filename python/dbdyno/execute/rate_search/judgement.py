@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.experiment.conditions import BROKEN, HOLDS, UNKNOWN, state, told
+from dbdyno.experiment.claims.conditions import BROKEN, HOLDS, UNKNOWN, state, told
 from dbdyno.plan.types import Find
-from dbdyno.store import open_loop
+from dbdyno.store.metrics import open_loop
 
 
 @dataclass(frozen=True)

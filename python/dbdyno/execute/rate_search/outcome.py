@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.execute.rate_search.search import Found
-from dbdyno.nouns import count
+from dbdyno.wording.plurals import count
 
 
 def outcome_text(found: Found) -> str:

@@ -15,11 +15,11 @@ from dbdyno.execute.listener import Listener
 from dbdyno.execute.rate_search.judgement import Judgement, judge
 from dbdyno.execute.rate_search.outcome import outcome_text
 from dbdyno.execute.rate_search.search import Found, search
-from dbdyno.experiment.arrivals import lowest_per_s
 from dbdyno.experiment.types import Arrivals, RateStep
+from dbdyno.experiment.workloads.arrivals import lowest_per_s
 from dbdyno.plan.order import SEED_BITS
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
-from dbdyno.store import open_loop
+from dbdyno.store.metrics import open_loop
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 

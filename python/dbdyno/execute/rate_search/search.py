@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dbdyno.execute.rate_search.judgement import Judgement
-from dbdyno.experiment.bounds import AT_LEAST, AT_MOST
-from dbdyno.experiment.conditions import BROKEN, HOLDS, UNKNOWN
-from dbdyno.experiment.units import RATE_MAX_PER_S
+from dbdyno.experiment.claims.conditions import BROKEN, HOLDS, UNKNOWN
+from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
+from dbdyno.experiment.values.units import RATE_MAX_PER_S
 from dbdyno.plan.types import Find
 
 HALVINGS_MAX = 10  # below the start, to a thousandth of it

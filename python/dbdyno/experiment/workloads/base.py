@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field, create_model
 
-from dbdyno.experiment.scalars import Strict, Whole
+from dbdyno.experiment.values.scalars import Strict, Whole
 
 INTEGER = "integer"
 NUMBER = "number"

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dbdyno.experiment.scalars import Strict
+from dbdyno.experiment.values.scalars import Strict
 from dbdyno.experiment.workloads.base import Check, Contradiction, Option, Options
 
 SCRIPT_MAX = 1_000_000  # characters

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from dbdyno.experiment import sqltext
-from dbdyno.experiment.generators import generator
-from dbdyno.experiment.names import did_you_mean
-from dbdyno.experiment.read_only.statements import refusal
-from dbdyno.experiment.scalars import Strict, Whole
-from dbdyno.experiment.unions import Short, one_of
+from dbdyno.experiment.file.names import did_you_mean
+from dbdyno.experiment.targets import sqltext
+from dbdyno.experiment.targets.read_only.statements import refusal
+from dbdyno.experiment.values.generators import generator
+from dbdyno.experiment.values.scalars import Strict, Whole
+from dbdyno.experiment.values.unions import Short, one_of
 from dbdyno.experiment.workloads.base import Check, Contradiction, Keys, NoFiles, Option, Options
 
 CLASSES_MAX = 64  # the engine's histograms; what has none counts as `other`

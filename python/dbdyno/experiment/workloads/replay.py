@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import traces
-from dbdyno.experiment.scalars import Strict
+from dbdyno.experiment.values.scalars import Strict
+from dbdyno.experiment.workloads import traces
 from dbdyno.experiment.workloads.base import Check, Contradiction, Option, Options
 
 MAX = "max"

@@ -22,7 +22,7 @@ from dbdyno.imports.found import (
     latency_metrics,
 )
 from dbdyno.imports.text import Line, Text
-from dbdyno.store.histogram import Histogram
+from dbdyno.store.metrics.histogram import Histogram
 
 DIRECTIONS = ("read", "write", "trim")
 LEVELS = ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct")  # options that may become factors

@@ -25,7 +25,7 @@ from dbdyno.imports.found import (
     latency_metrics,
 )
 from dbdyno.imports.text import Line, Text
-from dbdyno.store.histogram import Histogram, merge
+from dbdyno.store.metrics.histogram import Histogram, merge
 
 WORDS = (
     "pgbench's log has a line a transaction; percentiles are of all of them (buckets narrower than"

@@ -24,7 +24,7 @@ from dbdyno.imports.found import (
     latency_metrics,
 )
 from dbdyno.imports.text import Line, Text, number
-from dbdyno.store.histogram import Histogram
+from dbdyno.store.metrics.histogram import Histogram
 
 WORDS = (
     "sysbench's `transactions` are transactions here (tps) and its `queries` are operations (qps):"

@@ -25,7 +25,7 @@ from dbdyno.imports.found import (
     latency_metrics,
 )
 from dbdyno.imports.text import Line, Text
-from dbdyno.store.histogram import Histogram, decode, merge
+from dbdyno.store.metrics.histogram import Histogram, decode, merge
 
 MARK = '"dyno_sysbench"'  # in the first line of a record
 WORDS = (

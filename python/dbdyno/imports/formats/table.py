@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import metrics
-from dbdyno.experiment.names import did_you_mean
+from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.imports.found import TOOL, Found, Part
 from dbdyno.imports.text import Line, Text, number
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dbdyno.models.cluster.options import Options
+from dbdyno.models.cluster.files.options import Options
 
 _EPSILON_S = 1e-9
 

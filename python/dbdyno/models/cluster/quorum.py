@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from dbdyno.models.cluster.options import Options
+from dbdyno.models.cluster.files.options import Options
 
 
 @dataclass(frozen=True)

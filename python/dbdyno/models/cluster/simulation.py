@@ -40,9 +40,9 @@ from collections.abc import Callable, Collection, Iterable
 from dbdyno.models.cluster import quorum, script
 from dbdyno.models.cluster.flow import Flow
 from dbdyno.models.cluster.group import Process, View
-from dbdyno.models.cluster.history import Happening, History
 from dbdyno.models.cluster.network import RELAY_CHECK_S, Network
-from dbdyno.models.cluster.recorder import Recorder
+from dbdyno.models.cluster.outcome.history import Happening, History
+from dbdyno.models.cluster.outcome.recorder import Recorder
 from dbdyno.models.cluster.topology import Topology
 
 MERGE_ROUNDS = 2

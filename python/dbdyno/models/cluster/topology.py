@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dbdyno.models.cluster.options import WEIGHT_MAX, Options
+from dbdyno.models.cluster.files.options import WEIGHT_MAX, Options
 
 MEMBERS_MAX = 64
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dbdyno.experiment import scope as scopes
+from dbdyno.experiment.claims import scope as scopes
 from dbdyno.experiment.types import Cell, Factor, Spec
-from dbdyno.plan.against import free, held_at, names_of
+from dbdyno.plan.two_versions.against import free, held_at, names_of
 
 COPIES = ("first", "second")
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from dbdyno.report.charts.clock import clock_axis
+from dbdyno.report.charts.over_time.clock import clock_axis
 from dbdyno.report.charts.scale import Scale, linear_ticks
 from dbdyno.report.charts.svg import Canvas, text_width
-from dbdyno.report.numbers import sig3, tick
+from dbdyno.report.text.numbers import sig3, tick
 
 FOOT = 26.0
 

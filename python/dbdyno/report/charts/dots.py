@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.experiment.bounds import AT_LEAST
+from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.report.charts.scale import Axis, Scale, linear_ticks, log_ticks, magnitudes
 from dbdyno.report.charts.svg import SERIES, Canvas, plain, shorten, text_width
-from dbdyno.report.numbers import bounded, interval, plus_minus, sig3, tick
+from dbdyno.report.text.numbers import bounded, interval, plus_minus, sig3, tick
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.experiment.bounds import AT_LEAST
+from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.report.charts import key
 from dbdyno.report.charts.scale import Axis, Scale, magnitudes, wants_log
 from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
-from dbdyno.report.numbers import bounded, interval, sig3, tick
+from dbdyno.report.text.numbers import bounded, interval, sig3, tick
 
 
 @dataclass(frozen=True)

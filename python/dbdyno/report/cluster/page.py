@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno import __version__
-from dbdyno.models.cluster import timeline
-from dbdyno.models.cluster.history import History
-from dbdyno.models.cluster.reading import Case
-from dbdyno.models.cluster.timeline import seconds
+from dbdyno.models.cluster.files.reading import Case
+from dbdyno.models.cluster.outcome import timeline
+from dbdyno.models.cluster.outcome.history import History
+from dbdyno.models.cluster.outcome.timeline import seconds
 from dbdyno.models.cluster.topology import Member, Topology
 from dbdyno.report import write
 from dbdyno.report.cluster.drawing import drawing

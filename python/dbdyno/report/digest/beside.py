@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from dbdyno import __version__
 from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, Change, Compared
 from dbdyno.digest.document import Class, Document
-from dbdyno.nouns import count
 from dbdyno.report import write
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
-from dbdyno.report.numbers import MISSING, edge, percent, times
-from dbdyno.report.text import markdown as md
+from dbdyno.report.text.escaping import markdown as md
+from dbdyno.report.text.numbers import MISSING, edge, percent, times
+from dbdyno.wording.plurals import count
 
 ROWS_MAX = 20  # of a table in the terminal and in Markdown; HTML and JSON have all
 INDEPENDENT = (

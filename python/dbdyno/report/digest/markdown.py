@@ -8,8 +8,8 @@ from dbdyno.digest.document import Class, Distribution, Document
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import elide
 from dbdyno.report.digest.profile import columns, legend
-from dbdyno.report.text import fence
-from dbdyno.report.text import markdown as md
+from dbdyno.report.text.escaping import fence
+from dbdyno.report.text.escaping import markdown as md
 
 
 def markdown(document: Document, *, brief: bool = False) -> str:

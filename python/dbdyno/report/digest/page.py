@@ -10,8 +10,8 @@ from markupsafe import Markup
 from dbdyno import __version__
 from dbdyno.digest.document import Class, Concurrency, Distribution, Document
 from dbdyno.report import write
-from dbdyno.report.charts.areas import SHADES, Band, areas
 from dbdyno.report.charts.columns import columns
+from dbdyno.report.charts.over_time.areas import SHADES, Band, areas
 from dbdyno.report.digest import profile, words
 from dbdyno.report.digest.profile import Column
 from dbdyno.report.digest.text import squeeze

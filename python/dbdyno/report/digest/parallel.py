@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbdyno.digest.parallelism import Curve, Parallelism, Schemas
-from dbdyno.nouns import count
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
 from dbdyno.report.digest.table import bar
-from dbdyno.report.numbers import size
-from dbdyno.report.text import markdown as md
+from dbdyno.report.text.escaping import markdown as md
+from dbdyno.report.text.numbers import size
+from dbdyno.wording.plurals import count
 
 WORKERS = 4  # of the answer
 SCHEMAS_SHOWN = 20  # in the terminal and in Markdown; the page and JSON have all

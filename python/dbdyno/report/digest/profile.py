@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dbdyno.digest.document import Class, Document, Stats
 from dbdyno.report.digest import words
-from dbdyno.report.numbers import MISSING, size
+from dbdyno.report.text.numbers import MISSING, size
 
 LEGEND = "sent, examined: rows a call; lock: of the time; scan: calls with full scans"
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dbdyno.digest.document import Class, Distribution, Document, Stats
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import middle
-from dbdyno.report.text import visible
+from dbdyno.report.text.escaping import visible
 
 LABELS = {
     "lock_time": "Lock time",

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from dbdyno.digest.document import Class, Distribution, Document
-from dbdyno.nouns import count
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import elide, fit
 from dbdyno.report.digest.table import profile
-from dbdyno.report.numbers import sig3
-from dbdyno.report.sparkline import sparkline
-from dbdyno.report.text import visible
+from dbdyno.report.text.escaping import visible
+from dbdyno.report.text.numbers import sig3
+from dbdyno.report.text.sparkline import sparkline
+from dbdyno.wording.plurals import count
 
 SHORT = ("total", "mean", "p95", "max")  # columns of measures on a narrow terminal
 STATEMENT_LINES = 12

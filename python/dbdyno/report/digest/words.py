@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 
 from dbdyno.digest.document import SAMPLED, Class, Distribution, Document, OfLogs, Stats
-from dbdyno.nouns import count
-from dbdyno.report.numbers import MISSING, sig3, size
-from dbdyno.report.text import visible
+from dbdyno.report.text.escaping import visible
+from dbdyno.report.text.numbers import MISSING, sig3, size
+from dbdyno.wording.plurals import count
 
 LINES_NOT_UNDERSTOOD = 20
 COLUMNS = ("total", "min", "mean", "p50", "p95", "p99", "max", "stddev")

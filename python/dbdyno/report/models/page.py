@@ -14,7 +14,7 @@ from dbdyno.report import write
 from dbdyno.report.charts.curve import curve
 from dbdyno.report.figures import NARROW, WIDE, Figure
 from dbdyno.report.models import tables, words
-from dbdyno.report.text import html, visible
+from dbdyno.report.text.escaping import html, visible
 
 
 def page(

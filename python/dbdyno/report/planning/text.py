@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from dbdyno.analysis.claims.power import BLOCKS_MAX
 from dbdyno.analysis.planning.types import RANGE, Component, Floor, Needed, Part, Planning, Split
-from dbdyno.analysis.power import BLOCKS_MAX
-from dbdyno.nouns import count
+from dbdyno.wording.plurals import count
 
 _WORTH = 0.95  # a split that saves less than this share of the time is not advised
 

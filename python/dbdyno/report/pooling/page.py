@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dbdyno import __version__
-from dbdyno.analysis.across.pooling import Combined
+from dbdyno.analysis.between_runs.pooling import Combined
 from dbdyno.report import write
-from dbdyno.report.charts.forest import Mark, forest
+from dbdyno.report.charts.ratios.forest import Mark, forest
 from dbdyno.report.pooling import words
 
 WIDTH = 760.0

@@ -6,11 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dbdyno.analysis.across.pooling import Combined
-from dbdyno.report import text
-from dbdyno.report.across import left_out_lines, lines
+from dbdyno.analysis.between_runs.pooling import Combined
+from dbdyno.report.between_runs.comparison import left_out_lines, lines
 from dbdyno.report.pooling import words
-from dbdyno.report.text import visible
+from dbdyno.report.text import escaping
+from dbdyno.report.text.escaping import visible
 
 HEAD = ("run", "ratio", "95 % interval", "weight")
 
@@ -43,7 +43,7 @@ def combined_text(found: Combined) -> RenderableType:
 
 def combined_markdown(found: Combined) -> str:
     """The same as Markdown."""
-    md = text.markdown
+    md = escaping.markdown
     parts = [f"# {md(found.experiment)}: {len(found.runs)} runs combined\n"]
     if differ := words.changes(found):
         parts += ["Changed from run to run:\n", *(f"- {md(one)}" for one in differ), ""]

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbdyno.analysis import describe
-from dbdyno.analysis.across.pooling import Combined, Line, Pooled
-from dbdyno.nouns import count
-from dbdyno.report.numbers import MISSING, percent, times
+from dbdyno.analysis.between_runs.pooling import Combined, Line, Pooled
+from dbdyno.report.text.numbers import MISSING, percent, times
+from dbdyno.wording import numbers
+from dbdyno.wording.plurals import count
 
 FEW = 10  # runs: the Q test of fewer seldom sees what is there
 
@@ -44,7 +44,7 @@ def table(line: Line) -> list[Cells]:
 
 def interval(low: float | None, high: float | None) -> str:
     """`0.84-0.97`."""
-    return describe.interval(low, high, 1.0)
+    return numbers.interval(low, high, 1.0)
 
 
 def sentences(line: Line) -> list[str]:

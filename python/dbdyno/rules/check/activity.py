@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dbdyno.samplers import cpu
+from dbdyno.samplers.machine import cpu
 
 SAMPLE_S = 0.5
 PROCESSES_MAX = 4096  # a bound on what one reading costs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.experiment import host, server_url, ssh
+from dbdyno.experiment.targets import host, server_url, ssh
 from dbdyno.experiment.types import Target
 from dbdyno.samplers.base import prefixed
 from dbdyno.samplers.hosts.feed import Feed

@@ -24,9 +24,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.experiment.host import Prometheus
-from dbdyno.samplers import cpu, disk, memory, network, paging
+from dbdyno.experiment.targets.host import Prometheus
 from dbdyno.samplers.hosts import feed
+from dbdyno.samplers.machine import cpu, disk, memory, network, paging
 
 TIMEOUT_S = 5.0
 ANSWER_BYTES_MAX = 32 << 20

@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from dbdyno.experiment.ssh import SshAddress
-from dbdyno.samplers import cpu, disk, load, memory, network, paging, process
+from dbdyno.experiment.targets.ssh import SshAddress
 from dbdyno.samplers.hosts import feed
+from dbdyno.samplers.machine import cpu, disk, load, memory, network, paging
+from dbdyno.samplers.server import process
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.store import files
+from dbdyno.store.text import files
 
 FILE = "aliases.json"
 VERSION = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.experiment import metrics
+from dbdyno.experiment.claims import metrics
 from dbdyno.share.redact.texts import Texts
 
 _METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_%-]+)*")

@@ -14,7 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from dbdyno.experiment.scalars import VERSION_PATTERN
+from dbdyno.experiment.values.scalars import VERSION_PATTERN
 from dbdyno.share.redact import vocabulary
 from dbdyno.share.redact.claims import claim
 from dbdyno.share.redact.texts import LEFT_OUT, Texts

@@ -18,16 +18,17 @@ from typing import Any
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.plan import json as plan_json
 from dbdyno.plan.claims import resolved_claims
+from dbdyno.plan.stored import json as plan_json
 from dbdyno.share.redact import aliases as table
 from dbdyno.share.redact.claims import metric
 from dbdyno.share.redact.plan import keyed
 from dbdyno.share.redact.plan import plan as redacted_plan
 from dbdyno.share.redact.texts import LEFT_OUT, Texts
-from dbdyno.store import files, record
+from dbdyno.store import record
 from dbdyno.store.record import NO_PLAN, TrialRecord
 from dbdyno.store.run import EVENTS, HISTOGRAMS, SAMPLES, TRIAL, Run
+from dbdyno.store.text import files
 
 # Facts of an environment whose texts are about the machine's kind, not about whose it is.
 _ENVIRONMENT = frozenset(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.experiment import metrics
+from dbdyno.experiment.claims import metrics
 from dbdyno.experiment.types import DURABILITY, ISOLATION, KINDS
 
 _STATEMENTS = """

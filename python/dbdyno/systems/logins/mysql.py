@@ -18,7 +18,7 @@ from pymysql.constants import CLIENT
 from dbdyno.errors import DynoError
 from dbdyno.systems.logins.bounded import Bounds, bind, opened
 from dbdyno.systems.logins.policy import FULL, ROUNDS_MAX, TAKE_KEY, LoginRules
-from dbdyno.systems.starting import CONTROL_TIMEOUT_S
+from dbdyno.systems.process.starting import CONTROL_TIMEOUT_S
 
 _CANNOT_CONNECT, _MALFORMED_PACKET = 2003, 2027
 _PROOFS = ("mysql_native_password", "client_ed25519")  # PyMySQL's own will do

@@ -21,7 +21,7 @@ import scramp
 from pg8000.exceptions import Error, InterfaceError
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.encryption import context
+from dbdyno.systems.external.encryption import context
 from dbdyno.systems.logins.bounded import Bounded, Bounds, bind, opened
 from dbdyno.systems.logins.policy import (
     SCRAM_ITERATIONS_MAX,
@@ -29,7 +29,7 @@ from dbdyno.systems.logins.policy import (
     SCRAM_MECHANISMS,
     LoginRules,
 )
-from dbdyno.systems.starting import CONTROL_TIMEOUT_S
+from dbdyno.systems.process.starting import CONTROL_TIMEOUT_S
 
 _SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 _METHODS = {3: "3, clear-text password", 5: "5, MD5", 10: "10, SCRAM-SHA-256"}

@@ -11,7 +11,7 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.histories import mood, runs
 from tools.proof.simulating.many import many, percent, share, upper
 
-from dbdyno.analysis import across
+from dbdyno.analysis import between_runs
 
 HISTORIES, QUICK = 1_000, 3
 CORRELATIONS = (0.0, 0.5, 0.9)
@@ -39,7 +39,7 @@ def one(asked: Asked, _: int, rng: np.random.Generator) -> tuple[bool, bool]:
     levels[middle:] += math.log1p(-asked.step)
     history = runs(levels, rng)
     plan = replace(history[-1].plan, matters=asked.matters)
-    (group,) = across.history([*history[:-1], replace(history[-1], plan=plan)]).groups
+    (group,) = between_runs.history([*history[:-1], replace(history[-1], plan=plan)]).groups
     places = [place.run for series in group.series for place in series.changes]
     return bool(places), any(abs(place - middle) <= NEAR for place in places)
 

@@ -12,9 +12,9 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.histories import mood, runs
 from tools.proof.simulating.many import many, percent, share, upper
 
-from dbdyno.analysis import across
-from dbdyno.analysis.across import Reduced
-from dbdyno.analysis.across.judging import NIGHTS, a_month
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs import Reduced
+from dbdyno.analysis.between_runs.judging import NIGHTS, a_month
 
 HISTORIES, CREEPS, LOSSES, QUICK = 200, 100, 400, 2
 BEFORE, NULL, CREEP = 6, 90, 30  # runs before the first that is judged; nights
@@ -36,8 +36,8 @@ class Ends:
 
 def gate(history: Sequence[Reduced], night: int, limit: float) -> Ends:
     """The gate on one run of a history, by those before it."""
-    found = across.compare(history[night - 1], history[night], history[:night], matters=limit)
-    return Ends(bool(found.suspected), bool(found.regressions), bool(across.failing(found)))
+    found = between_runs.compare(history[night - 1], history[night], history[:night], matters=limit)
+    return Ends(bool(found.suspected), bool(found.regressions), bool(between_runs.failing(found)))
 
 
 def null(correlation: float, nights: int, _: int, rng: np.random.Generator) -> tuple[int, int]:

@@ -13,10 +13,10 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import experiment, ordered, records
 from tools.proof.simulating.many import clopper_pearson, many, percent, share
 
-from dbdyno.analysis import across
-from dbdyno.analysis.across.pooling import Source, pool
-from dbdyno.analysis.across.pooling.runs import Effect
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs.pooling import Source, pool
+from dbdyno.analysis.between_runs.pooling.runs import Effect
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.plan.types import Plan
 
 SETS, QUICK = 2_000, 4
@@ -51,7 +51,9 @@ def one(asked: Asked, _: int, rng: np.random.Generator) -> tuple[bool, bool, boo
         on = np.array([plan.cells[t.cell].levels["cache"] == "on" for t in plan.trials])
         values = 1000 * np.where(on, ratio, 1.0) * np.exp(rng.normal(scale=NOISE, size=len(on)))
         found = records(plan, values)
-        run = across.reduce(plan, found, {"created_unix_s": float(day)}, f"r{day}", "complete")
+        run = between_runs.reduce(
+            plan, found, {"created_unix_s": float(day)}, f"r{day}", "complete"
+        )
         sources.append(Source(Measured.of(plan, found), run))
     (line,) = pool(sources).lines
     truth, pooled = math.log(RATIO), line.pooled

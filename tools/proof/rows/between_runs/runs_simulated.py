@@ -9,8 +9,8 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.histories import COMMON, OWN, mood, runs
 from tools.proof.simulating.many import many, passes, percent, share, upper
 
-from dbdyno.analysis import across
-from dbdyno.analysis.across.types import NOT_CLEAR
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs.types import NOT_CLEAR
 
 HISTORIES, QUICK = 2_000, 40
 LIMIT, BOUND = 0.065, 0.5  # of the upper bound; the largest correlation that the bar is for
@@ -27,7 +27,7 @@ DRIFTS = {
 def one(drift: float, before: int, _: int, rng: np.random.Generator) -> bool:
     """Whether an equal run is called different, suspected or not."""
     *earlier, now = runs(mood(drift, before + 1, rng), rng)
-    compared = across.compare(earlier[-1], now, earlier)
+    compared = between_runs.compare(earlier[-1], now, earlier)
     return any(row.verdict != NOT_CLEAR for row in compared.rows)
 
 

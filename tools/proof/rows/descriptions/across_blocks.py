@@ -9,9 +9,10 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import Floats, experiment, ordered, records
 from tools.proof.simulating.many import clopper_pearson, many, percent, share, upper
 
-from dbdyno.analysis import between_blocks, verdict
-from dbdyno.analysis.measured import Measured
-from dbdyno.analysis.ratios import Pairs
+from dbdyno.analysis import between_blocks
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.estimates.ratios import Pairs
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 

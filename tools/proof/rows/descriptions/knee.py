@@ -10,7 +10,7 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import experiment, ordered, records
 from tools.proof.simulating.many import clopper_pearson, many, percent, share
 
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.sweeps import sweeps
 
 EXPERIMENTS, QUICK = 400, 8

@@ -10,8 +10,8 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import experiment, ordered, records
 from tools.proof.simulating.many import clopper_pearson, many, percent, share
 
-from dbdyno.analysis import power, verdict
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import power, verdict
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import UNDECIDED, MoreBlocks
 
 RUNS, QUICK = 3_000, 40

@@ -12,9 +12,10 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import Floats, experiment, ordered, records
 from tools.proof.simulating.many import clopper_pearson, many, percent, share
 
-from dbdyno.analysis import causes, verdict
-from dbdyno.analysis.lead import find_lead
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis import causes
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.headlines.lead import find_lead
 from dbdyno.analysis.page.ratios import PageRatios
 from dbdyno.analysis.types import UNKNOWN
 from dbdyno.plan.types import Plan

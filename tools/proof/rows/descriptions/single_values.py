@@ -12,8 +12,8 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import Floats, experiment, ordered
 from tools.proof.simulating.many import clopper_pearson, many, percent, share
 
-from dbdyno.analysis import verdict
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import REFUTED, SUPPORTED
 from dbdyno.store.record import COMPLETE, TrialRecord
 

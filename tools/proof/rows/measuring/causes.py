@@ -14,8 +14,8 @@ from tools.proof.injecting.dirty import can_write_back
 from tools.proof.injecting.drive import Injection, Planned, drive
 from tools.proof.row import Effort, Outcome, Row, Table
 
-from dbdyno.analysis import inside
 from dbdyno.analysis.types import UNKNOWN, Inside
+from dbdyno.analysis.within_trial import findings
 from dbdyno.store.run import Run
 
 SEED = 21
@@ -228,7 +228,7 @@ def _disturbed(
 def names(run: Run, done: Sequence[Injection]) -> list[tuple[str, str]]:
     """What was done, each time, and what the analysis of the run calls it."""
     kinds = {kind.injected: kind for kind in KINDS}
-    found = inside.look(run.plan, run.records(), run.trace)
+    found = findings.look(run.plan, run.records(), run.trace)
     seen = {one.trial: one for one in found.inside}
     called_by = []
     for one in done:

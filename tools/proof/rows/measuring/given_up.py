@@ -11,9 +11,9 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.many import clopper_pearson
 
 from dbdyno.plan.types import GroupPlan
-from dbdyno.store.histogram import Histogram
-from dbdyno.store.latency import QUANTILES, Censored
-from dbdyno.store.reduce import reduce_trial
+from dbdyno.store.metrics.histogram import Histogram
+from dbdyno.store.metrics.latency import QUANTILES, Censored
+from dbdyno.store.metrics.reduce import reduce_trial
 
 TRIALS, QUICK_TRIALS = 250, 4
 TRANSACTIONS = 20_000

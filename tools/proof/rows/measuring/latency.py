@@ -10,7 +10,7 @@ from tools.proof import cargo, wire
 from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.wire import Pair
 
-from dbdyno.store.histogram import Histogram, bounds, merge
+from dbdyno.store.metrics.histogram import Histogram, bounds, merge
 
 CRATE = "dyno-generator"
 # Each drives the real worker under simulated time against scripted answers.

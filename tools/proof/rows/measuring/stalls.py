@@ -15,8 +15,8 @@ import numpy as np
 from tools.proof.injecting.drive import Injection, Planned, drive
 from tools.proof.row import Effort, Outcome, Row, Table
 
-from dbdyno.store import stalls
-from dbdyno.store.trace import Trace
+from dbdyno.store.metrics import stalls
+from dbdyno.store.metrics.timeseries import Trace
 
 SEED = 20
 STOPS, QUIET_S = 40, 120.0  # of each server

@@ -13,10 +13,10 @@ from tools.proof.simulating.queue import GROUP, MEASURED_S, Server, probe
 
 from dbdyno.execute.rate_search.judgement import Judgement, judge
 from dbdyno.execute.rate_search.search import Found, search
-from dbdyno.experiment.arrivals import lowest_per_s
-from dbdyno.experiment.bounds import AT_MOST
+from dbdyno.experiment.values.bounds import AT_MOST
+from dbdyno.experiment.workloads.arrivals import lowest_per_s
 from dbdyno.plan.types import Find, GroupPlan
-from dbdyno.store.reduce import reduce_trial
+from dbdyno.store.metrics.reduce import reduce_trial
 
 BIAS_MAX = 0.02
 SESSIONS = (4, 64, 256)

@@ -11,9 +11,9 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.many import many
 from tools.proof.simulating.throughput import PER_S, checkpoints, even, warming
 
-from dbdyno.analysis.steady import steady
+from dbdyno.analysis.within_trial.steady import steady
 from dbdyno.execute.steadiness import Steadiness
-from dbdyno.store.trace import TICK_S
+from dbdyno.store.metrics.timeseries import TICK_S
 
 MATTERS = 0.03
 MAX_S, QUICK_MAX_S = 1800, 130

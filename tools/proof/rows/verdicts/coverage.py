@@ -20,8 +20,8 @@ from tools.proof.simulating.experiment import (
 )
 from tools.proof.simulating.many import many, percent, share
 
-from dbdyno.analysis import verdict
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord

@@ -9,8 +9,8 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import experiment, first_blocks, ordered, records, steady
 from tools.proof.simulating.many import many, percent, share
 
-from dbdyno.analysis import verdict
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import UNDECIDED
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord

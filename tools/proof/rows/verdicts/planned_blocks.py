@@ -11,8 +11,8 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import Floats, experiment, ordered, records
 from tools.proof.simulating.many import clopper_pearson, many, percent, share
 
-from dbdyno.analysis import verdict
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.planning import plan_blocks
 from dbdyno.analysis.planning.blocks import chance, least
 from dbdyno.analysis.planning.types import Criterion

@@ -11,8 +11,8 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import METRIC, experiment, ordered
 from tools.proof.simulating.many import clopper_pearson, many, percent, share, upper
 
-from dbdyno.analysis import verdict
-from dbdyno.analysis.measured import Measured
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import SUPPORTED
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load

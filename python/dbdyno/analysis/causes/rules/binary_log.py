@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
 from dbdyno.analysis.causes.rules import disk
+from dbdyno.wording import numbers
 
 ROTATIONS_MIN = 0.6  # in question, as a median over stalls: most of them have one
 EXPECTED_MAX = 0.3  # in such a time otherwise: a log that rotates all the time explains nothing
@@ -23,8 +23,8 @@ def look(seen: Evidence) -> Match | None:
     elif written.peak >= FLUSH_FACTOR * written.otherwise or disk.slower(seen):
         confidence = 0.92
         flushed = (
-            f"; the disk took up to {describe.number(written.peak / 1e6)} MB a second, against"
-            f" {describe.number(written.otherwise / 1e6)} {seen.there}"
+            f"; the disk took up to {numbers.number(written.peak / 1e6)} MB a second, against"
+            f" {numbers.number(written.otherwise / 1e6)} {seen.there}"
         )
     else:
         return None  # a new file, but nothing was flushed: a coincidence

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import DIFFERENCE, STALL, STEP, Evidence, Moved
 from dbdyno.analysis.causes.rule import Match, Rule
+from dbdyno.wording import numbers
 
 READS_FACTOR = 3.0
 READS_MIN = 0.02  # an operation
@@ -33,14 +33,14 @@ def innodb(seen: Evidence) -> Match | None:
     sizes = ""
     if smaller and total is not None:
         page = seen.during("status.Innodb_page_size") or 16384.0
-        mib = [describe.number(value * page / 2**20) for value in (total.during, total.otherwise)]
+        mib = [numbers.number(value * page / 2**20) for value in (total.during, total.otherwise)]
         sizes = f" The pool has {mib[0]} MiB there, against {mib[1]}."
-    said = f"An operation reads {describe.number(reads.during)} pages from the disk"
+    said = f"An operation reads {numbers.number(reads.during)} pages from the disk"
     if seen.question == STALL:
-        said = f"{describe.number(reads.during)} pages a second came from the disk"
+        said = f"{numbers.number(reads.during)} pages a second came from the disk"
     return Match(
         0.93 if smaller else 0.75,
-        f"{said} {seen.here}, against {describe.number(reads.otherwise)} {seen.there}: the buffer"
+        f"{said} {seen.here}, against {numbers.number(reads.otherwise)} {seen.there}: the buffer"
         f" pool is too small for what is read.{sizes}",
         "A larger innodb_buffer_pool_size: it costs that much memory.",
         reads.metric,
@@ -61,8 +61,8 @@ def postgres(seen: Evidence) -> Match | None:
         return None
     return Match(
         0.7,
-        f"An operation reads {describe.number(reads.during)} blocks into shared buffers"
-        f" {seen.here}, against {describe.number(reads.otherwise)} {seen.there}: they are too small"
+        f"An operation reads {numbers.number(reads.during)} blocks into shared buffers"
+        f" {seen.here}, against {numbers.number(reads.otherwise)} {seen.there}: they are too small"
         " for what is read.",
         "Larger shared_buffers: it costs that much memory.",
         reads.metric,

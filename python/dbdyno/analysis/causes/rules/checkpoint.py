@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
 from dbdyno.analysis.causes.rules import disk
+from dbdyno.wording import numbers
 
 FULL = 0.85  # of the log: InnoDB flushes in earnest from 7/8
 FLUSH_FACTOR = 2.0
@@ -39,8 +39,8 @@ def innodb(seen: Evidence) -> Match | None:
             return Match(
                 0.78,
                 f"The redo log was {full:.0%} full {seen.here}, so that InnoDB had to flush pages:"
-                f" {describe.number(flushed.during)} {_each(seen)}, against"
-                f" {describe.number(flushed.otherwise)} {seen.there}.",
+                f" {numbers.number(flushed.during)} {_each(seen)}, against"
+                f" {numbers.number(flushed.otherwise)} {seen.there}.",
                 "A larger redo log (innodb_log_file_size, MySQL: innodb_redo_log_capacity): it"
                 " costs disk space and a longer recovery.",
                 age.metric,
@@ -55,7 +55,7 @@ def log_buffer(seen: Evidence) -> Match | None:
         return None
     return Match(
         0.6,
-        f"Sessions waited {describe.number(waits.gained)} times for room in the redo log's buffer"
+        f"Sessions waited {numbers.number(waits.gained)} times for room in the redo log's buffer"
         f" {seen.here}, which they do not {seen.there}.",
         "A larger innodb_log_buffer_size, which costs that much memory; or a faster disk for the"
         " log.",
@@ -76,8 +76,8 @@ def postgres(seen: Evidence) -> Match | None:
         return None
     return Match(
         0.74,
-        f"A checkpoint wrote {describe.number(wrote.during)} buffers {_each(seen)} {seen.here},"
-        f" against {describe.number(wrote.otherwise)} {seen.there}.",
+        f"A checkpoint wrote {numbers.number(wrote.during)} buffers {_each(seen)} {seen.here},"
+        f" against {numbers.number(wrote.otherwise)} {seen.there}.",
         "A larger max_wal_size and checkpoint_timeout make them rarer (longer recovery, more disk"
         " space); checkpoint_completion_target 0.9 spreads them out.",
         wrote.metric,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
+from dbdyno.wording import numbers
 
 BUSY = 0.9
 QUEUE_FACTOR = 1.5
@@ -25,8 +25,8 @@ def look(seen: Evidence) -> Match | None:
         return Match(
             0.65,
             f"All CPUs were busy ({busy.during:.0%}) {seen.here}, and the server's threads waited"
-            f" for one {describe.number(queue.during)} s a second, against"
-            f" {describe.number(queue.otherwise)} {seen.there}.",
+            f" for one {numbers.number(queue.during)} s a second, against"
+            f" {numbers.number(queue.otherwise)} {seen.there}.",
             "Find who uses them (`pidstat`): fewer sessions, other processes elsewhere, or more"
             " CPUs.",
             queue.metric,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
+from dbdyno.wording import numbers
 
 AWAIT_FACTOR = 3.0  # a request takes so many times as long
 PRESSURE_MIN = 0.3  # of the time somebody waited for I/O
@@ -107,11 +107,11 @@ def own(seen: Evidence) -> Match | None:
 
 
 def _megabytes(value: float) -> str:
-    return f"{describe.number(value / 1e6)} MB"
+    return f"{numbers.number(value / 1e6)} MB"
 
 
 def _ms(value: float) -> str:
-    return f"{describe.number(value)} ms"
+    return f"{numbers.number(value)} ms"
 
 
 RULES = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
 from dbdyno.analysis.causes.rules import disk, network
+from dbdyno.wording import numbers
 
 SHARE_MIN = 0.5  # of the sessions
 MORE_MIN = 0.25  # than otherwise
@@ -36,8 +36,8 @@ def look(seen: Evidence) -> Match | None:
     n = seen.sessions
     return Match(
         confidence,
-        f"{describe.number(during * n)} of {describe.counted(n, 'session')} waited for {who}"
-        f" {seen.here}, against {describe.number(otherwise * n)} {seen.there}.",
+        f"{numbers.number(during * n)} of {numbers.counted(n, 'session')} waited for {who}"
+        f" {seen.here}, against {numbers.number(otherwise * n)} {seen.there}.",
         "Find who holds it (MariaDB, MySQL: SHOW ENGINE INNODB STATUS, INNODB_TRX, the metadata"
         " locks; PostgreSQL: pg_blocking_pids): shorter transactions, no DDL or LOCK TABLES under"
         " load.",

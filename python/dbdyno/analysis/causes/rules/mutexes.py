@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
+from dbdyno.wording import numbers
 
 SHARE_MIN = 0.3
 MORE_MIN = 0.2
@@ -33,8 +33,8 @@ def look(seen: Evidence) -> Match | None:
     what = state.removeprefix("waiting: ")
     return Match(
         min(0.85, 0.5 + during),
-        f"{describe.number(during * n)} of {describe.counted(n, 'session')} waited inside the"
-        f" server (most for “{what}”) {seen.here}, against {describe.number(otherwise * n)}"
+        f"{numbers.number(during * n)} of {numbers.counted(n, 'session')} waited inside the"
+        f" server (most for “{what}”) {seen.here}, against {numbers.number(otherwise * n)}"
         f" {seen.there}.",
         "Fewer sessions at a time (a connection pool), or spread what they share: the query cache"
         " off, partitions, more buffer partitions.",

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence, Moved
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
+from dbdyno.wording import numbers
 
 RETRANSMITS, SEGMENTS = "network.retransmits_per_s", "network.segments_per_s"
 OVERFLOWS = "network.listen_overflows_per_s"
@@ -41,7 +41,7 @@ def packets(seen: Evidence) -> Match | None:
         0.85,
         f"Packets were lost between client and server {seen.here}: TCP sent"
         f" {_percent(moved.during, sent.during)} of its segments again"
-        f" ({describe.number(moved.during)} a second), against"
+        f" ({numbers.number(moved.during)} a second), against"
         f" {_percent(moved.otherwise, sent.otherwise)} {seen.there}.",
         "Find where they are lost (`nstat`, `ip -s link`, `ethtool -S`, `tc -s qdisc`, counters of"
         " the switch): a rate limit or a full queue on the way (cloud instances have one), a bad"
@@ -57,9 +57,9 @@ def connections(seen: Evidence) -> Match | None:
         return None
     return Match(
         0.85,
-        f"The listen queue was full {seen.here}: {describe.number(moved.during)} connections a"
+        f"The listen queue was full {seen.here}: {numbers.number(moved.during)} connections a"
         f" second found no room in it and were tried again after a second, against"
-        f" {describe.number(moved.otherwise)} {seen.there}.",
+        f" {numbers.number(moved.otherwise)} {seen.there}.",
         "Keep connections open (a pool), or let more wait: back_log (MariaDB, MySQL) and"
         " net.core.somaxconn, of which the smaller counts. A server that accepts slowly is busy or"
         " stopped.",
@@ -99,7 +99,7 @@ def _asked(seen: Evidence, sent: Moved) -> float:
 
 
 def _percent(part: float, whole: float) -> str:
-    return f"{describe.number(100.0 * part / max(whole, part, 1e-12))} %"
+    return f"{numbers.number(100.0 * part / max(whole, part, 1e-12))} %"
 
 
 RULES = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, STEP, Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
+from dbdyno.wording import numbers
 
 STOPPED_MIN = 0.3  # of the looks
 
@@ -32,8 +32,8 @@ def restarted(seen: Evidence) -> Match | None:
             return Match(
                 0.97,
                 f"The server was restarted: its uptime went back by"
-                f" {describe.number(-moved.gained)} s, and"
-                f" {describe.counted(seen.outages, 'connection')} broke.",
+                f" {numbers.number(-moved.gained)} s, and"
+                f" {numbers.counted(seen.outages, 'connection')} broke.",
                 "See the end of the server's error log: a crash, a lack of memory, a restart by"
                 " hand.",
                 moved.metric,
@@ -47,7 +47,7 @@ def outage(seen: Evidence) -> Match | None:
         return None
     return Match(
         0.95,
-        f"{describe.counted(seen.outages, 'connection')} to the server broke {seen.here}.",
+        f"{numbers.counted(seen.outages, 'connection')} to the server broke {seen.here}.",
         "See the server's error log and the network between.",
     )
 

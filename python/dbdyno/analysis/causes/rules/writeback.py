@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dbdyno.analysis import describe
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
 from dbdyno.analysis.causes.rules import disk
+from dbdyno.wording import numbers
 
 CLEANED_MIN = 0.5  # of what the device wrote
 BYTES_MIN = 32e6  # a stall
@@ -23,9 +23,9 @@ def look(seen: Evidence) -> Match | None:
     assert dirty is not None
     return Match(
         0.75,
-        f"The kernel wrote {describe.number(cleaned / 1e6)} MB of dirty pages to the disk"
-        f" {seen.here}, at {describe.number(written.during / 1e6)} MB a second, against"
-        f" {describe.number(written.otherwise / 1e6)} {seen.there}.",
+        f"The kernel wrote {numbers.number(cleaned / 1e6)} MB of dirty pages to the disk"
+        f" {seen.here}, at {numbers.number(written.during / 1e6)} MB a second, against"
+        f" {numbers.number(written.otherwise / 1e6)} {seen.there}.",
         "Lower vm.dirty_background_bytes (or vm.dirty_background_ratio: 10 to 1 cost 2.8 % of"
         " throughput in a published test), so that it writes earlier and less at a time; or let the"
         " server write past the page cache (innodb_flush_method=O_DIRECT).",

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import document, units
-from dbdyno.experiment.document import Node
+from dbdyno.experiment.file import document
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.values import units
 from dbdyno.models.cluster.conflicts import loads
 from dbdyno.models.cluster.conflicts.transaction import TRANSACTIONS_MAX, Costs, Outcome
-from dbdyno.models.cluster.entries import mapping, text_of, value, wrong
+from dbdyno.models.cluster.files.entries import mapping, text_of, value, wrong
 
 KEYS = ("sessions", "rows", "length", "times")
 TIMES = ("pause", "execute", "order", "commit", "apply", "again")

@@ -1,0 +1,322 @@
+"""Two runs side by side, with a verdict where the spread between runs is known.
+
+Unblocked: what the machine did between A and B stands in their ratio, and nothing inside the two
+runs says how large that is. Where at least `RUNS_MIN` earlier runs of the same plan on the same
+machine are there, the spread between them says it: then B is held against their level, and against
+a fixed reference (`level`), and gets a verdict (`judging`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from dbdyno.analysis.between_runs import comparability
+from dbdyno.analysis.between_runs.comparability import Key
+from dbdyno.analysis.between_runs.judging import Case, judged
+from dbdyno.analysis.between_runs.run_summary import Reduced, Value
+from dbdyno.analysis.between_runs.types import Compared, LeftOut, Row
+from dbdyno.errors import DynoError
+from dbdyno.wording.numbers import counted, listed
+
+RUNS_MIN = 5  # earlier runs of the same plan before the spread between runs counts as known
+
+BLOCKED = "holds two versions in the same blocks: `dyno report` compares those"
+NO_HISTORY = (
+    "two separate runs are not one experiment: what the machine did between them stands in the"
+    f" ratio. With --history DIR, {RUNS_MIN} earlier runs of the same plan say how much that is"
+)
+
+
+def compare(
+    a: Reduced,
+    b: Reduced,
+    earlier: Iterable[Reduced] | None = None,
+    *,
+    anyway: bool = False,
+    matters: float | None = None,
+    unread: Sequence[LeftOut] = (),
+    reference: Sequence[Reduced] = (),
+) -> Compared:
+    """B beside A; judged if `earlier` (runs of a history, in any order, A and B among them or not)
+    allows it. `anyway`: another machine is a warning. `matters`: else that of B's plan.
+    `unread`: what of the history could not be read. `reference`: else A, where it is not the run
+    just before B.
+
+    DynoError, with the reasons, if nothing of the two can be compared.
+    """
+    _refuse(a, b)
+    machines = comparability.differences(a.machine, b.machine, both=True)
+    if machines and not anyway:
+        raise DynoError(
+            f"{a.name} and {b.name} were measured on different machines"
+            f" ({comparability.named(machines)})",
+            cause="their ratio would say more of the machines than of what you changed",
+            fix="measure both on one machine, or add --anyway: ratios without a verdict",
+        )
+    cells, left_out = _cells(a, b)
+    warnings = [f"another machine: {one}" for one in machines]
+    warnings += [f"{run.name}: {run.short}" for run in (a, b) if run.short]
+    mixed = [run for run in (a, b) if run.mixed]
+    warnings += [f"{run.name} changed while it was measured: {run.mixed}" for run in mixed]
+    warnings += [f"{run.name} {BLOCKED}" for run in (a, b) if run.plan.against is not None]
+    before, unused, unjudged = _before(a, b, earlier, bool(machines))
+    used = [a, b] if unjudged else [*before, b]
+    found = [
+        case
+        for metric in dict.fromkeys((*a.metrics, *b.metrics))
+        for case in _cases(a, b, used, cells, metric, left_out)
+    ]
+    rows = [case.row for case in found]
+    if not found:
+        raise DynoError(
+            f"{a.name} and {b.name} have no metric in common that was measured",
+            cause="; ".join(f"{one.what}: {one.why}" for one in left_out),
+            fix="name one with --metric; `dyno export RUN --csv -` lists what a run has",
+        )
+    matters = b.plan.matters if matters is None else matters
+    if not unjudged:
+        older = identity(a) != identity(before[-1])
+        reference = tuple(reference) or ((a,) if older else ())
+        _check(reference, b)
+        rows = judged(found, before, b, reference, matters)
+        if not any(row.estimate for row in rows):
+            unjudged = f"no row can be judged: {rows[0].problem}"
+    return Compared(
+        a=a.name,
+        b=b.name,
+        rows=tuple(rows),
+        changed=comparability.differences(a.may_change, b.may_change),
+        left_out=(*left_out, *unused, *unread),
+        warnings=tuple(warnings),
+        before=() if unjudged else tuple(run.name for run in before),
+        unjudged=unjudged,
+        matters=matters,
+        reference=() if unjudged else tuple(run.name for run in reference),
+    )
+
+
+def judge(
+    b: Reduced,
+    earlier: Sequence[Reduced],
+    *,
+    matters: float | None = None,
+    unread: Sequence[LeftOut] = (),
+    reference: Sequence[Reduced] = (),
+) -> Compared | None:
+    """B beside the newest run before it of the same plan and machine, judged by the spread between
+    all of them; None if there is none."""
+    before, _ = alike(b, earlier)
+    if not before:
+        return None
+    return compare(before[-1], b, earlier, matters=matters, unread=unread, reference=reference)
+
+
+def predecessors(planned: Reduced, earlier: Iterable[Reduced]) -> list[Reduced]:
+    """Runs that a run like `planned`, begun now, would be judged by, oldest first."""
+    return alike(replace(planned, created_unix_s=math.inf), earlier)[0]
+
+
+def alike(b: Reduced, earlier: Iterable[Reduced]) -> tuple[list[Reduced], list[LeftOut]]:
+    """Runs that began before B, of the same plan, on the same machine, oldest first, each once;
+    and those of its plan that cannot be used, with the reason."""
+    found: dict[tuple[float, int], Reduced] = {}
+    unused = []
+    for run in sorted(earlier, key=lambda one: one.created_unix_s):
+        if run.fingerprint != b.fingerprint or run.created_unix_s >= b.created_unix_s:
+            continue
+        other = comparability.differences(run.machine, b.machine, both=True)
+        why = run.unusable or run.short or (f"another machine: {other[0]}" if other else "")
+        why = why or (f"changed while it was measured: {run.mixed}" if run.mixed else "")
+        if why:
+            unused.append(LeftOut(run.name, why))
+        else:
+            found.setdefault(identity(run), run)
+    return list(found.values()), unused
+
+
+def identity(run: Reduced) -> tuple[float, int]:
+    """What a run and a copy of it, perhaps in a bundle, have in common."""
+    return run.created_unix_s, run.plan.seed
+
+
+def failing(compared: Compared) -> str:
+    """Why a gate cannot say that all is well: what was not judged, or a loss that matters and could
+    not have been seen. Empty if there is nothing of it."""
+    if not compared.judged:
+        return compared.unjudged
+    open_ = [row for row in compared.rows if row.estimate is None]
+    if not open_:
+        return _unseen(compared)
+    first = open_[0]
+    where = f"{first.metric} {_where(first)}"
+    rows = f"{len(open_)} of {len(compared.rows)} rows are not judged"
+    return f"{rows}, the first {where}: {first.problem}"
+
+
+def _unseen(compared: Compared) -> str:
+    blind = compared.blind
+    if not blind:
+        return ""
+    worst = max(blind, key=lambda row: row.seen or 0)
+    seen = math.ceil(1000 * (worst.seen or 0)) / 10
+    return (
+        f"a change of {100 * compared.matters:g} % would have been missed in"
+        f" {len(blind)} of {len(compared.rows)} rows; the first that can be seen (in 80 % of runs)"
+        f" in {worst.metric} {_where(worst)} is {seen:g} %. Longer runs, more blocks and more runs"
+        " make it smaller; or ask for that much"
+    )
+
+
+def _check(reference: Sequence[Reduced], b: Reduced) -> None:
+    """Refuses a reference that asked something else, or ran elsewhere."""
+    for run in reference:
+        other = comparability.differences(run.machine, b.machine, both=True)
+        why = (
+            run.unusable
+            or run.short
+            or (f"another machine: {comparability.named(other)}" if other else "")
+        )
+        if run.fingerprint != b.fingerprint:
+            why = "it is not of the same plan"
+        if why:
+            raise DynoError(
+                f"{run.name} is no reference for {b.name}: {why}",
+                fix="name a complete run of the same experiment on the same machine",
+            )
+
+
+def _refuse(a: Reduced, b: Reduced) -> None:
+    """Refuses pairs of which no ratio means anything."""
+    if identity(a) == identity(b):
+        raise DynoError(
+            f"{a.name} and {b.name} are the same run",
+            cause="one is a copy of the other, or the same directory was given twice",
+            fix="give two runs; what ran in the same blocks is compared by `dyno report RUN`",
+        )
+    for run in (a, b):
+        if run.unusable:
+            raise DynoError(
+                f"{run.name} cannot be compared: {run.unusable}",
+                fix="compare complete runs; `dyno run --resume` goes on with one",
+            )
+    if (a.plan.imported is None) != (b.plan.imported is None):
+        raise DynoError(
+            f"one of {a.name} and {b.name} was measured by another tool",
+            cause="tools count and time differently",
+            fix="import both, or measure both with dbdyno",
+        )
+
+
+def _cells(a: Reduced, b: Reduced) -> tuple[list[Key], list[LeftOut]]:
+    """Cells that asked the same in both runs, in B's order, and the others."""
+    left_out: list[LeftOut] = []
+    common = []
+    kinds = _kinds(a) != _kinds(b)
+    words = (
+        sorted({*comparability.unfixed(a.plan), *comparability.unfixed(b.plan)}) if kinds else []
+    )
+    for cell in b.asked:
+        if cell not in a.asked:
+            left_out.append(LeftOut(_named(cell), f"only in {b.name}"))
+        elif different := comparability.differences(a.asked[cell], b.asked[cell]):
+            left_out.append(
+                LeftOut(_named(cell), f"not the same: {comparability.named(different)}")
+            )
+        elif words:
+            why = f"other systems, with {listed(words)} left to their defaults"
+            left_out.append(LeftOut(_named(cell), why))
+        else:
+            common.append(cell)
+    left_out += [
+        LeftOut(_named(cell), f"only in {a.name}") for cell in a.asked if cell not in b.asked
+    ]
+    if not common:
+        reasons = list(dict.fromkeys(one.why for one in left_out))
+        raise DynoError(
+            f"{a.name} and {b.name} did not measure the same thing in any cell",
+            cause="; ".join(reasons[:3]),
+            fix="run the same experiment again; only versions and settings may differ",
+        )
+    return common, left_out
+
+
+def _kinds(run: Reduced) -> set[tuple[str, str]]:
+    return {(target.name, target.kind) for cell in run.plan.cells for target in cell.targets}
+
+
+def _before(
+    a: Reduced, b: Reduced, earlier: Iterable[Reduced] | None, other_machine: bool
+) -> tuple[list[Reduced], list[LeftOut], str]:
+    """Runs whose spread B is judged by, those of its plan that are not used, and why B is not
+    judged; empty if it is."""
+    if earlier is None:
+        return [], [], NO_HISTORY
+    if a.fingerprint != b.fingerprint:
+        return [], [], f"{a.name} and {b.name} are not of the same plan"
+    runs, unused = alike(b, earlier)
+    why = ""
+    if other_machine:
+        why = "the spread between runs of one machine says nothing of another one"
+    elif b.short or b.mixed:
+        why = b.short or f"{b.name} changed while it was measured: {b.mixed}"
+    elif len(runs) < RUNS_MIN:
+        why = (
+            f"the spread between runs is not known: {counted(len(runs), 'earlier run')} of the same"
+            f" plan and machine in the history, {RUNS_MIN} are needed"
+        )
+    also, not_a = alike(b, [a])
+    if not why and not also:
+        why = not_a[0].why if not_a else f"{a.name} is not older than {b.name}"
+        why = f"A is no run to judge by: {why}"
+    if identity(a) not in map(identity, runs):
+        runs = sorted([*runs, *also], key=lambda one: one.created_unix_s)
+    return runs, unused, why
+
+
+def _cases(
+    a: Reduced,
+    b: Reduced,
+    used: Sequence[Reduced],
+    cells: Sequence[Key],
+    metric: str,
+    left_out: list[LeftOut],
+) -> list[Case]:
+    """A metric's rows: all cells together, where several have it in all runs that are `used`, then
+    each cell. None, and it is said, where neither run has it in any cell."""
+    rows = [_row(metric, cell, a.value(cell, metric), b.value(cell, metric)) for cell in cells]
+    if all(row.a is None and row.b is None for row in rows):
+        left_out.append(LeftOut(metric, rows[0].problem))
+        return []
+    sound = tuple(
+        cell
+        for cell in cells
+        if all(
+            value.mean and not value.problem for value in (run.value(cell, metric) for run in used)
+        )
+    )
+    found = [Case(row, (cell,)) for row, cell in zip(rows, cells, strict=True)]
+    if len(sound) > 1:
+        whole = Case(Row(metric, {}, None, None, None, cells=len(sound)), sound)
+        ratio = math.exp(whole.log(b) - whole.log(a))
+        found.insert(0, replace(whole, row=replace(whole.row, ratio=ratio)))
+    return found
+
+
+def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
+    sides = [f"{name}: {one.problem}" for name, one in (("A", a), ("B", b)) if one.problem]
+    if a.problem == b.problem and sides:
+        sides = [f"A and B: {a.problem}"]
+    ratio = None
+    if not sides and a.mean and b.mean:
+        ratio = b.mean / a.mean
+    return Row(metric, dict(cell), a.mean, b.mean, ratio, "; ".join(sides))
+
+
+def _where(row: Row) -> str:
+    return f"over {row.cells} cells" if row.cells > 1 else f"at {_named(tuple(row.at.items()))}"
+
+
+def _named(cell: Key) -> str:
+    return " ".join(f"{factor}={level}" for factor, level in cell) or "the only cell"

@@ -1,0 +1,1 @@
+"""What a transaction costs, and which cost option beats which."""

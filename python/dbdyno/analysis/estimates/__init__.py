@@ -1,0 +1,1 @@
+"""Cells, ratios, rates and rankings with intervals."""

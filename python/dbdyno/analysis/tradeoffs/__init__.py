@@ -1,5 +1,0 @@
-"""What beats what on two axes at once: `dominance` judges, `tradeoff` asks it of cells."""
-
-from dbdyno.analysis.tradeoffs.tradeoff import tradeoff
-
-__all__ = ["tradeoff"]

@@ -1,0 +1,1 @@
+"""What happened inside trials: warm-up, steady state, stalls, overload."""

@@ -1,0 +1,1 @@
+"""`dyno digest`: statements of logs and servers, and workloads made of logs."""

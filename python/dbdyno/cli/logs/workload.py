@@ -1,0 +1,127 @@
+"""`dyno digest LOG... --workload OUT.yaml`: from logs, and a server's schema, to an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from dbdyno.cli.logs.digest import STDIN, Options, all_classes, credentials_of, read_log
+from dbdyno.cli.terminal import output
+from dbdyno.cli.terminal.console import Shown
+from dbdyno.digest import document, reading
+from dbdyno.digest.document import Document
+from dbdyno.digest.servers import sources as servers
+from dbdyno.digest.workload import coverage, profile
+from dbdyno.digest.workload import experiment as workload
+from dbdyno.digest.workload.schema import reading as schema_reading
+from dbdyno.digest.workload.schema.catalog import Catalog
+from dbdyno.experiment.targets import server_url
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was typed beside the options of logs: `schema_of`: a server's URL."""
+
+    experiment: Path
+    accepts_censored: bool
+    accepts_partial: bool
+    schema_of: str | None
+    keeps_paths: bool
+    by_user: bool
+
+
+class _Interrupted(Exception):
+    """By Ctrl-C: half a log makes no workload."""
+
+
+def write(sources: Sequence[str], options: Options, asked: Asked) -> int:
+    """Writes the experiment, and says what of the logs is in it; the exit code."""
+    _refuse(sources, options)
+    logs = replace(options, url=dict.fromkeys(options.url)) if asked.schema_of else options
+    try:
+        found, shaped, code = _looked(sources, logs, asked)
+        parts = []
+        for user in workload.users(found) if asked.by_user else ():
+            only = replace(logs, engine=(*logs.engine, ("--user", user)))
+            parts.append(workload.Part(user, *_looked(sources, only, asked)[:2]))
+    except _Interrupted:
+        return reading.INTERRUPTED
+    written = workload.made(
+        found,
+        shaped,
+        accepts_censored=asked.accepts_censored,
+        catalogs=_catalogs(asked.schema_of, options, found) if asked.schema_of else None,
+        by_user=parts,
+    )
+    if not asked.accepts_partial:
+        coverage.refuse_little(written.coverage)
+    output.put(written.text, asked.experiment, "digest")
+    _tell(written.coverage, asked)
+    return code
+
+
+def _refuse(sources: Sequence[str], options: Options) -> None:
+    if any(map(servers.is_url, sources)):
+        raise click.UsageError("--workload takes logs: a server's counts know no values, no order")
+    if options.format != "text" or options.out is not None:
+        raise click.UsageError(
+            "--workload writes an experiment to its own file: no --format, --out"
+        )
+    senseless = ("--follow", "--group-by", "--merge-names", "--order-by", "--limit", "--samples")
+    if typed := options.typed(*senseless):
+        raise click.UsageError(f"--workload does not go with {', '.join(typed)}")
+    for source in sources:
+        if source == STDIN or (Path(source).exists() and not Path(source).is_file()):
+            raise click.UsageError("--workload reads logs twice: give files, not pipes")
+        if document.saved(Path(source)) is not None:
+            raise click.UsageError(f"--workload takes logs, and {source} is a saved digest")
+
+
+def _looked(
+    sources: Sequence[str], options: Options, asked: Asked
+) -> tuple[Document, profile.Shape, int]:
+    """The digest of logs, what a workload of them is made of, and the exit code."""
+    whole = all_classes(options)
+    if asked.keeps_paths:
+        whole = replace(whole, engine=(*whole.engine, ("--samples", "raw")))
+    raw, code = read_log(sources, whole)
+    found = document.parse(raw)
+    workload.check(found, accepts_censored=asked.accepts_censored)
+    if code == reading.INTERRUPTED:
+        raise _Interrupted
+    shaping = replace(options, engine=(*options.engine, ("--shape", True)))
+    made, second = read_log(sources, shaping, made="shape")
+    if second == reading.INTERRUPTED:
+        raise _Interrupted
+    return found, profile.parse(made), code
+
+
+def _tell(found: coverage.Coverage, asked: Asked) -> None:
+    console = Shown(stderr=True)
+    console.print(Text(found.carried, style="bold"), soft_wrap=True)
+    for sentence in coverage.why(found):
+        console.print(Text(sentence), soft_wrap=True)
+    file = asked.experiment
+    if asked.schema_of is None:
+        click.echo(
+            "values of ENUMs, keys that rows refer to and keys that the server makes are not known"
+            f" without --schema-of URL; to see what will fail: dyno run {file} --dry-run"
+            " --with-schema",
+            err=True,
+        )
+    click.echo(f"what it needs and lacks stands at its head; then: dyno run {file}", err=True)
+
+
+def _catalogs(url: str, options: Options, found: Document) -> Mapping[str, Catalog]:
+    """What a server says of the databases of a log."""
+    if not servers.is_url(url):
+        raise click.UsageError("--schema-of takes a server's URL, such as mysql://app@host/shop")
+    server = servers.open_server(url, credentials_of(options), options.url["tls"])
+    try:
+        return schema_reading.of_databases(server, server_url.parse(url).schema, found)
+    finally:
+        server.stop()

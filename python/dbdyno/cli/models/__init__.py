@@ -1,0 +1,1 @@
+"""`dyno model`: inputs from files and live servers."""

@@ -1,0 +1,435 @@
+"""`dyno run`: the main job, from an experiment file to a verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dbdyno.cli import studies
+from dbdyno.cli.running import against as bases
+from dbdyno.cli.running import gate as gates
+from dbdyno.cli.running import schema_checks, trend, trusted
+from dbdyno.cli.running.dry_run import show as show_plan
+from dbdyno.cli.running.finish import conclude, decided, steady_from
+from dbdyno.cli.running.live import Live, counted
+from dbdyno.cli.running.machine_checks import checked
+from dbdyno.cli.running.password_commands import revealed
+from dbdyno.cli.running.placed import placed
+from dbdyno.cli.running.validate import check as check_file
+from dbdyno.cli.runs.stored import stored
+from dbdyno.errors import DynoError
+from dbdyno.execute import environment
+from dbdyno.execute.control import Control
+from dbdyno.execute.engine import job
+from dbdyno.execute.listener import Listener, Several
+from dbdyno.execute.local import LocalExecution
+from dbdyno.experiment import load, load_seeded
+from dbdyno.imports import read_head
+from dbdyno.plan import cpus
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.make import make
+from dbdyno.plan.two_versions.differences import differences
+from dbdyno.plan.types import Plan
+from dbdyno.share import listen
+from dbdyno.store.hooklog import HookLog
+from dbdyno.store.manifest import INTERRUPTED, RUNNING
+from dbdyno.store.naming import unnamed
+from dbdyno.store.record import ELSEWHERE
+from dbdyno.store.run import Run
+from dbdyno.systems import versions
+from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.external import reach
+from dbdyno.systems.process.scratch import scratch_root
+
+if TYPE_CHECKING:
+    from dbdyno.analysis.types import Findings
+
+
+def _listen_address(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    try:
+        return None if value is None else listen.address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@click.option("--check", is_flag=True, help="Validate the file and stop.")
+@click.option(
+    "--with-schema",
+    "with_schema",
+    is_flag=True,
+    help="With --check or --dry-run: ask external servers for their schema, and warn of statements"
+    " that will fail or match no row. They are only read.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the resolved plan and do nothing.")
+@click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run directory.")
+@click.option("--mix-environments", is_flag=True, help="Resume although the machine has changed.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change the file: dotted path=value; may be repeated.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    help="Where the run goes [default: runs/NAME-TIME].",
+)
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path),
+    help="Storage under test: servers keep their files here"
+    " [default: $DYNO_SCRATCH or /var/tmp; with --resume: where they were].",
+)
+@click.option(
+    "--metrics-listen",
+    metavar="[HOST:]PORT",
+    callback=_listen_address,
+    help="Serve live metrics to Prometheus at /metrics, on loopback unless HOST is given.",
+)
+@click.option(
+    "--write-to",
+    "write_to",
+    multiple=True,
+    metavar="SCHEMA",
+    help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
+)
+@trusted.option()
+@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@click.option(
+    "--against",
+    metavar="BASE",
+    help="Run BASE too, in the same blocks, and judge EXPERIMENT by it: another experiment, or a"
+    " run (its directory or bundle).",
+)
+@click.option(
+    "--history",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Judge the run by the spread between earlier ones of its plan: five at least, below DIR.",
+)
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="With --history: hold the run against this one, too [default: the first five runs at the"
+    " best level of the history].",
+)
+@gates.option(
+    "With --against or --history: exit with 1 if the run is clearly worse by more than this"
+    " [default: `matters`]; with --history once a second run confirms it, and with 4 until then."
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print result.json (or the plan, or what --check found) to stdout.",
+)
+@click.option("--list", "list_studies", is_flag=True, help="List the shipped studies and stop.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every interval, also into a file.")
+def run(
+    experiment: str | None,
+    check: bool,
+    with_schema: bool,
+    dry_run: bool,
+    quick: bool,
+    resume: Path | None,
+    mix_environments: bool,
+    overrides: tuple[str, ...],
+    directory: Path | None,
+    scratch: Path | None,
+    metrics_listen: tuple[str, int] | None,
+    write_to: tuple[str, ...],
+    trust: bool,
+    strict: bool,
+    against: str | None,
+    history: Path | None,
+    reference: Path | None,
+    gate: gates.Gate | None,
+    as_json: bool,
+    list_studies: bool,
+    verbose: bool,
+) -> int:
+    """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
+    _refuse_together(quick, against, history, reference, gate, resume)
+    if with_schema and not (check or dry_run):
+        raise click.UsageError("--with-schema is for --check and --dry-run")
+    if list_studies:
+        return _list(as_json)
+    if resume is not None:
+        if experiment or overrides or quick or write_to or against:
+            raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
+        reopened, scratch = _reopen(resume, mix_environments, scratch, trust)
+        with reopened, _endpoint(metrics_listen) as endpoint:
+            judge = bases.gate(reopened.plan, gate, history)
+            code = _execute(reopened, scratch, strict, as_json, verbose, endpoint, judge)
+            return trend.after(reopened, code, history, reference, gate, as_json)
+    if not experiment:
+        raise click.UsageError("name an experiment, or see --list")
+
+    if check:
+        return check_file(experiment, overrides, as_json, against, trust, with_schema=with_schema)
+    file = studies.find(experiment)
+    loaded = load_seeded(file, overrides)
+    base = None if against is None else bases.read(against, gate, trust=trust)
+    with placed(loaded):
+        if not dry_run:
+            job.find()  # what is missing is said before a directory is made
+        plan = make(
+            loaded,
+            Machine.read(),
+            quick=quick,
+            available=missing,
+            write_to=write_to,
+            base=base,
+            runs=not dry_run,
+        )
+        scratch = scratch_root(scratch)
+        if dry_run:
+            warned = schema_checks.found(loaded, asks=with_schema)
+            return show_plan(plan, environment.checks(plan, scratch), as_json, write_to, warned)
+        judge = bases.gate(plan, gate, history)
+        path = directory or unnamed(plan.name)
+        facts = described(plan, scratch)
+        trend.announce(history, plan, facts)
+        with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
+            created.set_status(
+                RUNNING,
+                command=["dyno", *sys.argv[1:]],
+                directory=str(Path.cwd()),
+                **{bases.FILE: str(file.absolute())},
+            )
+            code = _execute(created, scratch, strict, as_json, verbose, endpoint, judge)
+            return trend.after(created, code, history, reference, gate, as_json)
+
+
+def _refuse_together(
+    quick: bool,
+    against: str | None,
+    history: Path | None,
+    reference: Path | None,
+    gate: gates.Gate | None,
+    resume: Path | None,
+) -> None:
+    """Options that contradict each other, or that say nothing alone."""
+    if gate and history is None and against is None and resume is None:
+        raise click.UsageError(
+            f"{gates.OPTION} needs something to judge by: --against BASE or --history DIR"
+        )
+    if reference and history is None:
+        raise click.UsageError("--reference needs --history DIR: its runs say how much runs differ")
+    if against and history:
+        raise click.UsageError(
+            "--against judges within this run's blocks, --history between runs: give one of them"
+        )
+    if quick and (history or gate):
+        which = "--history" if history else gates.OPTION
+        raise click.UsageError(f"a quick run is never judged: leave --quick or {which} out")
+
+
+def _endpoint(
+    address: tuple[str, int] | None,
+) -> contextlib.AbstractContextManager[listen.Endpoint | None]:
+    return listen.Endpoint(*address) if address else contextlib.nullcontext()
+
+
+def _execute(
+    run_: Run,
+    scratch: Path | None,
+    strict: bool,
+    as_json: bool,
+    verbose: bool,
+    endpoint: listen.Endpoint | None,
+    judge: Callable[[Findings], int] | None,
+) -> int:
+    status, not_undone = measure(run_, scratch, verbose, endpoint)
+    gate = None if status == INTERRUPTED else judge
+    code = conclude(run_, strict=strict, as_json=as_json, gate=gate)
+    if not_undone:
+        raise not_put_back(run_, not_undone)
+    if status == INTERRUPTED:
+        click.echo(f"interrupted; go on with: dyno run --resume {run_.path}", err=True)
+        return 3
+    return code
+
+
+def not_put_back(run_: Run, what: Sequence[str]) -> DynoError:
+    """The error for what a run could not undo on external servers."""
+    return DynoError(
+        "; ".join(what),
+        cause="a privilege was revoked, or the server is gone",
+        fix=f"mend that, then: dyno run --resume {run_.path} puts back what is left",
+    )
+
+
+def measure(
+    run_: Run, scratch: Path | None, verbose: bool, endpoint: listen.Endpoint | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Runs the trials that a run lacks; its status, and what could not be undone on external
+    servers, in sentences."""
+    binary = job.find()
+    done = {record.id for record in run_.records()}
+    listeners: list[Listener] = []
+    if endpoint is not None:
+        metrics = listen.Live(run_.plan, run_.path.name, len(done))
+        endpoint.serve(lambda open_metrics: metrics.text(open_metrics=open_metrics))
+        listeners.append(metrics)
+    with Live(run_.plan, done, run_.path / "run.log", verbose=verbose) as live:
+        live.say(f"run directory: {run_.path}")
+        for note in (*_opening(run_.plan), *checked(run_)):
+            live.say(note)
+        if endpoint is not None:
+            live.say(f"metrics: {endpoint.url}")
+        news = Several([live, *listeners])
+        with Control(live.say) as control:
+            execution = LocalExecution(
+                *(run_, binary, control, news, scratch, decided), judge=steady_from(run_.plan)
+            )
+            status = execution.execute()
+    run_.set_status(status)
+    return status, execution.not_undone
+
+
+def _opening(plan: Plan) -> list[str]:
+    """What the user should know before the first trial."""
+    cells, blocks, trials = len(plan.cells), plan.blocks, len(plan.trials)
+    notes = [f"{counted(cells, 'cell')} x {counted(blocks, 'block')} = {counted(trials, 'trial')}"]
+    if plan.looks is not None:
+        notes[0] += f" at most; ends once all is decided, from block {plan.looks.first} on"
+    for where, generator, servers in cpus.said(plan):
+        at = f"CPUs at {where}" if where else "CPUs"
+        if generator:
+            notes.append(f"{at}: generator {_cpus(generator)}, servers {_cpus(servers)}")
+        elif any(target.url is None for cell in plan.cells for target in cell.targets):
+            notes.append(f"{at}: generator and servers share all of them")
+    notes += [f"differs: {difference}" for difference in differences(plan)]
+    notes += [f"left out: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
+    notes += [f"note: {note}" for note in plan.notes]
+    return notes
+
+
+def _cpus(cpus: tuple[int, ...]) -> str:
+    return ",".join(str(cpu) for cpu in cpus)
+
+
+def missing(target: TargetPlan) -> str | None:
+    """Why a target cannot be had here, or None. Of an external server only an optional one is
+    asked now: the others are an error of their own, with more to say."""
+    try:
+        if target.url is None:
+            versions.find(target)
+        elif target.optional:
+            reach.connect(target, target.url).stop()
+    except DynoError as error:
+        return f"{error.what}; {error.fix}" if error.fix else error.what
+    return None
+
+
+def _versions(plan: Plan) -> dict[str, str]:
+    """Version of each kind of server that the plan starts."""
+    found: dict[str, str] = {}
+    for target in _targets(plan):
+        if target.url is not None:
+            continue
+        name = f"{target.kind} {target.version}" if target.version else target.kind
+        name += f" in {target.basedir}" if target.basedir else ""
+        if name not in found:
+            found[name] = versions.find(target).version
+    return found
+
+
+def described(plan: Plan, scratch: Path) -> dict[str, Any]:
+    """The environment: this machine, what is installed, and external servers, by target and
+    URL; a login that does not work is an error before a run directory is made."""
+    servers = {
+        f"{target.name}: {url}": reach.survey(target, url)
+        for target in _targets(plan)
+        for url in (target.url, *target.read_urls)
+        if url is not None
+    }
+    versions = _versions(plan) | {name: each.version for name, each in servers.items()}
+    facts = environment.describe(plan, Machine.read(), versions, scratch)
+    if servers:
+        facts["servers"] = {name: str(each) for name, each in servers.items()}
+    return facts
+
+
+def _targets(plan: Plan) -> list[TargetPlan]:
+    """Every target of any cell, one for each place that it is found at."""
+    found: dict[tuple[str | None, ...], TargetPlan] = {}
+    for cell in plan.cells:
+        for target in cell.targets:
+            key = (target.name, target.kind, target.version, target.basedir, target.url)
+            found.setdefault((*key, *target.read_urls), target)
+    return list(found.values())
+
+
+def _reopen(
+    path: Path, mix_environments: bool, scratch: Path | None, trust: bool
+) -> tuple[Run, Path]:
+    """A run to go on with, and where its servers keep their files: where they did, unless told
+    otherwise. Refuses another machine, moment or storage unless told otherwise."""
+    with stored(path):
+        before = Run.open(path)
+        trusted.refuse_resume(path, before.plan, trust=trust)
+        plan = revealed(before)
+        latest = before.latest_environment
+        recorded = Path(latest["scratch"]) if "scratch" in latest else None
+    scratch = scratch_root(scratch or recorded)
+    now = described(plan, scratch)
+    changed = environment.differences(latest, now)
+    if changed and not mix_environments:
+        applied = ", ".join(f"{each.factor}={each.level}" for each in HookLog(path).applied())
+        still = f"; and {applied} is still applied, from a process that was killed"
+        raise DynoError(
+            f"{path} was measured in another environment ({'; '.join(changed)})"
+            f"{still if applied else ''}",
+            cause="trials before and after would not be comparable within a block",
+            fix="start a new run, or add --mix-environments: the broken block is then run again"
+            f"{', once that is undone' if applied else ''}",
+        )
+    reopened = Run.resume(path, now)
+    reopened.plan = plan
+    if changed:
+        what = "; ".join(changed)
+        reopened.void_partial_blocks(f"{ELSEWHERE}{what}")
+        if reopened.records():
+            block = max(record.block for record in reopened.records()) + 1
+            reopened.amend(f"Another environment from block {block} on: {what}.")
+    return reopened, scratch
+
+
+def _list(as_json: bool) -> int:
+    """Prints the shipped studies: those that run, then those on existing results."""
+    runs = [_listed(name, load(studies.find(name)).question, "run") for name in studies.names()]
+    imports = [
+        _listed(path.stem, read_head(path).model.question, "import --experiment")
+        for path in studies.imported()
+    ]
+    if as_json:
+        json.dump([*runs, *imports], sys.stdout, indent=1)
+        click.echo()
+        return 0
+    width = max(len(entry["name"]) for entry in (*runs, *imports))
+    for entry in runs:
+        click.echo(f"{entry['name']:<{width}}  {entry['question']}")
+    click.echo("\nOn published results, by `dyno import --experiment NAME`:")
+    for entry in imports:
+        click.echo(f"{entry['name']:<{width}}  {entry['question']}")
+    return 0
+
+
+def _listed(name: str, question: str, command: str) -> dict[str, str]:
+    return {"name": name, "question": question.strip(), "command": f"dyno {command} {name}"}

@@ -1,0 +1,78 @@
+"""Whose experiment is run: what somebody else's would do is said, and done only when asked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Hooks, Spec
+from dbdyno.plan.outlook.effects import effects
+from dbdyno.plan.types import Plan
+
+OPTION = "--trust"
+
+
+def option() -> Callable[[Any], Any]:
+    """`--trust`."""
+    return click.option(
+        OPTION,
+        "trust",
+        is_flag=True,
+        help="Do what somebody else's run asks for: a bundle given to --against, or a directory of"
+        " another account given to --resume. Without it none of their commands, SQL or connections"
+        " is used.",
+    )
+
+
+def is_ours(run: Path) -> bool:
+    """Whether nobody else has written, or could have written, a run directory's manifest."""
+    try:
+        found = [os.lstat(place) for place in (run, run / "manifest.json")]
+    except OSError:
+        return True  # not a run: whoever opens it says so
+    writable = any(one.st_mode & stat.S_IWOTH for one in found)
+    return not writable and all(one.st_uid == os.geteuid() for one in found)
+
+
+def refuse_base(base: str, loaded: Spec, *, trust: bool) -> None:
+    """DynoError where a base that is somebody else's asks for more than to be measured."""
+    asked = effects(
+        [target for cell in loaded.cells for target in cell.targets],
+        [(group.name, group.kind) for cell in loaded.cells for group in cell.groups],
+        Hooks(),  # a base whose commands are not those of the user's own file is refused anyway
+    )
+    if asked and not trust:
+        raise DynoError(
+            f"--against {base}: somebody else's experiment asks for {_listed(asked)}",
+            cause="a bundle, or the run of another account, does nothing here that you have not"
+            " asked for",
+            fix=f"read it first; then add {OPTION}, or name an experiment of your own",
+        )
+
+
+def refuse_resume(run: Path, plan: Plan, *, trust: bool) -> None:
+    """DynoError for a run that somebody else has written."""
+    if trust or is_ours(run):
+        return
+    asked = effects(
+        [target for cell in plan.cells for target in cell.targets],
+        [(group.name, group.workload) for cell in plan.cells for group in cell.groups],
+        plan.hooks,
+    )
+    more = f"; its plan asks for {_listed(asked)}" if asked else ""
+    raise DynoError(
+        f"{run} belongs to another account, or others may write to it{more}",
+        cause="going on with it would run their plan as you, and write where they can",
+        fix=f"resume it as the user who made it, or add {OPTION} if you know what it does",
+    )
+
+
+def _listed(asked: list[str]) -> str:
+    some = "; ".join(asked[:5])
+    return f"{some}; and {len(asked) - 5} more" if len(asked) > 5 else some

@@ -1,0 +1,75 @@
+"""`dyno compare`: two runs side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from dbdyno.cli import unprivileged
+from dbdyno.cli.running import gate as gates
+from dbdyno.cli.runs import past
+from dbdyno.cli.runs.stored import stored
+from dbdyno.cli.terminal.console import Shown
+
+
+@click.command()
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option(
+    "--history",
+    "history",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Judge B by the spread between earlier runs of the same plan: five at least, below DIR.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="Compare this metric; may be repeated [default: throughput and p95 of each group].",
+)
+@click.option("--anyway", is_flag=True, help="Show ratios of runs on different machines.")
+@gates.option(
+    "Exit with 1 if B and the run before it are clearly worse by more than this [default:"
+    " `matters`], with 4 if B alone is."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+def compare(
+    a: Path,
+    b: Path,
+    history: Path | None,
+    metrics: tuple[str, ...],
+    anyway: bool,
+    gate: gates.Gate | None,
+    as_json: bool,
+) -> int:
+    """Put run B beside run A: ratios B/A.
+
+    A and B are run directories or bundles. What the machine did between two runs stands in their
+    ratio, so it is marked as unblocked and is no verdict, unless --history says how much separate
+    runs of this plan differ anyway. Then B is held against the last runs before it, and against A
+    if that is an older one. Two versions in the same blocks are one run: see its report.
+    """
+    from dbdyno.analysis import between_runs
+    from dbdyno.analysis.between_runs.result import compared_json
+    from dbdyno.report.between_runs.comparison import compared_text
+
+    def shown() -> int:
+        first, second = past.read(a, metrics), past.read(b, metrics)
+        earlier, unread = (
+            past.read_all(history, metrics, like=second.fingerprint) if history else (None, [])
+        )
+        limit = gate.limit if gate else None
+        compared = between_runs.compare(
+            first, second, earlier, anyway=anyway, matters=limit, unread=unread
+        )
+        if as_json:
+            click.echo(json.dumps(compared_json(compared), indent=1, allow_nan=False))
+        else:
+            Shown().print(compared_text(compared, second.plan))
+        return gates.verdict(compared) if gate else 0
+
+    with stored(a, b):
+        return unprivileged.reading(shown, [a, b, *([history] if history else [])])

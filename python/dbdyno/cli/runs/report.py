@@ -1,0 +1,120 @@
+"""`dyno report`: draws a run again, whatever its state; redacted, or as a file to share."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from dbdyno import diskfiles
+from dbdyno.cli import unprivileged
+from dbdyno.cli.running.finish import conclude
+from dbdyno.cli.runs.stored import stored
+from dbdyno.cli.terminal import output
+from dbdyno.errors import DynoError
+from dbdyno.share import bundle, redact
+from dbdyno.share.opened import opened
+from dbdyno.store.run import Run
+from dbdyno.store.text import files
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--redact", "redacted", is_flag=True, help="Aliases for all names; literals and prose go."
+)
+@click.option(
+    "--bundle",
+    "bundle_to",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write one file that `dyno report` draws elsewhere.",
+)
+@click.option(
+    "--to",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the reports go [default: RUN; RUN/redacted; beside a bundle].",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
+def report(
+    run: Path,
+    redacted: bool,
+    bundle_to: Path | None,
+    to: Path | None,
+    strict: bool,
+    as_json: bool,
+) -> int:
+    """Draw the report of a run again, or share it.
+
+    Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
+    the answer. With --redact, whatever is written or printed is redacted.
+    """
+    from dbdyno.report.write import HTML, MARKDOWN, RESULT  # here, since scipy comes with it
+
+    place = to or _default(run, redacted)
+
+    def drawn() -> int:
+        with stored(run), opened(run) as found, _shared(found, redacted) as shown:
+            there = _made(place, found)
+            code = conclude(shown, strict=strict, as_json=as_json, to=there)
+            if bundle_to is not None:
+                if there.resolve() != shown.path.resolve():
+                    _copy(there / RESULT, shown.path / RESULT)
+                size_bytes = bundle.pack(shown, bundle_to, redacted=redacted)
+                click.echo(f"bundle: {bundle_to} ({size_bytes / 2**20:.1f} MiB)", err=True)
+        return code
+
+    makes = [place / name for name in (RESULT, MARKDOWN, HTML)]
+    if bundle_to is not None:
+        makes += [bundle_to, run / RESULT]
+    return unprivileged.reading(drawn, [run], makes)
+
+
+@contextlib.contextmanager
+def _shared(run: Run, redacted: bool) -> Iterator[Run]:
+    if not redacted:
+        yield run
+        return
+    with tempfile.TemporaryDirectory(prefix="dyno-redacted-") as directory:
+        yield redact.redacted(run, Path(directory))
+
+
+def _copy(source: Path, to: Path) -> None:
+    with output.explained(to), diskfiles.opened(source) as made, diskfiles.replacing(to) as copy:
+        shutil.copyfileobj(made, copy)
+
+
+def _default(run: Path, redacted: bool) -> Path:
+    """Where reports go. A bundle is nobody's directory: a directory of its name, beside it."""
+    if run.is_file():
+        stem = run.with_name(run.name.removesuffix(run.suffix) or f"{run.name}-report")
+        stem = stem if stem != run else run.with_name(f"{run.name}-report")
+        return stem.with_name(f"{stem.name}-redacted") if redacted else stem
+    return run / "redacted" if redacted else run
+
+
+def _made(place: Path, run: Run) -> Path:
+    """The directory for the reports, there by now. Another run's reports are never overwritten."""
+    if (place / "manifest.json").exists() and place.resolve() != run.path.resolve():
+        raise DynoError(
+            f"{place} is the directory of another run",
+            cause="its reports would be overwritten",
+            fix="name another place with --to",
+        )
+    if place.parent == run.path:
+        files.refuse_link(place)
+    try:
+        diskfiles.make_directory(place)
+    except OSError as error:
+        raise DynoError(
+            f"cannot make {place}: {error.strerror or error}",
+            cause="a file is in the way, or the place belongs to someone else",
+            fix="name another place with --to",
+        ) from None
+    return place.absolute()

@@ -1,0 +1,87 @@
+"""`dyno status`: how far a run is, from another terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbdyno.cli import unprivileged
+from dbdyno.cli.running.live import duration, interval_line
+from dbdyno.cli.runs.stored import stored
+from dbdyno.plan.outlook import estimate
+from dbdyno.plan.types import Plan
+from dbdyno.share.opened import opened
+from dbdyno.store.run import Run
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
+def status(run: Path, as_json: bool) -> int:
+    """Say how far a run is.
+
+    RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
+    """
+
+    def read() -> dict[str, Any]:
+        with opened(run) as found:
+            return _facts(found)
+
+    with stored(run):
+        facts = unprivileged.reading(read, [run])
+    if as_json:
+        json.dump(facts, sys.stdout, indent=1)
+        click.echo()
+        return 0
+    by = f" (pid {facts['pid']})" if facts["pid"] else ""
+    click.echo(f"{facts['experiment']}: {facts['status']}{by}")
+    void = f", {facts['trials_void']} void" if facts["trials_void"] else ""
+    rest = ""
+    if facts["trials_done"] < facts["trials"]:
+        rest = f"; the rest takes at least {duration(facts['left_s_min'])}"
+    click.echo(f"{facts['trials_done']} of {facts['trials']} trials done{void}{rest}")
+    if facts["current"]:
+        current = facts["current"]
+        levels = " ".join(f"{name}={level}" for name, level in current["levels"].items())
+        click.echo(f"now: {current['trial']}, block {current['block']}: {levels}")
+        for line in current["last_interval"]:
+            click.echo(f"  {line}")
+    return 0
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    plan = run.plan
+    records = {record.id: record for record in run.records()}
+    left = [trial for trial in plan.trials if trial.id not in records]
+    return {
+        "experiment": plan.name,
+        "status": run.status,
+        "pid": run.pid,
+        "trials": len(plan.trials),
+        "trials_done": len(records),
+        "trials_void": sum(record.status == "void" for record in records.values()),
+        "left_s_min": sum(estimate.run_s_min(plan.cells[t.cell]) for t in left),
+        "current": _current(run, plan, left[0]) if left and run.status == "running" else None,
+    }
+
+
+def _current(run: Run, plan: Plan, trial: Any) -> dict[str, Any]:
+    cell = plan.cells[trial.cell]
+    sessions = {group.name: group.sessions for group in cell.groups}
+    lines: list[str] = []
+    for event in run.each_event(trial.id):
+        if event.get("event") == "interval":
+            lines = [
+                interval_line(event, name, group, sessions)
+                for name, group in event["groups"].items()
+            ]
+    return {
+        "trial": trial.id,
+        "block": trial.block,
+        "levels": dict(cell.levels),
+        "last_interval": lines,
+    }

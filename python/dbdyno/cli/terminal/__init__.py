@@ -1,0 +1,1 @@
+"""Standard streams, consoles, output files, and limits of the machine."""

@@ -1,0 +1,1 @@
+"""Statement counts of live servers."""

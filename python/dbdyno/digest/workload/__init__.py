@@ -1,0 +1,1 @@
+"""A log as an experiment that can be run."""

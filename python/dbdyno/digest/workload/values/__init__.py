@@ -1,0 +1,1 @@
+"""Places of values in statements, and generators for them."""

@@ -1,0 +1,1 @@
+"""The engine as a child process: its plan, its events, its watchdog."""

@@ -1,0 +1,1 @@
+"""The user's commands: when they run, and how one is run."""

@@ -1,0 +1,1 @@
+"""The servers of a plan: started, loaded, reached, restored and stopped."""

@@ -1,0 +1,265 @@
+"""The servers of a hard combination: loaded once, copied for each start, started, stopped.
+
+Servers never run on a snapshot of loaded data, only on copies of it (reflinks where the file system
+has them).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from dbdyno import systems
+from dbdyno.errors import DynoError
+from dbdyno.execute.control import Control
+from dbdyno.execute.engine.job import Event
+from dbdyno.execute.engine.request import Value
+from dbdyno.execute.servers import columns
+from dbdyno.execute.servers.copying import copy_tree
+from dbdyno.execute.servers.deployment import Member
+from dbdyno.execute.servers.external import Remotes
+from dbdyno.execute.servers.snapshots import Snapshots
+from dbdyno.plan.data import data_sets
+from dbdyno.plan.types import Cell, GroupPlan
+from dbdyno.store.run import Run
+from dbdyno.systems import versions
+from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
+from dbdyno.systems.external import reach
+from dbdyno.systems.process.scratch import Scratch
+
+SETTLE_BYTES = 64 << 20  # Dirty + Writeback below this is quiet
+SETTLE_MAX_S = 30.0
+
+
+class Fleet:
+    """Keeps the servers that the current cell needs. `say` hears what takes long."""
+
+    def __init__(
+        self,
+        scratch: Scratch,
+        engine: Path,
+        seed: int,
+        cpus: Sequence[int],
+        control: Control,
+        say: Callable[[str], None],
+        on_load: Callable[[Event], None],
+        run: Run | None = None,
+    ) -> None:
+        """`run` may be left out where no server is there already: their schemas are the run's."""
+        self._scratch = scratch
+        self._seed = seed
+        self._cpus = cpus
+        self._control = control
+        self._say = say
+        self._snapshots = Snapshots(scratch, engine, seed, cpus, control, say, on_load)
+        self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
+        self._loaded_from: dict[str, str] = {}  # target -> key of the snapshot it started from
+        self.members: dict[str, Member] = {}
+        self._remarks: list[str] = []
+        self._remotes = None if run is None else Remotes(run, control, say, self._fill)
+
+    @property
+    def scratch(self) -> Path:
+        """Where the servers' files are."""
+        return self._scratch.path
+
+    @property
+    def loaded_s(self) -> float:
+        """Time spent on loading data for the first time so far."""
+        return self._snapshots.loaded_s + (self._remotes.loaded_s if self._remotes else 0.0)
+
+    # ---- life of a hard combination
+
+    def start(self, cell: Cell) -> None:
+        """Stops what runs, and starts this cell's servers afresh on a copy of loaded data."""
+        self.stop()
+        self._scratch.renew()
+        self._remarks.clear()
+        for target in cell.targets:
+            self._control.check()
+            if target.url is not None:
+                self._reach(target, cell)
+                continue
+            system = systems.load(target.kind)
+            member = Member(target, system, versions.find(target), system.resolve(target))
+            self._begin(member, cell)
+        if cell.state.cache == "cold":
+            self._drop_caches(cell)
+        self._settle()
+
+    def withdraw(self) -> None:
+        """Stops all servers and lets go of their storage, which may be about to change."""
+        self.stop()
+        self._scratch.withdraw()
+
+    def adopt(self, cell: Cell) -> None:
+        """Goes on with the running servers for another cell of the same hard combination. Its
+        connections may differ (protocol, TLS, transport, the driver's options)."""
+        for target in cell.targets:
+            member = self.members[target.name]
+            member.target = target
+            if target.url is None:
+                member.resolved = member.system.resolve(target)
+            else:
+                member.resolved = self._there().adopt(target, cell)
+
+    def stop(self) -> None:
+        """Stops all servers and removes their working directories."""
+        while self.members:
+            _, member = self.members.popitem()
+            for server in member.servers:
+                server.stop(discard=True)
+            for name in member.names():
+                shutil.rmtree(self._work(name), ignore_errors=True)
+        self._loaded_from.clear()
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the first trial after a start should know; told once."""
+        told = tuple(self._remarks)
+        self._remarks.clear()
+        return told
+
+    def alive(self) -> bool:
+        """Whether every server still answers."""
+        return all(
+            member.servers and all(server.alive() for server in member.servers)
+            for member in self.members.values()
+        )
+
+    def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
+        """The engine's names of the servers that a group's sessions are dealt over."""
+        member = self.members[group.target]
+        return member.replica_names() if group.node == "read" else member.names()
+
+    def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
+        """Values of `column:` parameters: by group, then by parameter. They are those of the data
+        as loaded, so that all trials of a run choose among the same."""
+        found: dict[str, dict[str, list[Value]]] = {}
+        for group in cell.groups:
+            for name, column in columns.of_group(group).items():
+                try:
+                    values = self._values_of(self.members[group.target], column)
+                except DynoError as error:
+                    raise DynoError(
+                        f"group `{group.name}`, parameter `{name}`: {error.what}",
+                        cause=error.cause,
+                        fix=f"correct `column: {column}`, or see that `setup:` fills it",
+                    ) from None
+                found.setdefault(group.name, {})[name] = values
+        return found
+
+    def _values_of(self, member: Member, column: str) -> list[Value]:
+        key = (self._loaded_from[member.target.name], column)
+        if key not in self._looked_up:
+            server = member.server
+            assert server is not None
+            self._say(f"looking up the values of {column}")
+            self._looked_up[key] = columns.look_up(server, member.database, column, self._seed)
+        return self._looked_up[key]
+
+    # ---- external servers
+
+    def _there(self) -> Remotes:
+        assert self._remotes is not None, "a plan with external servers needs a run"
+        return self._remotes
+
+    def _reach(self, target: TargetPlan, cell: Cell) -> None:
+        """Makes an external server ready for a cell."""
+        reached = self._there().start(target, cell)
+        self._remarks += self._there().told()
+        self._loaded_from[target.name] = f"{target.url} {reached.database}"
+        self.members[target.name] = Member(
+            target,
+            reach.system_of(target),
+            Binaries(reached.server.version, {}),
+            reached.resolved,
+            [reached.server],
+            reached.database,
+            list(reached.replicas),
+        )
+
+    def _fill(
+        self, target: TargetPlan, server: Server, resolved: Resolved, schema: str, cell: Cell
+    ) -> None:
+        """Puts a cell's data into a schema of an external server."""
+        member = Member(target, reach.system_of(target), Binaries(server.version, {}), resolved)
+        self._snapshots.fill(member, server, resolved, schema, data_sets(cell.groups, target))
+
+    def recover(self) -> None:
+        """Undoes what an earlier, killed process of this run left on external servers."""
+        if self._remotes:
+            self._remotes.recover()
+
+    def close(self) -> list[str]:
+        """Stops all servers and leaves those that were there as they were found. What could not be
+        put back, in sentences."""
+        self.stop()
+        return self._remotes.close() if self._remotes else []
+
+    # ---- starting
+
+    def _begin(self, member: Member, cell: Cell) -> None:
+        """Starts a member's servers, each on its own copy of the loaded data."""
+        snapshot = self._snapshots.of(member, cell)
+        member.database = snapshot.database
+        self._loaded_from[member.target.name] = snapshot.key
+        self.members[member.target.name] = member
+        for name in member.names():
+            self._control.check()
+            work = self._work(name)
+            shutil.rmtree(work, ignore_errors=True)
+            work.parent.mkdir(mode=0o711, exist_ok=True)
+            copy_tree(snapshot.path, work)
+            member.servers.append(
+                member.system.start(
+                    member.binaries,
+                    work,
+                    member.resolved,
+                    cpus=cell.server_cpus or self._cpus,
+                    transport=member.target.transport,
+                )
+            )
+
+    def _work(self, name: str) -> Path:
+        return self._scratch.path / "work" / name
+
+    # ---- the machine around them
+
+    def _drop_caches(self, cell: Cell) -> None:
+        """Empties the kernel's page cache; the servers' own are empty, having just started."""
+        os.sync()
+        try:
+            Path("/proc/sys/vm/drop_caches").write_text("3\n")
+        except OSError as error:
+            raise DynoError(
+                "state.cache: cold needs the right to drop the kernel's page cache",
+                cause=str(error.strerror),
+                fix="run as root, or set `state: {cache: warm}`",
+            ) from error
+
+    def _settle(self) -> None:
+        """Waits until what loading and copying wrote is on its way no more."""
+        os.sync()
+        deadline = time.monotonic() + SETTLE_MAX_S
+        while (left := _unwritten_bytes()) > SETTLE_BYTES:
+            if time.monotonic() > deadline:
+                self._remarks.append(
+                    f"{left >> 20} MiB were still being written back {SETTLE_MAX_S:.0f} s after the"
+                    " servers' start, when this trial began"
+                )
+                self._say(self._remarks[-1])
+                return
+            self._control.check()
+            time.sleep(0.2)
+
+
+def _unwritten_bytes() -> int:
+    total_kib = 0
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if name in ("Dirty", "Writeback"):
+            total_kib += int(rest.split()[0])
+    return total_kib * 1024

@@ -1,0 +1,222 @@
+"""Loaded data sets: each made once, kept as a stopped directory that servers start from copies of.
+
+A *snapshot* is keyed by everything that files on disk can depend on: kind, version, data settings
+and what was loaded. What fails half-way is never a snapshot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dbdyno.errors import DynoError
+from dbdyno.execute.control import Control
+from dbdyno.execute.engine.job import Event, Job, error_of
+from dbdyno.execute.engine.request import DATABASE, LOAD_THREADS_MAX, load_request
+from dbdyno.execute.servers.copying import copy_tree
+from dbdyno.execute.servers.deployment import Member
+from dbdyno.execute.servers.sql_files import import_file
+from dbdyno.experiment.targets import setups
+from dbdyno.experiment.types import Setup
+from dbdyno.plan.data import data_sets, setup_facts
+from dbdyno.plan.types import Cell
+from dbdyno.systems.base import Resolved, Server
+from dbdyno.systems.process.scratch import Scratch
+
+DataSet = tuple[str, dict[str, Any]]  # workload, and the options that decide what is loaded
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A loaded, stopped directory."""
+
+    path: Path
+    database: str  # the schema that holds the data
+
+    @property
+    def key(self) -> str:
+        """Equal for equal data."""
+        return self.path.name
+
+
+class Snapshots:
+    """Makes and keeps them. `say` hears what takes long."""
+
+    def __init__(
+        self,
+        scratch: Scratch,
+        engine: Path,
+        seed: int,
+        cpus: Sequence[int],
+        control: Control,
+        say: Callable[[str], None],
+        on_load: Callable[[Event], None],
+    ) -> None:
+        self._scratch = scratch
+        self._engine = engine
+        self._seed = seed
+        self._cpus = cpus
+        self._control = control
+        self._say = say
+        self._on_load = on_load
+        self._made: dict[tuple[Path, str], Snapshot] = {}  # by scratch directory and key
+        self.loaded_s = 0.0  # time spent so far
+
+    def of(self, member: Member, cell: Cell) -> Snapshot:
+        """The snapshot for this target; made if need be."""
+        sets = data_sets(cell.groups, member.target)
+        key = snapshot_key(member, sets)
+        place = (self._scratch.path, key)
+        found = self._made.get(place)
+        if found is None:
+            begun = time.monotonic()
+            found = self._made[place] = self._make(key, member, sets)
+            self.loaded_s += time.monotonic() - begun
+        return found
+
+    def fill(
+        self,
+        member: Member,
+        server: Server,
+        resolved: Resolved,
+        database: str,
+        sets: Sequence[DataSet],
+    ) -> None:
+        """Puts everything into a schema of a running server: files, then rows that the engine
+        makes, then the statements after them."""
+        setup = member.target.setup or Setup()
+        unchanged(setup)
+        for path in (setup.dump, *setup.sql):
+            if path is not None:
+                import_file(Path(path), server, database, self._say, self._control)
+        if sets:
+            self._load(member, server, resolved, database, sets)
+        if setup.after:
+            self._control.check()
+            server.run(database, setup.after)
+        if sets or setup != Setup():
+            server.settle(database)
+
+    def _make(self, key: str, member: Member, sets: Sequence[DataSet]) -> Snapshot:
+        path = self._scratch.path / "snapshots" / key
+        building = path.with_name(f"{key}.partial")
+        shutil.rmtree(building, ignore_errors=True)
+        building.parent.mkdir(mode=0o711, exist_ok=True)
+        self._say(f"{member.target.kind} {member.binaries.version}: creating and loading data")
+        loading = _with(member.resolved, member.resolved.load_settings)
+        self._prepare(member, building, loading)
+        server = member.system.start(
+            member.binaries, building, loading, cpus=self._cpus, transport=member.target.transport
+        )
+        try:
+            database = self._schema(member, server)
+            self.fill(member, server, loading, database, sets)
+        except BaseException:
+            server.stop(discard=True)
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        if not server.stop():
+            raise DynoError(
+                f"{member.target.kind} did not stop cleanly after its data was loaded",
+                cause="it was killed, or took too long to write its caches back; "
+                "its files would have to be recovered before each trial",
+                fix="look at the memory and the disk of the machine, then run again",
+            )
+        building.rename(path)
+        return Snapshot(path, database)
+
+    def _prepare(self, member: Member, building: Path, loading: Resolved) -> None:
+        setup = member.target.setup
+        if setup is None or setup.template is None:
+            member.system.prepare(member.binaries, building, loading)
+            return
+        unchanged(setup)
+        template = Path(setup.template).resolve()
+        self._say(f"copying {template}")
+        member.system.place_template(member.binaries, template, building, copy_tree)
+
+    def _schema(self, member: Member, server: Server) -> str:
+        """The schema that the load will go to: one of the template's, or one of our own."""
+        setup = member.target.setup
+        if setup is None or setup.template is None:
+            server.create_schema(DATABASE)
+            return DATABASE
+        there = server.schemas()
+        if setup.schema is not None:
+            if setup.schema not in there:
+                raise DynoError(
+                    f"the template of target `{member.target.name}` has no schema {setup.schema}",
+                    fix=f"give one of: {', '.join(there) or 'none: it is empty'}",
+                )
+            return setup.schema
+        if len(there) == 1:
+            return there[0]
+        if there:
+            raise DynoError(
+                f"the template of target `{member.target.name}` has several schemas",
+                fix=f"say which is used: `schema:`, one of {', '.join(there)}",
+            )
+        server.create_schema(DATABASE)
+        return DATABASE
+
+    def _load(
+        self,
+        member: Member,
+        server: Server,
+        resolved: Resolved,
+        database: str,
+        sets: Sequence[DataSet],
+    ) -> None:
+        directory = self._scratch.path / "load"
+        directory.mkdir(exist_ok=True)
+        threads = min(os.cpu_count() or 1, LOAD_THREADS_MAX)
+        target = server.engine_target(member.target, resolved, database)
+        request = load_request(member.target.name, target, sets, self._seed, directory, threads)
+        job = Job(self._engine, request, directory / "events.ndjson")
+        with self._control.watching(job):
+            outcome = job.run(self._on_load)
+        self._control.check()
+        if outcome.end is None or outcome.spoilt or outcome.returncode != 0:
+            raise error_of(outcome, f"loading {member.target.name}")
+
+
+def snapshot_key(member: Member, sets: Sequence[DataSet]) -> str:
+    """Names everything that the files of a loaded server depend on."""
+    facts = {
+        "kind": member.target.kind,
+        "version": member.binaries.version,
+        "settings": dict(member.resolved.data_settings),
+        "data": list(sets),
+        "setup": setup_facts(member.target),
+    }
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return f"{member.target.kind}-{digest[:16]}"
+
+
+def unchanged(setup: Setup) -> None:
+    """DynoError if a file is not what it was when the experiment was read: a run's trials would
+    then not all be of the same data."""
+    path = setups.changed(setup)
+    if path is not None:
+        raise DynoError(
+            f"{path} has changed since this run was begun, or is gone",
+            cause="the run's plan names its content, so that all trials see the same data",
+            fix="put the old file back, or begin a new run",
+        )
+
+
+def _with(resolved: Resolved, settings: Any) -> Resolved:
+    """The same target with some settings replaced while loading."""
+    return Resolved(
+        settings={**resolved.settings, **settings},
+        session_sql=resolved.session_sql,
+        words=resolved.words,
+        data_settings=resolved.data_settings,
+    )

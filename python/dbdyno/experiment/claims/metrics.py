@@ -1,0 +1,500 @@
+"""Names of metrics: one canonical name each, the DBA's short form, unit and direction.
+
+Names are alike in results, claims and charts. A group's metrics carry its name as a prefix when an
+experiment has several groups (`readers.transactions_per_s`). The short form of a latency (`p95`)
+means what a user waits for: response time in an open loop, service time in a closed one. What
+samplers and servers report is open-ended and accepted by its family (`status.Handler_read_next`,
+`cpu.user`); families of a server carry the target's name when a cell has several targets
+(`db.status.Threads_running`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dbdyno.errors import DynoError, Where
+from dbdyno.experiment.file.names import did_you_mean
+
+HIGHER = "higher"
+LOWER = "lower"
+NEITHER = ""
+
+ANY, OPEN, SEARCH = "", "open", "search"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is known about a metric. `direction` says which way is better, or "" if neither is."""
+
+    name: str
+    short: str  # what a DBA calls it; heads columns of tables
+    unit: str  # "1/s", "ms", "us", ""
+    direction: str
+    about: str
+    aliases: tuple[str, ...] = ()
+    per_group: bool = True
+    loop: str = ANY  # which groups have it: ANY, OPEN (a `rate` or `find`), SEARCH (a `find`)
+
+
+def _service(quantile: str, about: str, *aliases: str) -> Metric:
+    return Metric(
+        f"service_ms_{quantile}",
+        f"{quantile} ms",
+        "ms",
+        LOWER,
+        about,
+        (quantile, f"{quantile}_ms", f"{quantile} ms", *aliases),
+    )
+
+
+def _response(quantile: str, about: str, *aliases: str) -> Metric:
+    return Metric(
+        f"response_ms_{quantile}",
+        f"response {quantile} ms",
+        "ms",
+        LOWER,
+        about,
+        (f"response_{quantile}", f"response_{quantile} ms", *aliases),
+        loop=OPEN,
+    )
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second", ("tps",)),
+    Metric(
+        "operations_per_s", "qps", "1/s", HIGHER, "statements of committed transactions", ("qps",)
+    ),
+    _service("p50", "half of the transactions took at most this", "median"),
+    _service("p95", "95 % of the transactions took at most this"),
+    _service("p99", "99 % of the transactions took at most this"),
+    _service("p999", "99.9 % of the transactions took at most this", "p99.9", "p99.9 ms"),
+    _service("mean", "arithmetic mean of the transactions' service times"),
+    _response("p50", "half of the arrivals were answered within this of falling due"),
+    _response("p95", "95 % of the arrivals were answered within this of falling due"),
+    _response("p99", "99 % of the arrivals were answered within this of falling due"),
+    _response("p999", "99.9 % were answered within this of falling due", "response_p99.9"),
+    _response("mean", "arithmetic mean of the times from falling due to the answer"),
+    Metric("due_per_s", "due/s", "1/s", NEITHER, "arrivals that fell due", ("due",), loop=OPEN),
+    Metric(
+        "backlog_max",
+        "backlog max",
+        "",
+        LOWER,
+        "most arrivals that were due and not begun, looked at ten times a second",
+        ("backlog",),
+        loop=OPEN,
+    ),
+    Metric(
+        "backlog_end",
+        "backlog end",
+        "",
+        LOWER,
+        "arrivals due and not begun when the measured time ended",
+        loop=OPEN,
+    ),
+    Metric(
+        "drain_s",
+        "drain s",
+        "s",
+        LOWER,
+        "how long that backlog took to be worked off, at most `drain`",
+        ("drain",),
+        loop=OPEN,
+    ),
+    Metric(
+        "unfinished_growth",
+        "unfinished growth",
+        "",
+        LOWER,
+        "by how many arrivals those due and not finished grew, from the least of the first fifth of"
+        " the measured time to the least of the last; says whether the rate was held",
+        loop=OPEN,
+    ),
+    Metric(
+        "failed_share",
+        "failed",
+        "",
+        LOWER,
+        "share of the arrivals that were given up: refused without a retry left, at their deadline,"
+        " or with a lost connection",
+        loop=OPEN,
+    ),
+    Metric("left", "left", "", LOWER, "arrivals not finished when the drain was over", loop=OPEN),
+    Metric(
+        "dispatch_lag_us_p99",
+        "dispatch lag us",
+        "us",
+        LOWER,
+        "how late the generator itself began arrivals that found a free session",
+        ("dispatch_lag",),
+        loop=OPEN,
+    ),
+    Metric(
+        "rate_max_per_s",
+        "max rate/s",
+        "1/s",
+        HIGHER,
+        "committed transactions a second at the highest rate that meets the conditions of `find`",
+        ("rate_max", "max_rate"),
+        loop=SEARCH,
+    ),
+    Metric("probes", "probes", "", NEITHER, "runs that a search took", loop=SEARCH),
+    Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
+    Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),
+    Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
+    Metric("failed_per_s", "failed/s", "1/s", LOWER, "transactions given up", ("failed",)),
+    Metric(
+        "transactions_spread",
+        "tps spread",
+        "",
+        LOWER,
+        "standard deviation of one-second throughput over its mean; from 5 s on",
+        ("tps_spread",),
+    ),
+    Metric(
+        "transactions_per_s_p5",
+        "tps p5",
+        "1/s",
+        HIGHER,
+        "throughput of the slowest 20th of the seconds; from 20 s on",
+        ("tps_p5",),
+    ),
+    Metric(
+        "transactions_per_s_min",
+        "tps min",
+        "1/s",
+        HIGHER,
+        "throughput of the slowest second; from 5 s on",
+        ("tps_min",),
+    ),
+    Metric(
+        "stalled_share",
+        "stalled",
+        "",
+        LOWER,
+        "share of the time in stalls: half a second or more of far fewer commits than usual; not"
+        " where commits are so few that a full stop of a second could not be told from chance",
+        ("stalled",),
+        per_group=False,
+    ),
+    Metric(
+        "stalls_per_min",
+        "stalls/min",
+        "1/min",
+        LOWER,
+        "stalls a minute, of all groups together; where `stalled_share` is",
+        ("stalls",),
+        per_group=False,
+    ),
+    Metric(
+        "generator_cpu_us_per_op",
+        "generator us/op",
+        "us",
+        LOWER,
+        "CPU time of the load generator an operation",
+        per_group=False,
+    ),
+    Metric(
+        "server_cpu_us_per_op",
+        "server us/op",
+        "us",
+        LOWER,
+        "CPU time of the servers an operation",
+        per_group=False,
+    ),
+)
+
+COST = "cost_per_billion_"
+METRICS += tuple(
+    Metric(
+        f"{COST}{what}",
+        f"cost/1e9 {short}",
+        "",
+        LOWER,
+        f"price of a billion committed {what} of all groups, in the currency of `prices`",
+        per_group=False,
+    )
+    for what, short in (("operations", "op"), ("transactions", "tx"))
+)
+
+TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
+KIND_FAMILY = "kind"  # of a group, by kind of transaction: `kind.new_order.per_min`
+MACHINE_FAMILIES = (
+    *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
+    *("generator", TOOL_FAMILY, KIND_FAMILY),
+)
+TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
+FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)
+
+_SERVICE, _RESPONSE = "service_ms_", "response_ms_"
+_STALLS = frozenset({"stalled_share", "stalls_per_min"})
+_INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
+_NO_OUTCOME = {"due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
+_KIND = re.compile(rf"(?:^|\.){KIND_FAMILY}\.[^.]+\.(per_min|service_ms_\w+)$")
+_PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
+
+_BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What metric names may start with: the groups, and the targets if a cell has several."""
+
+    groups: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    # Groups with a `rate` or `find`, and of these with a `find`, in some cell. None: not known, as
+    # of a plan, whose claims have been checked.
+    open_loops: tuple[str, ...] | None = None
+    closed_loops: tuple[str, ...] = ()  # groups without either in some cell
+    searches: tuple[str, ...] | None = None
+
+    def has(self, metric: Metric, group: str) -> bool:
+        """Whether a group has a metric, as far as is known."""
+        having = {OPEN: self.open_loops, SEARCH: self.searches}.get(metric.loop)
+        return having is None or group in having
+
+    def names(self) -> Iterator[str]:
+        """Canonical names and the patterns of the families, for messages."""
+        for metric in METRICS:
+            if metric.per_group and len(self.groups) > 1:
+                having = (group for group in self.groups if self.has(metric, group))
+                yield from (f"{group}.{metric.name}" for group in having)
+            elif not metric.per_group or any(self.has(metric, group) for group in self.groups):
+                yield metric.name
+        for family in TARGET_FAMILIES:
+            if len(self.targets) > 1:
+                yield from (f"{target}.{family}.NAME" for target in self.targets)
+            else:
+                yield f"{family}.NAME"
+        yield from (f"{family}.NAME" for family in MACHINE_FAMILIES)
+
+
+def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
+    """The canonical name of `name` as a user may write it: short forms, `p95 ms`, prefixes.
+
+    Raises DynoError, with the right names, for an unknown metric, an unknown group, a missing
+    prefix, and for what the group's kind of loop does not have, such as response times of a closed
+    one.
+    """
+    head, dot, rest = name.partition(".")
+    if name not in _BY_NAME and dot and head in scope.groups:
+        return _of_group(head, rest, name, scope, where)
+    if name in _BY_NAME:
+        return _unprefixed(_BY_NAME[name], name, scope, where)
+    if dot and head in scope.targets and _is_family(rest, TARGET_FAMILIES):
+        return name if len(scope.targets) > 1 else rest
+    if _is_family(name, MACHINE_FAMILIES):
+        return name
+    if _is_family(name, TARGET_FAMILIES):
+        if len(scope.targets) > 1:
+            raise _error(
+                f"`{name}` does not say of which target",
+                where,
+                "several targets run at once",
+                f"write {_choices(f'{target}.{name}' for target in scope.targets)}",
+            )
+        return name
+    raise _unknown(name, scope, where)
+
+
+def rises_with_load(name: str) -> bool:
+    """Whether a group's metric grows as it is driven harder: times, counts of what went wrong."""
+    return name.startswith(("response_ms_", "service_ms_", "backlog_")) or name in (
+        "errors_per_s",
+        "failed_per_s",
+        "failed_share",
+        "unfinished_growth",
+        "retries_per_s",
+        "left",
+        "drain_s",
+    )
+
+
+def is_outcome(name: str) -> bool:
+    """Whether a canonical name is a result of the workload: how much, how fast, what failed. What
+    was offered and what the generator itself took are none, nor what samplers read."""
+    known = info(name)
+    return (known in METRICS and known.name not in _NO_OUTCOME) or _KIND.search(name) is not None
+
+
+def needs_operations(name: str) -> bool:
+    """Whether a canonical name is there only with enough operations behind it: a percentile, or
+    stalls, which few commits do not show. Trials that lack it are slow ones."""
+    return _PERCENTILE.fullmatch(name) is not None or name in _STALLS
+
+
+def why_absent(name: str) -> str:
+    """Why a trial lacks a metric that others of its cell have, where that says something of the
+    system, which the other trials then flatter. Empty: missing at random."""
+    if name.rpartition(".")[2] == "rate_max_per_s":
+        return "its search gave no answer"
+    return "too few operations for it" if needs_operations(name) else ""
+
+
+def grain(name: str) -> float:
+    """How far a value of a metric may be off by rounding, as a share of it: percentiles are ends
+    of a histogram's buckets, which are less than 1 % wide."""
+    return 0.01 if _PERCENTILE.fullmatch(name) else 0.0
+
+
+def is_ratio_scaled(name: str) -> bool:
+    """Whether "twice as much" is the natural distance between two values of a canonical name: its
+    mean over blocks is then the geometric one. Times, throughputs and costs are; counts of what
+    went wrong, shares and what samplers read may well be zero."""
+    known = info(name)
+    work = known.unit in ("1/s", "1/min") and known.direction != LOWER
+    return work or known.unit in ("ms", "us") or is_cost(known.name)
+
+
+def is_intermittent(name: str) -> bool:
+    """Whether a trial without any of it is usual: stalls, errors."""
+    return info(name).name in _INTERMITTENT
+
+
+def ceiling(name: str) -> float | None:
+    """What a value of a metric cannot exceed; None if nothing."""
+    return 1.0 if name == "stalled_share" else None
+
+
+def values_needed(name: str) -> int:
+    """From how many values a metric is made at least: a quantile q from 10 / (1 - q)."""
+    percentile = _PERCENTILE.fullmatch(name)
+    if percentile is None:
+        return 1
+    digits = percentile[1]  # 999 of p999, which is 0.999
+    return round(10 / (1 - int(digits) / 10 ** len(digits)))
+
+
+def is_cost(name: str) -> bool:
+    """Whether a canonical name is a cost, which only an experiment with `prices` has."""
+    return name.startswith(COST)
+
+
+def info(name: str) -> Metric:
+    """What is known of a canonical name, prefixed or not; of an open-ended one, what is safe."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    _, dot, rest = name.partition(".")
+    if dot and rest in _BY_NAME:
+        return _BY_NAME[rest]
+    kind = _KIND.search(name)
+    if kind is not None:
+        unit, better = ("1/min", HIGHER) if kind[1] == "per_min" else ("ms", LOWER)
+        return Metric(name, name, unit, better, "of one kind of transactions")
+    return Metric(name, name, "", NEITHER, "sampled beside the load", per_group=False)
+
+
+def short(name: str) -> str:
+    """The heading of a canonical name in tables: `readers.transactions_per_s` -> `readers tps`."""
+    known = info(name)
+    prefix, dot, rest = name.partition(".")
+    if dot and rest == known.name:
+        return f"{prefix} {known.short}"
+    return known.short
+
+
+def _of_group(group: str, rest: str, name: str, scope: Scope, where: Where | None) -> str:
+    metric = _meant(_BY_NAME.get(rest), rest, group, scope, where)
+    if metric is None and _is_family(rest, (TOOL_FAMILY, KIND_FAMILY)):
+        return name if len(scope.groups) > 1 else rest
+    if metric is None:
+        raise _unknown(name, scope, where)
+    _refuse_other_loop(metric, (group,), name, scope, where)
+    if not metric.per_group:
+        raise _error(
+            f"`{metric.name}` is measured for all groups together",
+            where,
+            "",
+            f"write `{metric.name}` without a group",
+        )
+    return f"{group}.{metric.name}" if len(scope.groups) > 1 else metric.name
+
+
+def _unprefixed(metric: Metric, name: str, scope: Scope, where: Where | None) -> str:
+    if metric.per_group and len(scope.groups) > 1:
+        raise _error(
+            f"`{name}` does not say of which group",
+            where,
+            "the experiment has several groups",
+            f"write {_choices(f'{group}.{name}' for group in scope.groups)}",
+        )
+    if len(scope.groups) == 1:
+        metric = _meant(metric, name, scope.groups[0], scope, where) or metric
+    _refuse_other_loop(metric, scope.groups, name, scope, where)
+    return metric.name
+
+
+def _meant(
+    metric: Metric | None, spelling: str, group: str, scope: Scope, where: Where | None
+) -> Metric | None:
+    """What a spelling means in a group: `p95` of an open loop is its response time."""
+    if metric is None or spelling == metric.name or not metric.name.startswith(_SERVICE):
+        return metric
+    if group not in (scope.open_loops or ()):
+        return metric
+    response = metric.name.replace(_SERVICE, _RESPONSE, 1)
+    if group in scope.closed_loops:
+        raise _error(
+            f"`{spelling}` is not one thing: `{group}` is an open loop in some cells and a closed"
+            " one in others",
+            where,
+            f"of an open loop it means `{response}`, from when a transaction was due; a closed loop"
+            f" has `{metric.name}` only, from when it was sent",
+            f"write `{metric.name}`, which all cells have, or `{response}` of cells with a rate",
+        )
+    return _BY_NAME[response]
+
+
+def _refuse_other_loop(
+    metric: Metric, groups: tuple[str, ...], name: str, scope: Scope, where: Where | None
+) -> None:
+    """Refuses a metric that none of `groups` has, for the kind of loop that they are."""
+    if not groups or any(scope.has(metric, group) for group in groups):
+        return
+    if metric.loop == SEARCH:
+        raise _error(
+            f"`{name}` is not measured: no rate is searched for",
+            where,
+            "only a group with `find` has a highest rate",
+            "add `find: {rate: max, while: response_ms_p99 < 20}` to the group",
+        )
+    service = metric.name.replace("response_", "service_", 1)
+    instead = "" if service == metric.name else f", or claim `{service}`"
+    raise _error(
+        f"`{name}` is not measured: these sessions are a closed loop"
+        + (", which has service times only" if instead else ""),
+        where,
+        "response time and backlog count from when a transaction was due, which only an open loop"
+        " knows",
+        f"make it an open loop with `rate: 1000/s`{instead}",
+    )
+
+
+def _is_family(name: str, families: tuple[str, ...]) -> bool:
+    head, _, rest = name.partition(".")
+    return head in families and bool(rest)
+
+
+def _choices(names: Iterable[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names)
+
+
+def _unknown(name: str, scope: Scope, where: Where | None) -> DynoError:
+    names = list(scope.names())
+    spellings = [*names, *(_BY_NAME if len(scope.groups) <= 1 else ())]
+    if len(scope.groups) > 1:
+        spellings += [f"{g}.{s}" for g in scope.groups for s in _BY_NAME if _BY_NAME[s].per_group]
+    guess = did_you_mean(name, spellings).partition("known: ")[0]
+    return _error(
+        f"there is no metric `{name}`",
+        where,
+        "",
+        f"{guess}known: {', '.join(names)} (short forms: tps, qps, p50, p95, p99, p999, mean; the"
+        " latter are response time of an open loop, service time of a closed one)",
+    )
+
+
+def _error(what: str, where: Where | None, cause: str, fix: str) -> DynoError:
+    return DynoError(what, where=where, cause=cause, fix=fix)

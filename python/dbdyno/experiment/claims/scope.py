@@ -1,0 +1,40 @@
+"""What metric names of an experiment may start with, from its cells: those of a spec or a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dbdyno.experiment.claims.metrics import Scope
+from dbdyno.experiment.types import Arrivals, Find, Target
+
+
+class _Group(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def arrivals(self) -> Arrivals | None: ...
+    @property
+    def find(self) -> Find | None: ...
+
+
+class _Cell(Protocol):
+    @property
+    def groups(self) -> Sequence[_Group]: ...
+    @property
+    def targets(self) -> Sequence[Target]: ...
+
+
+def of(cells: Sequence[_Cell]) -> Scope:
+    """Groups prefix their metrics if there are several; targets theirs (`db.status.NAME`) if some
+    cell has several at once."""
+    at_once = any(len(cell.targets) > 1 for cell in cells)
+    targets = dict.fromkeys(target.name for cell in cells for target in cell.targets)
+    groups = [group for cell in cells for group in cell.groups]
+    return Scope(
+        groups=tuple(group.name for group in cells[0].groups),
+        targets=tuple(targets) if at_once else (),
+        open_loops=tuple(dict.fromkeys(g.name for g in groups if g.arrivals or g.find)),
+        closed_loops=tuple(dict.fromkeys(g.name for g in groups if not g.arrivals and not g.find)),
+        searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
+    )

@@ -1,0 +1,1 @@
+"""The experiment file as text: positions, paths, overrides, errors and its JSON Schema."""

@@ -1,0 +1,107 @@
+"""Turns what pydantic found wrong into the words of the file, at the place in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.file import walk
+from dbdyno.experiment.file.document import Node, shown
+from dbdyno.experiment.file.names import did_you_mean, listed
+from dbdyno.experiment.values import unions
+
+_TYPES = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "list_type": "a list",
+}
+_LIMITS = {
+    "greater_than_equal": ("ge", "at least"),
+    "less_than_equal": ("le", "at most"),
+    "greater_than": ("gt", "above"),
+    "less_than": ("lt", "below"),
+}
+_PATTERNS = {
+    "experiment": "at most 100 small letters, digits and `-`, such as query-cache",
+    "tls": "verify, require, prefer, off or ca:FILE",
+}
+
+
+def translate(
+    error: ValidationError, root: Node, model: type[BaseModel], prefix: str = ""
+) -> DynoError:
+    """The first thing wrong in `root`, validated by `model`, as a user reads it."""
+    first = error.errors(include_url=False)[0]
+    loc = tuple(part for part in first["loc"] if part != "[key]" and not _is_branch(part))
+    node, depth = root.find(loc)
+    path = _path(loc, prefix)
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        return DynoError(
+            f"there is no key `{loc[-1]}` in {_owner(loc[:-1], prefix)}",
+            where=node.place,
+            fix=did_you_mean(str(loc[-1]), walk.keys(walk.down([model], first["loc"][:-1]))),
+        )
+    short = depth == len(loc) - 1 and node.is_scalar  # a text that stands for a mapping
+    if kind == "missing" or (depth < len(loc) and not short):
+        return DynoError(f"`{path}` is missing", where=node.place, fix=f"add `{loc[-1]}:` to it")
+    if "[key]" in first["loc"]:
+        return DynoError(
+            f"`{str(loc[-1])[:64]}` cannot be a name",
+            where=node.place,
+            fix="a name is a letter or `_`, then letters, digits, `_` and `-`: at most 64",
+        )
+    what, fix = _wrong(kind, first.get("ctx", {}), node, str(loc[-1]) if loc else "")
+    where = node.place if node.value is None and not node.text else node.where
+    return DynoError(f"`{path}` {what}" if path else what, where=where, fix=fix)
+
+
+def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[str, str]:
+    value = shown(node)
+    if kind in _TYPES:
+        return f"must be {_TYPES[kind]}, not {value}", ""
+    if kind in _LIMITS:
+        name, words = _LIMITS[kind]
+        return f"must be {words} {context[name]}, not {value}", ""
+    if kind == "literal_error":
+        words_known = re.findall(r"'([^']*)'", str(context["expected"]))
+        fix = did_you_mean(node.text, words_known) if node.is_scalar else listed(words_known)
+        return f"cannot be {value}", fix
+    if kind == "string_pattern_mismatch":
+        return f"cannot be {value}", f"use {_PATTERNS.get(key, context['pattern'])}"
+    if kind == "value_error":
+        seen = f", not {value}" if node.is_scalar else ""
+        return f"{context['error']}{seen}", ""
+    if kind == "string_too_short":
+        return "is empty", "write something there"
+    if kind in ("too_short", "too_long") and isinstance(node.value, tuple):
+        least, most = context.get("min_length"), context.get("max_length")
+        return f"must have {f'at least {least}' if least else f'at most {most}'} entries", ""
+    if kind == "too_short":
+        return "must name at least one", "add an entry"
+    return f"cannot be {value}", ""
+
+
+def _is_branch(part: str | int) -> bool:
+    """Pydantic puts the type it tried into the path of a union; the file has no such key."""
+    return unions.is_branch(part) or part in ("str", "int", "float", "bool", "none")
+
+
+def _path(loc: Sequence[str | int], prefix: str) -> str:
+    parts = [str(part) for part in loc]
+    return ".".join([prefix, *parts] if prefix else parts)
+
+
+def _owner(loc: Sequence[str | int], prefix: str) -> str:
+    path = _path(loc, prefix)
+    return f"`{path}`" if path else "an experiment"

@@ -1,0 +1,71 @@
+"""The JSON Schema of an experiment, for editors; committed as `schemas/experiment.schema.json`.
+
+It knows shapes and names. What depends on other parts of the file (claims, factors) only `load`
+can check.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from dbdyno.experiment.model import (
+    WORD_PATTERN,
+    ClaimModel,
+    GroupModel,
+    HeadModel,
+    SetupModel,
+    Strict,
+)
+from dbdyno.experiment.targets.hooks import HookModel, HooksModel, LevelHooksModel, WaitModel
+from dbdyno.experiment.types import Scalar
+
+FILE = "experiment.schema.json"
+
+
+class SetForm(Strict):
+    """One list of values for one or several paths."""
+
+    set: str | list[str] | None = Field(None, description="path or paths; default: the name")
+    levels: list[Scalar] = Field(min_length=2)
+
+
+def _as_written(model: type[Strict], command: type[Strict], extra: str) -> type[BaseModel]:
+    """A model of commands as a file may give them: text, a mapping, a list of either."""
+    one: Any = str | command
+    fields: dict[str, Any] = {
+        name: (one | list[one], Field([], description=field.description))
+        for name, field in model.model_fields.items()
+    }
+    config = ConfigDict(extra=extra)  # type: ignore[typeddict-item]
+    return create_model(model.__name__, __config__=config, __doc__=model.__doc__, **fields)
+
+
+Hooks = _as_written(HooksModel, HookModel, "forbid")
+Level = _as_written(LevelHooksModel, WaitModel, "allow")  # its other keys are paths
+
+
+class Experiment(HeadModel, SetupModel):
+    """An experiment of dbdyno."""
+
+    groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] | None = Field(  # type: ignore[valid-type,assignment]
+        None, description="workloads by name; or `workload` for a single one"
+    )
+    workload: GroupModel | None = Field(None, description="the only group")  # type: ignore[valid-type]
+    claims: list[str | ClaimModel] = Field(  # type: ignore[assignment]
+        [], description="what the experiment asserts"
+    )
+    hooks: Hooks | None = None  # type: ignore[valid-type,assignment]
+    factors: dict[str, list[Scalar] | SetForm | dict[str, Level | None]] = Field(  # type: ignore[valid-type]
+        {}, description="what varies: levels as patches, or values of a path"
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of an experiment file."""
+    schema = Experiment.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "dbdyno experiment"
+    schema["oneOf"] = [{"required": ["workload"]}, {"required": ["groups"]}]
+    return schema

@@ -1,0 +1,279 @@
+"""An external target: what may be written for one, and what may not.
+
+dbdyno does not start such a server, so words that shape a server of ours (`memory`, `durability`,
+`basedir`...) are refused: it is measured as it is found, but for `config:` where `may.set_global`
+allows that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from dbdyno.errors import DynoError, Where
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.file.names import listed
+from dbdyno.experiment.targets import server_url
+from dbdyno.experiment.targets.read_only import session
+from dbdyno.experiment.targets.server_url import ServerUrl
+from dbdyno.experiment.types import Credentials, May
+from dbdyno.experiment.values.scalars import Strict
+
+if TYPE_CHECKING:  # it is made of the models here
+    from dbdyno.experiment.model import TargetModel
+
+READ_URLS_MAX = 32
+PASSWORD_KEYS = ("password_env", "password_file", "password_command", "defaults_group")
+LOGIN_KEYS = ("cleartext_password", "server_public_key")
+KEYS = ("url", "nodes", *PASSWORD_KEYS, *LOGIN_KEYS, "may", "data", "host")
+OURS_ONLY = {
+    "basedir": "it names programs to start",
+    "version": "it is of the version that it is",
+    "memory": "it would have to be restarted with it",
+    "durability": "it keeps its own",
+    "transport": "its URL says how it is reached",
+    "instances": "each external server has a URL of its own",
+}
+HAS_URL = ("mysql", "mariadb", "postgres")
+
+
+def _yes_or_no(value: object) -> object:
+    """YAML 1.2 reads `yes` as text; permissions read best that way."""
+    return {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
+
+
+Allowed = Annotated[
+    bool,
+    BeforeValidator(_yes_or_no),
+    WithJsonSchema({"enum": [True, False, "yes", "no"]}),
+]
+
+
+class MayModel(Strict):
+    """What is allowed on a server that dbdyno did not start."""
+
+    restart: Allowed = Field(False, description="hooks of yours restart it; dbdyno never does")
+    set_global: Allowed = Field(False, description="`config:` is set for the run, then put back")
+    create_schema: Allowed = Field(True, description="a schema `dbdyno_...` is made, and dropped")
+    write: Allowed = Field(False, description="groups may change `data.existing`; needs --write-to")
+
+
+class NodesModel(Strict):
+    """Servers that replicate one another."""
+
+    write: str = Field(description="URL of the server that is written to")
+    read: list[str] = Field(
+        [], max_length=READ_URLS_MAX, description="URLs of its replicas, for groups `node: read`"
+    )
+
+
+class DataModel(Strict):
+    """What the load works on, instead of tables that dbdyno loads."""
+
+    existing: str = Field(
+        min_length=1, max_length=64, description="an existing schema: read, never dropped"
+    )
+
+
+def kind_of(model: TargetModel, node: Node) -> str | None:
+    """The kind as written, else as the URL's scheme says."""
+    if model.kind is not None or (model.url is None and model.nodes is None):
+        return model.kind
+    return _urls(model, node)[0].kinds[0]
+
+
+def fields(name: str, model: TargetModel, node: Node, kind: str) -> dict[str, Any]:
+    """The fields of a `Target` that only an external server has, and its `tls`. DynoError, with
+    its place, for what cannot be meant."""
+    if model.url is None and model.nodes is None:
+        _refuse_without_url(name, node)
+        return {"tls": model.tls or "prefer"}
+    urls = _urls(model, node)
+    _check_kind(name, kind, urls, node)
+    _refuse_ours(name, node)
+    _refuse_files(name, kind, node)
+    _check_session(name, kind, node)
+    may = model.may or MayModel.model_validate({})
+    if model.config and not may.set_global:
+        raise DynoError(
+            f"target `{name}` is an external server: its settings are not dbdyno's to change",
+            where=node.mapping["config"].place,
+            cause="`may.set_global` is not given",
+            fix="leave `config:` out, or allow it: `may: {set_global: yes}`; old values are put "
+            "back at the end",
+        )
+    written = model.nodes.write if model.nodes else model.url
+    return {
+        "url": written,
+        "read_urls": tuple(model.nodes.read) if model.nodes else (),
+        "credentials": _credentials(name, model, node, kind),
+        "may": May(**may.model_dump()),
+        "existing": _existing(name, model, urls[0], kind, node),
+        "tls": model.tls or _tls(urls),
+        "host": model.host,
+    }
+
+
+def _tls(urls: Sequence[ServerUrl]) -> str:
+    return "prefer" if all(url.on_this_machine for url in urls) else "verify"
+
+
+def _urls(model: TargetModel, node: Node) -> list[ServerUrl]:
+    """The one written to first."""
+    if model.url is not None and model.nodes is not None:
+        raise DynoError(
+            "both `url` and `nodes` are given",
+            where=node.mapping["nodes"].place,
+            cause="`url` is short for a single node",
+            fix="move the URL to `nodes.write`",
+        )
+    if model.url is not None:
+        return [_parsed(model.url, node.mapping["url"])]
+    assert model.nodes is not None
+    nodes = node.mapping["nodes"]
+    read = nodes.mapping["read"].items if "read" in nodes.mapping else ()
+    return [
+        _parsed(model.nodes.write, nodes.mapping["write"]),
+        *(_parsed(text, each) for text, each in zip(model.nodes.read, read, strict=True)),
+    ]
+
+
+def _parsed(text: str, node: Node) -> ServerUrl:
+    try:
+        return server_url.parse(text)
+    except ValueError as error:
+        raise DynoError(
+            f"the URL {error}", where=node.where, fix=f"write {server_url.FORM}"
+        ) from None
+
+
+def _check_kind(name: str, kind: str, urls: Sequence[ServerUrl], node: Node) -> None:
+    where = node.mapping["kind"].where if "kind" in node.mapping else node.place
+    if kind not in HAS_URL:
+        raise DynoError(
+            f"target `{name}`: `{kind}` is not reached by a URL",
+            where=where,
+            fix=f"use one of {listed(HAS_URL)}, or leave the URL out",
+        )
+    for url in urls:
+        if kind not in url.kinds:
+            raise DynoError(
+                f"target `{name}` is `{kind}`, and its URL is one of {listed(url.kinds)}",
+                where=where,
+                fix=f"write `kind: {url.kinds[0]}`, or correct the beginning of the URL",
+            )
+
+
+def _refuse_ours(name: str, node: Node) -> None:
+    for key, why in OURS_ONLY.items():
+        if key in node.mapping:
+            raise DynoError(
+                f"`{key}` cannot be asked of target `{name}`: the server is there already",
+                where=node.mapping[key].place,
+                cause=why,
+                fix=f"leave `{key}` out, or leave the URL out to have a private server started",
+            )
+
+
+def _refuse_files(name: str, kind: str, node: Node) -> None:
+    """A data directory cannot be put under a server that runs; a file of SQL may name what is not
+    ours, where our schema is one of several in a database."""
+    setup = node.mapping["setup"].mapping if "setup" in node.mapping else {}
+    for key in ("template", *(("dump", "sql") if kind == "postgres" else ())):
+        if key in setup and setup[key].value is not None:
+            raise DynoError(
+                f"`setup.{key}` cannot be had of target `{name}`: the server is there already",
+                where=setup[key].place,
+                cause="a data directory is read at a server's start"
+                if key == "template"
+                else "its statements may name other schemas of the database (those of pg_dump do)",
+                fix="declare `tables:`, or load the data yourself and use `data: {existing: ...}`",
+            )
+
+
+def _check_session(name: str, kind: str, node: Node) -> None:
+    statements = node.mapping["session"].items if "session" in node.mapping else ()
+    for each in statements:
+        why = session.refusal(each.text, kind)
+        if why:
+            raise DynoError(
+                f"`session` of target `{name}`: an external server is not sent `{each.text[:80]}`",
+                where=each.where,
+                cause=why,
+                fix="leave it out; what belongs to the whole server stands under `config:`, or is "
+                "done by `hooks:`",
+            )
+
+
+def _refuse_without_url(name: str, node: Node) -> None:
+    for key in KEYS:
+        if key in node.mapping and node.mapping[key].value is not None:
+            raise DynoError(
+                f"`{key}` means nothing for target `{name}`: it has no URL, so it is started here",
+                where=node.mapping[key].place,
+                fix=f"add `url: {server_url.FORM.split()[-1]}`, or leave `{key}` out",
+            )
+
+
+def _credentials(name: str, model: TargetModel, node: Node, kind: str) -> Credentials:
+    given = [key for key in PASSWORD_KEYS if getattr(model, key) is not None]
+    if len(given) > 1:
+        raise DynoError(
+            f"target `{name}` names two sources of its password: {listed(given)}",
+            where=node.mapping[given[1]].place,
+            fix="keep one of them",
+        )
+    if model.defaults_group is not None and kind == "postgres":
+        raise DynoError(
+            "`defaults_group` is a group of ~/.my.cnf, which PostgreSQL does not have",
+            where=node.mapping["defaults_group"].place,
+            fix="write the password into ~/.pgpass, or use `password_env:`",
+        )
+    if model.server_public_key is not None and kind == "postgres":
+        raise DynoError(
+            "`server_public_key` is of MySQL's logins, which PostgreSQL does not have",
+            where=node.mapping["server_public_key"].place,
+            fix="leave it out; SCRAM needs no key",
+        )
+    return Credentials(
+        env=model.password_env,
+        file=model.password_file,
+        command=model.password_command,
+        defaults_group=model.defaults_group,
+        cleartext=model.cleartext_password,
+        server_public_key=model.server_public_key,
+    )
+
+
+def _existing(name: str, model: TargetModel, url: ServerUrl, kind: str, node: Node) -> str | None:
+    if kind == "postgres" and url.schema is None:
+        raise DynoError(
+            f"target `{name}`: its URL names no database",
+            where=_place(node, "url", "nodes"),
+            cause="a connection to PostgreSQL is one to a database",
+            fix="end the URL in the database's name: postgres://app@host/shop",
+        )
+    if model.data is None:
+        return None
+    existing = model.data.existing
+    if kind != "postgres" and url.schema not in (None, existing):
+        raise DynoError(
+            f"`data.existing` is `{existing}`, and the URL of target `{name}` ends in another",
+            where=node.mapping["data"].place,
+            fix="end the URL after the port, or write the same name twice",
+        )
+    if "setup" in node.mapping and node.mapping["setup"].value is not None:
+        raise DynoError(
+            f"target `{name}` has both `data.existing` and `setup`",
+            where=node.mapping["setup"].place,
+            cause="what is set up goes into a schema of dbdyno's own",
+            fix="leave one of them out",
+        )
+    return existing
+
+
+def _place(node: Node, *keys: str) -> Where:
+    entries: Mapping[str, Node] = node.mapping
+    return next((entries[key].place for key in keys if key in entries), node.place)

@@ -1,0 +1,141 @@
+"""`hooks:` and a level's `apply`, `undo`, `wait_until`: commands of the user's, as written.
+
+A command is text, a mapping (`run`, `on`, `deadline`), or a list of these. It runs through
+`/bin/sh -c`, here or on a host by ssh; what runs it is `execute`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.file import problems
+from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.targets import ssh
+from dbdyno.experiment.types import Hook, Hooks, LevelHooks
+from dbdyno.experiment.values.scalars import Duration, Strict
+
+HOOKS_MAX = 50  # commands at one point
+OF_LEVEL = ("apply", "undo", "wait_until")
+DEADLINE_S = 300.0
+
+Command = Annotated[
+    str, Field(min_length=1, pattern=r"\S", description="what `/bin/sh -c` is given")
+]
+On = Annotated[str, BeforeValidator(ssh.checked), Field(pattern=ssh.PATTERN)]
+
+
+class HookModel(Strict):
+    """A command; text alone is its `run`."""
+
+    run: Command
+    on: On | None = Field(None, description="`ssh://user@host[:port]`; default: this machine")
+    deadline: Duration = Field(
+        DEADLINE_S, description="after which it, and what it started, is killed"
+    )
+
+
+class WaitModel(HookModel):
+    """A command that is tried again until it exits with 0."""
+
+    deadline: Duration = Field(DEADLINE_S, description="of all tries together")
+    every: Duration = Field(1.0, description="pause between two tries")
+
+
+Commands = Annotated[list[HookModel], Field(max_length=HOOKS_MAX)]
+
+
+class HooksModel(Strict):
+    """Commands at fixed points of a run."""
+
+    before_run: Commands = Field([], description="when a run begins or is resumed")
+    before_cell: Commands = Field(
+        [], description="when another cell is next, before its servers start"
+    )
+    before_trial: Commands = Field([], description="before each trial, its servers running")
+    after_trial: Commands = Field([], description="after each trial")
+    after_run: Commands = Field([], description="when a run ends, however it ends")
+
+
+class LevelHooksModel(Strict):
+    """What brings a level about that no setting can, beside its patches."""
+
+    apply: Commands = Field([], description="on the way into the level")
+    undo: Commands = Field([], description="on the way out of it, also after an error")
+    wait_until: Annotated[list[WaitModel], Field(max_length=HOOKS_MAX)] = Field(
+        [], description="after `apply`: tried again until it exits with 0"
+    )
+
+
+def normal(node: Node) -> Node:
+    """`hooks:` with each command spelt out: a list of mappings under each point."""
+    if not isinstance(node.value, Mapping):
+        return node
+    entries = {key: _listed(child) for key, child in node.value.items() if child.value is not None}
+    return replace(node, value=entries)
+
+
+def level(nodes: Mapping[str, Node], owner: Node, prefix: str) -> LevelHooks:
+    """The commands of a level. `nodes` are those of its entries that are named in `OF_LEVEL`,
+    `owner` the level, `prefix` how messages call it. DynoError for what is none, with its place."""
+    if not nodes:
+        return LevelHooks()
+    node = normal(replace(owner, value=dict(nodes)))
+    try:
+        model = LevelHooksModel.model_validate(node.plain())
+    except ValidationError as error:
+        raise problems.translate(error, node, LevelHooksModel, prefix) from None
+    if model.undo and not model.apply:
+        raise DynoError(
+            f"`{prefix}` has an `undo` and no `apply`, so there is nothing to undo",
+            where=nodes["undo"].place,
+            fix="add `apply:`, or remove `undo:`",
+        )
+    return LevelHooks(_hooks(model.apply), _hooks(model.undo), _hooks(model.wait_until))
+
+
+def read(model: HooksModel, levels: Mapping[str, Mapping[str, LevelHooks]], root: Node) -> Hooks:
+    """All commands of an experiment. `levels`: those of levels that have any, by factor."""
+    points = {name: _hooks(getattr(model, name)) for name in HooksModel.model_fields}
+    hooks = Hooks(levels={name: dict(each) for name, each in levels.items() if each}, **points)
+    if hooks != Hooks():
+        _refuse_same_variables(root)
+    return hooks
+
+
+def variable(factor: str) -> str:
+    """The environment variable that tells a command the level of a factor."""
+    return "DYNO_LEVEL_" + re.sub(r"[^A-Z0-9]", "_", factor.upper())
+
+
+def _listed(node: Node) -> Node:
+    items = node.items if isinstance(node.value, tuple) else (node,)
+    return replace(node, value=tuple(_spelt_out(item) for item in items))
+
+
+def _spelt_out(node: Node) -> Node:
+    return replace(node, value={"run": node}) if node.is_scalar else node
+
+
+def _hooks(models: Sequence[HookModel]) -> tuple[Hook, ...]:
+    return tuple(
+        Hook(model.run, model.on, model.deadline, getattr(model, "every", 1.0)) for model in models
+    )
+
+
+def _refuse_same_variables(root: Node) -> None:
+    factors = root.mapping["factors"].mapping if "factors" in root.mapping else {}
+    seen: dict[str, str] = {}
+    for name, node in factors.items():
+        other = seen.setdefault(variable(name), name)
+        if other != name:
+            raise DynoError(
+                f"factors `{other}` and `{name}` would both be `{variable(name)}` to a hook",
+                where=node.place,
+                fix="rename one of them",
+            )

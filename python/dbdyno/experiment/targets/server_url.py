@@ -1,0 +1,152 @@
+"""Where an external server is found: `mysql://app@db1.example.com:3306/shop`.
+
+No message here repeats a URL: somebody may have written a password into it, and messages are kept.
+Sources: RFC 3986; libpq's chapter on connection URIs (percent-encoded socket directories).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from dbdyno.errors import DynoError, Where
+from dbdyno.experiment.file.document import Node
+
+# scheme -> kinds that may stand behind it, the likeliest first
+SCHEMES = {
+    "mysql": ("mysql", "mariadb"),
+    "mariadb": ("mariadb",),
+    "postgres": ("postgres",),
+    "postgresql": ("postgres",),
+}
+PORTS = {"mysql": 3306, "mariadb": 3306, "postgres": 5432}
+FORM = "KIND://USER@HOST:PORT/SCHEMA, such as mysql://app@db1.example.com:3306/shop"
+FROM_ELSEWHERE = (
+    "leave the password out of the URL, and name its source: `password_env:`, `password_file:`, "
+    "`password_command:` or `defaults_group:`; ~/.my.cnf and ~/.pgpass are read too"
+)
+
+# A password may itself hold `/`, `?` or `#`, whatever the standard says.
+_WITH_PASSWORD = re.compile(
+    r"(?:mysql|mariadb|postgres|postgresql)://(?:[^\s@]*(?::|%(?:25)*3a)[^\s@]*@|\S*[?&](?:password|passwd|pwd)=)",
+    re.IGNORECASE,
+)
+_SCHEMA = re.compile(r"[^\x00-\x1f/`\"'\\]{1,64}")
+
+
+@dataclass(frozen=True)
+class ServerUrl:
+    """A URL taken apart. `host` None: by `socket`, or as the user's option file says."""
+
+    kinds: tuple[str, ...]  # what may stand behind it
+    user: str | None
+    host: str | None
+    port: int | None
+    socket: str | None  # of MySQL the socket itself, of PostgreSQL its directory
+    schema: str | None  # the schema (MySQL) or database (PostgreSQL) to connect to
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether it cannot leave the machine: a socket, or loopback."""
+        return self.socket is not None or (self.host is not None and is_loopback(self.host))
+
+    @property
+    def place(self) -> str:
+        """`db1.example.com:3306` or the socket: names the server in messages, and no secret."""
+        if self.socket is not None:
+            return self.socket
+        port = self.port or PORTS[self.kinds[0]]
+        host = self.host or "localhost"
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address is this machine's own."""
+    if host.lower() in ("localhost", "localhost."):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def parse(text: str) -> ServerUrl:
+    """Takes a URL apart. ValueError with a sentence, never with the URL, if it is none."""
+    if _WITH_PASSWORD.search(text):
+        raise ValueError("holds a password")
+    try:
+        parts = urlsplit(text)
+        host, port, user = parts.hostname, parts.port, parts.username
+    except ValueError:
+        raise ValueError("is not a URL that can be read: look at its host and port") from None
+    kinds = SCHEMES.get(parts.scheme.lower())
+    if kinds is None:
+        raise ValueError(f"must begin with one of {', '.join(f'{name}://' for name in SCHEMES)}")
+    if parts.password is not None or re.search("%(?:25)*3a", user or "", re.IGNORECASE):
+        raise ValueError("holds a password")
+    if parts.fragment or "#" in text:
+        raise ValueError("ends in a fragment (`#...`), which means nothing here")
+    socket = _socket(parts.query)
+    host = unquote(host) if host else None
+    if host and host.startswith("/"):  # libpq's way: a percent-encoded directory as the host
+        host, socket = None, socket or unquote(parts.netloc.rpartition("@")[2].partition(":")[0])
+    if socket and host:
+        raise ValueError("names both a host and a socket")
+    schema = unquote(parts.path.removeprefix("/")) or None
+    if schema is not None and not _SCHEMA.fullmatch(schema):
+        raise ValueError("ends in something that cannot be a schema's name")
+    if port == 0:
+        raise ValueError("names port 0")
+    if not host and not socket and kinds[0] == "postgres":
+        raise ValueError("names no host")
+    return ServerUrl(kinds, unquote(user) if user else None, host, port, socket, schema)
+
+
+def _socket(query: str) -> str | None:
+    socket = None
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name == "socket" and value.startswith("/"):
+            socket = value
+        elif name == "socket":
+            raise ValueError("names a socket that is not an absolute path")
+        else:
+            raise ValueError("has a parameter other than `socket=/PATH`")
+    return socket
+
+
+def refuse_passwords(root: Node) -> None:
+    """DynoError for any text in a file that is a server's URL with a password in it."""
+    for text, where in _texts(root):
+        if _WITH_PASSWORD.search(text):
+            raise _password(where)
+
+
+def refuse_passwords_typed(overrides: Sequence[str]) -> None:
+    """The same for `--set PATH=VALUE` texts."""
+    for text in overrides:
+        if _WITH_PASSWORD.search(text):
+            path = text.partition("=")[0].strip()
+            named = "--set" if _WITH_PASSWORD.search(path) else f"--set {path}"
+            raise _password(Where(named, 1, 1))
+
+
+def _texts(node: Node) -> Iterator[tuple[str, Where]]:
+    for key, child in node.mapping.items():
+        yield key, child.place
+        yield from _texts(child)
+    for child in node.items:
+        yield from _texts(child)
+    if node.is_scalar:
+        yield node.text, node.where
+
+
+def _password(where: Where) -> DynoError:
+    return DynoError(
+        "a URL holds a password",
+        where=where,
+        cause="a password in a file or on a command line is read by others, and kept in reports",
+        fix=FROM_ELSEWHERE,
+    )

@@ -1,0 +1,1 @@
+"""Typed scalars of an experiment file, and generators of values."""

@@ -1,0 +1,266 @@
+"""How values are made: parameters of a `mix`, columns of declared tables.
+
+A generator is a mapping with exactly one of the keys below (`{zipfian: [1, 1000], theta: 0.9}`).
+The engine makes the values, each a pure function of seed, session and number; this file lets an
+error point into the user's. Same names as in `engine/workloads`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
+
+from dbdyno.experiment.file.names import listed
+from dbdyno.experiment.values.scalars import Fraction, Strict, Whole
+from dbdyno.experiment.values.unions import one_of
+
+VALUES_MAX = 100_000  # of `values:`, and of what `column:` looks up
+TEXT_MAX = 10_000  # characters of a pattern
+DECIMALS_MAX = 18
+END_MAX = 9_000_000_000_000_000_000
+THETA_MAX = 10.0
+COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
+
+Value = str | int | float | bool | None
+_Whole64 = Annotated[Whole, Field(ge=-END_MAX, le=END_MAX)]
+
+
+def _in_order(value: list[Any]) -> list[Any]:
+    if value[0] > value[1]:
+        raise ValueError(f"must be [lowest, highest], and {value[0]} is above {value[1]}")
+    return value
+
+
+class Generator(Strict):
+    """What all of them have."""
+
+    nulls: Fraction = Field(0.0, description="share of values that are NULL instead")
+
+
+AsText = Annotated[
+    bool, Field(description="whether the numbers are texts, as for columns of characters")
+]
+
+
+class _Range(Generator):
+    as_text: AsText = False
+    decimals: int | None = Field(
+        None, ge=0, le=DECIMALS_MAX, description="digits behind the point; default: as the ends"
+    )
+
+
+Ends = Annotated[
+    list[Annotated[int | float, Field(ge=-END_MAX, le=END_MAX)]],
+    Field(min_length=2, max_length=2),
+    AfterValidator(_in_order),
+]
+Scramble = Annotated[
+    bool, Field(description="whether the hot values are spread; else the lowest are the hottest")
+]
+Iterations = Annotated[int, Field(ge=1, le=1000, description="draws averaged")]
+
+
+class Uniform(_Range):
+    """Evenly from a range, ends included."""
+
+    uniform: Ends = Field(description="[lowest, highest]")
+
+
+class Zipfian(_Range):
+    """From a range, the n-th most frequent number in proportion to n^-theta."""
+
+    zipfian: Ends = Field(description="[lowest, highest]")
+    theta: float = Field(0.99, ge=0, le=THETA_MAX, description="exponent")
+    scramble: Scramble = True
+
+
+class Gaussian(_Range):
+    """From a range, around its middle."""
+
+    gaussian: Ends = Field(description="[lowest, highest]")
+    iterations: Iterations = 12
+
+
+class Pareto(_Range):
+    """From a range: h of the numbers come up in 1-h of the draws."""
+
+    pareto: Ends = Field(description="[lowest, highest]")
+    h: float = Field(0.2, ge=0.001, le=0.999, description="share of hot numbers")
+    scramble: Scramble = True
+
+
+class Special(_Range):
+    """From a range with a hot part in its middle, as sysbench has it."""
+
+    special: Ends = Field(description="[lowest, highest]")
+    iterations: Iterations = 12
+    pct: int = Field(1, ge=1, le=100, description="hot part of the range, %")
+    res: int = Field(75, ge=0, le=100, description="draws that hit it, %")
+
+
+class Sequence(Generator):
+    """Numbers upwards from a first one, each once over all sessions of its group."""
+
+    sequence: _Whole64 = Field(description="the first number")
+    as_text: AsText = False
+
+
+class Values(Generator):
+    """One of a list."""
+
+    values: list[Value] = Field(min_length=1, max_length=VALUES_MAX, description="what to choose")
+    weights: list[Annotated[float, Field(ge=0)]] | None = Field(
+        None, description="how often each, in proportion; default: all alike"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Values:
+        if self.weights is not None:
+            if len(self.weights) != len(self.values):
+                raise ValueError(
+                    f"must have as many `weights` ({len(self.weights)}) "
+                    f"as `values` ({len(self.values)})"
+                )
+            if not sum(self.weights) > 0:
+                raise ValueError("must have a weight above 0")
+        return self
+
+
+def _column(value: object) -> object:
+    if not isinstance(value, str) or not COLUMN.fullmatch(value):
+        raise ValueError("must be `table.column`")
+    return value
+
+
+class Column(Generator):
+    """One of the values that a column holds: looked up before the load starts."""
+
+    column: Annotated[str, BeforeValidator(_column)] = Field(description="table.column")
+    theta: float | None = Field(
+        None,
+        ge=0,
+        le=THETA_MAX,
+        description="the n-th most frequent in proportion to n^-theta; default: all alike",
+    )
+
+
+class Text(Generator):
+    """Text by a pattern: `#` is a digit, `@` a letter a to z, `*` either; a backslash before them
+    takes them as they are."""
+
+    text: str = Field(min_length=1, max_length=TEXT_MAX, description="the pattern")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"must hold days such as 2024-12-31, and `{text}` is none") from None
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        raise ValueError(
+            f'must hold times such as "2024-12-31 23:59:59", and `{text}` is none'
+        ) from None
+
+
+class Dates(Generator):
+    """Days, evenly from a range."""
+
+    dates: list[str] = Field(min_length=2, max_length=2, description="[first, last]")
+
+    @model_validator(mode="after")
+    def _check(self) -> Dates:
+        _in_order([_day(text) for text in self.dates])
+        return self
+
+
+class Times(Generator):
+    """Moments with seconds, evenly from a range."""
+
+    times: list[str] = Field(min_length=2, max_length=2, description="[first, last]")
+
+    @model_validator(mode="after")
+    def _check(self) -> Times:
+        _in_order([_moment(text) for text in self.times])
+        return self
+
+
+class Sum(Strict):
+    """The sum of other parameters' values in the same statement: a number, day or moment, and what
+    is added to it (numbers, days, seconds). Both ends of a range of drawn width are made so."""
+
+    sum: list[str] = Field(min_length=2, max_length=8, description="names of parameters")
+
+
+class Const(Generator):
+    """Always the same."""
+
+    const: str | int | float | bool = Field(description="the value")
+
+
+GENERATORS: Mapping[str, type[Strict]] = {
+    "uniform": Uniform,
+    "zipfian": Zipfian,
+    "gaussian": Gaussian,
+    "pareto": Pareto,
+    "special": Special,
+    "sequence": Sequence,
+    "values": Values,
+    "column": Column,
+    "text": Text,
+    "dates": Dates,
+    "times": Times,
+    "const": Const,
+    "sum": Sum,
+}
+OF_OTHERS = ("sum",)  # draw nothing themselves
+
+
+def generator(name: str, leave_out: tuple[str, ...] = (), **more: Any) -> Any:
+    """The type of a mapping with one generator, and with the keys `more` beside it."""
+    models = {key: model for key, model in GENERATORS.items() if key not in leave_out}
+
+    def choose(value: Mapping[str, Any]) -> str | None:
+        found = [key for key in models if key in value]
+        return found[0] if len(found) == 1 else None
+
+    branches = [
+        (
+            key,
+            create_model(
+                f"{model.__name__}{name}",
+                __base__=model,
+                __doc__=model.__doc__,
+                **({} if key in OF_OTHERS else more),
+            ),
+        )
+        for key, model in models.items()
+    ]
+    return one_of([*branches, ("none", _none_of(name, models, more))], choose)
+
+
+def _none_of(
+    name: str, models: Mapping[str, type[Strict]], more: Mapping[str, Any]
+) -> type[Strict]:
+    """The model of a mapping with no generator or several: it always has something to say."""
+    keys: dict[str, Any] = {
+        key: (Any, None) for model in models.values() for key in model.model_fields
+    }
+
+    def refuse(self: Any) -> Any:
+        found = [key for key in models if key in self.model_fields_set]
+        if len(found) > 1:
+            raise ValueError(f"can have one of `{found[0]}` and `{found[1]}`")
+        raise ValueError(f"does not say how values are made: give one of {listed(models)}")
+
+    validators: Any = {"refuse": model_validator(mode="after")(refuse)}
+    keys |= more
+    return create_model(f"No{name}Generator", __base__=Strict, __validators__=validators, **keys)

@@ -1,0 +1,1 @@
+"""Models of cost, size and time, whatever the system."""

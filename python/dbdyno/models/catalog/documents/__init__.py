@@ -1,0 +1,1 @@
+"""Models of MongoDB and document stores."""

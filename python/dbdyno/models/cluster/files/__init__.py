@@ -1,0 +1,1 @@
+"""Clusters and scripts from YAML and option files."""

@@ -1,0 +1,1 @@
+"""What a simulation saw: history, recorder, timeline."""

@@ -1,0 +1,290 @@
+"""What a plan will cost before it runs: time, restarts, disk, memory, what it touches.
+
+Rough on purpose and biased high: constants are of a two-core machine with a solid-state disk. The
+live view corrects the time as trials complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dbdyno.experiment.targets import server_url
+from dbdyno.experiment.types import Setup
+from dbdyno.experiment.workloads.measuring import CYCLES, MIN_S
+from dbdyno.plan import data, order
+from dbdyno.plan.types import Cell, Plan
+from dbdyno.systems.base import Scalar, TargetPlan
+from dbdyno.systems.external.server import PREFIX
+
+SCHEMA = "dbdyno"  # what the load goes to, in servers of our own
+
+_START_S: Mapping[str, float] = {"mariadb": 2.0, "mysql": 4.0, "postgres": 1.0}
+_INIT_S: Mapping[str, float] = {"mariadb": 4.0, "mysql": 12.0, "postgres": 2.5}
+_LOAD_BYTES_PER_S = 30e6
+_COPY_BYTES_PER_S = 200e6
+_TRIAL_S = 0.7  # starting the engine, preparing statements, storing the trial
+_DIRECTORY_BYTES: Mapping[str, int] = {
+    "mariadb": 200_000_000,
+    "mysql": 300_000_000,
+    "postgres": 100_000_000,
+}
+_SERVER_BYTES = 300_000_000  # of a server beside its caches
+_CACHE_BYTES = 128 << 20  # where `memory` is not given: the common default
+_SESSION_BYTES = 1_000_000  # of a session in the server
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What a target's server is given: a schema of its own, settings in its own configuration. Of
+    one that is there already (`place` is not empty): what is used, or changed and put back."""
+
+    target: str
+    kind: str
+    schema: str
+    words: Mapping[str, str]  # durability, isolation, memory as written
+    config: Mapping[str, tuple[Scalar, ...]]  # setting -> its values over the cells
+    instances: tuple[int, ...] = (1,)  # over the cells
+    setup: tuple[str, ...] = ()  # what is put into it, in words
+    session: tuple[str, ...] = ()  # statements of each connection
+    place: str = ""  # host and port of an external server
+    existing: bool = False  # whether the schema is there, too
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What `--dry-run` prints. Times in seconds, sizes in bytes."""
+
+    cells: int
+    blocks: int
+    trials: int
+    loads: int  # data sets loaded from nothing
+    restarts: int  # starts of servers, all blocks
+    restores: int  # copies of a loaded data set put in place, all blocks
+    setup_s: float  # once: initialising and loading
+    block_s: float  # each block
+    total_s: float
+    total_s_min: float  # less than `total_s` where run or trials end as soon as enough is known
+    trials_end_early: bool  # whether some end as soon as they are steady
+    probes_max: int  # runs of the engine in one trial: more than one where a rate is searched for
+    disk_bytes: int
+    memory_bytes: int  # of the largest cell
+    touched: tuple[Touched, ...]
+
+
+def of(plan: Plan) -> Estimate:
+    """The cost of a plan."""
+    starts = [t for t in plan.trials if t.fresh_servers or restarted(plan.cells[t.cell])]
+    setup_s = sum(_load_s(cell) for cell in _loaded(plan.cells).values())
+    total_trials_s = block_s(plan.cells) * plan.blocks
+    return Estimate(
+        cells=len(plan.cells),
+        blocks=plan.blocks,
+        trials=len(plan.trials),
+        loads=sum(_loads(cell) for cell in _loaded(plan.cells).values()),
+        restarts=sum(_server_count(plan.cells[trial.cell]) for trial in starts),
+        restores=sum(_loads(plan.cells[trial.cell]) for trial in starts),
+        setup_s=setup_s,
+        block_s=block_s(plan.cells),
+        total_s=setup_s + total_trials_s,
+        total_s_min=setup_s
+        + block_s(plan.cells, trial_s_min) * (plan.looks.first if plan.looks else plan.blocks),
+        trials_end_early=any(cell.until_steady for cell in plan.cells),
+        probes_max=max(probes_max(cell) for cell in plan.cells),
+        disk_bytes=_disk_bytes(plan.cells),
+        memory_bytes=max(memory_bytes(cell) for cell in plan.cells),
+        touched=_touched(plan.cells),
+    )
+
+
+def setup_s(cells: Sequence[Cell]) -> float:
+    """Seconds before the first trial."""
+    return sum(_load_s(cell) for cell in _loaded(cells).values())
+
+
+def block_s(cells: Sequence[Cell], length_s: Callable[[Cell], float] | None = None) -> float:
+    """Seconds of one block: trials (of `length_s`, else `trial_s`), and the starts between them."""
+    length_s = length_s or trial_s
+    trials = order.trials(cells, 1, 0)
+    by_index = {cell.index: cell for cell in cells}
+    total = 0.0
+    for trial in trials:
+        cell = by_index[trial.cell]
+        total += _TRIAL_S + length_s(cell)
+        if trial.fresh_servers or restarted(cell):
+            total += _start_s(cell)
+    return total
+
+
+def trial_s(cell: Cell) -> float:
+    """Seconds of load in a trial of the cell, at most: a search takes all the probes that it may,
+    and what ends when it is steady never is."""
+    return probes_max(cell) * (cell.warmup_s + cell.duration_s)
+
+
+def trial_s_min(cell: Cell) -> float:
+    """The same where trials that end when they are steady are so at once."""
+    return probes_max(cell) * run_s_min(cell)
+
+
+def run_s_min(cell: Cell) -> float:
+    """Seconds of load in one run of the engine, at least."""
+    steady_s = CYCLES * (cell.steady_min_s or MIN_S)
+    return cell.warmup_s + (steady_s if cell.until_steady else cell.duration_s)
+
+
+def probes_max(cell: Cell) -> int:
+    """Runs of the engine in a trial of the cell, at most: one but for a search."""
+    return max(group.find.probes_max if group.find else 1 for group in cell.groups)
+
+
+def restarted(cell: Cell) -> bool:
+    """Whether every trial of the cell starts its servers anew."""
+    return cell.state.data == data.RESTORE or cell.state.cache == "cold"
+
+
+def _loaded(cells: Sequence[Cell]) -> dict[str, Cell]:
+    """One cell for each data set to load."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        found.setdefault(cell.data_key, cell)
+    return found
+
+
+def _loads(cell: Cell) -> bool:
+    """Whether any of its data is ours."""
+    return any(target.existing is None for target in cell.targets)
+
+
+def _servers(cell: Cell) -> list[TargetPlan]:
+    """Those that we start."""
+    return [t for t in cell.targets if t.kind in _START_S and t.url is None]
+
+
+def _reloaded_bytes(cell: Cell) -> int:
+    """What is loaded again before a trial, where an external server has no snapshot."""
+    return sum(data.data_bytes(t, cell.groups) for t in cell.targets if t.url is not None)
+
+
+def _ours(cell: Cell) -> list[TargetPlan]:
+    """Targets whose files and memory are this machine's."""
+    return [target for target in cell.targets if target.url is None]
+
+
+def _server_count(cell: Cell) -> int:
+    return sum(target.instances for target in _servers(cell))
+
+
+def _start_s(cell: Cell) -> float:
+    starting = sum(target.instances * _START_S[target.kind] for target in _servers(cell))
+    loading_s = 0.0
+    if cell.state.data == data.RESTORE:
+        loading_s = _reloaded_bytes(cell) / _LOAD_BYTES_PER_S
+    return starting + _copied_bytes(cell) / _COPY_BYTES_PER_S + loading_s
+
+
+def _load_s(cell: Cell) -> float:
+    initialising = sum(_INIT_S[target.kind] + _START_S[target.kind] for target in _servers(cell))
+    return initialising + _rows_bytes(cell) / _LOAD_BYTES_PER_S
+
+
+def _rows_bytes(cell: Cell) -> int:
+    return sum(data.data_bytes(target, cell.groups) for target in cell.targets)
+
+
+def _files_bytes(cell: Cell) -> int:
+    return sum(
+        data.data_bytes(target, cell.groups) + _DIRECTORY_BYTES.get(target.kind, 0)
+        for target in _ours(cell)
+    )
+
+
+def _copied_bytes(cell: Cell) -> int:
+    """What is copied before a start: each instance works on files of its own."""
+    return sum(
+        target.instances
+        * (data.data_bytes(target, cell.groups) + _DIRECTORY_BYTES.get(target.kind, 0))
+        for target in _ours(cell)
+    )
+
+
+def _disk_bytes(cells: Sequence[Cell]) -> int:
+    """The snapshots of all data sets, and the working copies of the largest cell."""
+    loaded = [_files_bytes(cell) for cell in _loaded(cells).values()]
+    return sum(loaded) + max((_copied_bytes(cell) for cell in cells), default=0)
+
+
+def memory_bytes(cell: Cell) -> int:
+    """What servers and sessions of a cell may use."""
+    caches = sum(
+        target.instances
+        * (target.memory_bytes if target.memory_bytes is not None else _CACHE_BYTES)
+        for target in _ours(cell)
+        if target.kind != "null"
+    )
+    sessions = sum(group.sessions for group in cell.groups)
+    return caches + _server_count(cell) * _SERVER_BYTES + sessions * _SESSION_BYTES
+
+
+def _touched(cells: Sequence[Cell]) -> tuple[Touched, ...]:
+    found: dict[tuple[str, str, str | None], Touched] = {}
+    for cell in cells:
+        for target in cell.targets:
+            key = (target.name, target.kind, target.url)
+            before = found.get(key, _first_touched(target))
+            config = dict(before.config)
+            for name, value in target.config.items():
+                seen = config.get(name, ())
+                config[name] = seen if value in seen else (*seen, value)
+            words = {**before.words, **_words(target)}
+            found[key] = replace(
+                before,
+                words=words,
+                config=config,
+                instances=tuple(sorted({*before.instances, target.instances}))
+                if key in found
+                else (target.instances,),
+                setup=tuple(dict.fromkeys((*before.setup, *setup_words(target.setup)))),
+                session=tuple(dict.fromkeys((*before.session, *target.session))),
+            )
+    return tuple(found.values())
+
+
+def _first_touched(target: TargetPlan) -> Touched:
+    if target.url is None:
+        return Touched(target.name, target.kind, SCHEMA, {}, {})
+    place = server_url.parse(target.url).place
+    schema = target.existing or f"{PREFIX}..."
+    existing = target.existing is not None
+    return Touched(target.name, target.kind, schema, {}, {}, place=place, existing=existing)
+
+
+def setup_words(setup: Setup | None) -> list[str]:
+    """What a setup does, a phrase each."""
+    if setup is None:
+        return []
+    phrases = []
+    if setup.template is not None:
+        phrases.append(f"a copy of {setup.template}")
+    phrases += [f"SQL of {path}" for path in (setup.dump, *setup.sql) if path is not None]
+    phrases += [f"{table['rows']:,} rows in {name}" for name, table in setup.tables.items()]
+    phrases += [f"then `{' '.join(statement.split())}`" for statement in setup.after]
+    return phrases
+
+
+def _words(target: TargetPlan) -> dict[str, str]:
+    each = " for each instance" if target.instances > 1 else ""
+    given = {
+        "durability": target.durability,
+        "isolation": target.isolation,
+        "memory": None if target.memory_bytes is None else _size(target.memory_bytes) + each,
+    }
+    return {word: value for word, value in given.items() if value is not None}
+
+
+def _size(size_bytes: int) -> str:
+    """1073741824 -> 1Gi: as one would write it."""
+    for unit, factor in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
+        if size_bytes and size_bytes % factor == 0:
+            return f"{size_bytes // factor}{unit}"
+    return str(size_bytes)

@@ -1,0 +1,113 @@
+"""What a reader must know before believing a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from dbdyno.experiment.workloads import arrivals
+from dbdyno.plan import data
+from dbdyno.plan.types import Cell
+from dbdyno.systems.base import TargetPlan
+
+_WORDS: Mapping[str, Callable[[TargetPlan], object]] = {
+    "durability": lambda target: target.durability,
+    "isolation": lambda target: target.isolation,
+    "memory": lambda target: target.memory_bytes,
+}
+
+
+def comparability(cells: Sequence[Cell]) -> list[str]:
+    """One sentence if kinds of server are compared that are not held to the same three words."""
+    targets = [target for cell in cells for target in cell.targets if target.kind != "null"]
+    kinds = list(dict.fromkeys(target.kind for target in targets))
+    if len(kinds) < 2:
+        return []
+    open_words, unequal_words = [], []
+    for word, value_of in _WORDS.items():
+        values = {kind: {value_of(t) for t in targets if t.kind == kind} for kind in kinds}
+        if any(None in each for each in values.values()):
+            open_words.append(word)
+        elif any(each != values[kinds[0]] for each in values.values()):
+            unequal_words.append(word)
+    notes = []
+    if open_words:
+        notes.append(
+            f"This compares {_and(kinds)} without fixing {_and(open_words)}: their defaults "
+            "differ, so a difference may be the defaults' and not the systems'."
+        )
+    if unequal_words:
+        notes.append(f"This compares {_and(kinds)} at different {_and(unequal_words)}.")
+    return notes
+
+
+def state(cells: Sequence[Cell], data_given: bool) -> list[str]:
+    """What trials start from, where that is not obvious."""
+    writers = sorted({name for cell in cells for name in data.writers(cell.groups)})
+    if not writers:
+        return []
+    groups = f"group{'s' * (len(writers) > 1)} {_and(writers)}"
+    notes = []
+    if cells[0].state.data == data.REUSE:
+        notes.append(
+            f"data: reuse, although data is changed by {groups}: within a block each trial "
+            "starts from what the one before left."
+        )
+    elif not data_given:
+        notes.append(f"data: restore, since data is changed by {groups}.")
+    return notes
+
+
+_FAST_S = 0.001  # a transaction that takes less is out of the ordinary
+
+
+def open_loops(cells: Sequence[Cell]) -> list[str]:
+    """A sentence for each open loop whose sessions may be too few for its rate, once a group: the
+    limit would be the experiment's and not the system's."""
+    found: dict[str, str] = {}
+    for cell in cells:
+        for group in cell.groups:
+            rate = arrivals.rate_max_per_s(group.arrivals) if group.arrivals else 0.0
+            if rate * _FAST_S > group.sessions:
+                sessions = (
+                    "1 session holds"
+                    if group.sessions == 1
+                    else (f"{group.sessions} sessions hold")
+                )
+                found[group.name] = (
+                    f"Group {group.name}: {sessions} {rate:,g}/s only while a transaction takes "
+                    f"less than {group.sessions / rate * 1e3:.2g} ms; more `sessions` cost an open "
+                    "loop nothing."
+                )
+    return list(found.values())
+
+
+def unsampled(cells: Sequence[Cell]) -> list[str]:
+    """A sentence if some cells have no samples."""
+    off = [cell for cell in cells if cell.sampling_s is None]
+    if not off:
+        return []
+    levels = {", ".join(f"{k}={v}" for k, v in cell.levels.items()) for cell in off}
+    listed = "; ".join(sorted(levels)) if len(off) < len(cells) else ""
+    where = f" in {len(off)} of {len(cells)} cells ({listed})" if listed else ""
+    return [
+        f"Sampling is off{where}: CPU of the servers, server counters and whatever else is sampled "
+        "are not known there, and stalls have no causes."
+    ]
+
+
+def idle_instances(cells: Sequence[Cell]) -> list[str]:
+    """A sentence for each target with more instances than sessions in some cell."""
+    found = {}
+    for cell in cells:
+        for target in cell.targets:
+            sessions = max(group.sessions for group in cell.groups if group.target == target.name)
+            if sessions < target.instances:
+                found[target.name] = (
+                    f"Target {target.name}: sessions are dealt over the instances, and {sessions} "
+                    f"of them leave some of {target.instances} without load."
+                )
+    return list(found.values())
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,112 @@
+"""Runs over time as one HTML file: a chart a series, the changes, every run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dbdyno import __version__
+from dbdyno.analysis.between_runs.types import Entry, Group, History, Series
+from dbdyno.report import write
+from dbdyno.report.between_runs import history
+from dbdyno.report.charts.over_time.trend import trend_chart
+from dbdyno.report.text import names
+from dbdyno.report.text.numbers import MISSING, percent, sig3
+from dbdyno.wording.plurals import count
+
+CHARTS_MAX = 60  # of a plan; --json has all series
+RUNS_MAX = 200  # rows of a plan's table, the newest
+WIDTH, HEIGHT = 560.0, 210.0
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A series as drawn."""
+
+    title: str
+    note: str
+    drawing: Markup
+
+
+@dataclass(frozen=True)
+class Section:
+    """A plan's runs."""
+
+    heading: str
+    differs: str
+    readiness: str
+    charts: tuple[Chart, ...]
+    more_charts: int
+    changes: tuple[tuple[str, tuple[str, ...], str], ...]  # run, series, what else changed
+    notes: tuple[str, ...]
+    runs: tuple[Entry, ...]
+    more_runs: int
+
+
+def history_page(found: History, directory: str) -> str:
+    """The page; it needs no network and no other file."""
+    return write.styled(
+        "history.html.j2",
+        {
+            "directory": directory,
+            "version": __version__,
+            "sections": [_section(group) for group in found.groups],
+            "left_out": found.left_out,
+            "runs": count(sum(len(group.runs) for group in found.groups), "run"),
+            "day": history.when,
+        },
+    )
+
+
+def _section(group: Group) -> Section:
+    shown = [series for series in group.series if any(v is not None for v in series.values)]
+    return Section(
+        heading=history.heading(group),
+        differs=history.arrows(group.differs),
+        readiness=history.readiness(group),
+        charts=tuple(_chart(series, group.runs) for series in shown[:CHARTS_MAX]),
+        more_charts=max(0, len(shown) - CHARTS_MAX),
+        changes=tuple(
+            (f"{entry.name} ({history.when(entry)})", tuple(series), why)
+            for entry, series, why in history.changes(group)
+        ),
+        notes=tuple(history.notes(group)),
+        runs=tuple(reversed(group.runs[-RUNS_MAX:])),
+        more_runs=max(0, len(group.runs) - RUNS_MAX),
+    )
+
+
+def _chart(series: Series, runs: Sequence[Entry]) -> Chart:
+    known = names.describe(series.metric, [series.metric.partition(".")[0]])
+    there = [value for value in series.values if value is not None]
+    changes = [place.run for place in series.changes]
+    levels = [place.after for place in series.changes]
+    first = series.changes[0].before if series.changes else _middle(there)
+    spread = MISSING if series.spread is None else f"±{percent(float(f'{series.spread:.2g}'))}"
+    note = series.note and f"change points not looked for: {series.note}"
+    note = note or (count(len(changes), "change") if changes else "no change point")
+    drawing = trend_chart(
+        series.values,
+        [run.name for run in runs],
+        changes,
+        [first, *levels],
+        title=history.label(series),
+        unit=known.unit,
+        width=WIDTH,
+        height=HEIGHT,
+        outliers=series.outliers,
+    )
+    return Chart(
+        history.label(series),
+        f"{known.heading}; last {sig3(there[-1])} {known.unit}, spread {spread}, {note}",
+        drawing,
+    )
+
+
+def _middle(values: Sequence[float]) -> float:
+    """The median: the level of a series without changes."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else ordered[half - 1] / 2 + ordered[half] / 2

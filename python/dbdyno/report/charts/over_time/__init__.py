@@ -1,0 +1,1 @@
+"""Charts over time or over runs."""

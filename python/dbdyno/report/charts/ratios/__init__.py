@@ -1,0 +1,1 @@
+"""Charts of ratios and of one metric against another."""

@@ -1,0 +1,1 @@
+"""The load over time: throughput, latency, classes, stalls, sessions by state."""

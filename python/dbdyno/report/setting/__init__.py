@@ -1,0 +1,1 @@
+"""Under which circumstances was measured: machines, servers, settings, hooks, imports."""

@@ -1,0 +1,91 @@
+"""Makes strangers' text harmless: control characters shown, not obeyed; HTML and Markdown escaped.
+
+Questions, level names, statements, settings and server messages come from outside. HTML escaping is
+Jinja's (autoescape); this module does what that leaves: control characters and bidirectional
+overrides (terminal escapes, hidden text), JSON inside a script element, Markdown. Sources: WHATWG
+HTML 13.2.5 (script data states), Unicode TR36 (bidirectional overrides), CommonMark 0.31.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from dbdyno.report.text.numbers import sig3
+
+_CONTROLS: dict[int, str] = {
+    **{code: chr(0x2400 + code) for code in range(32) if code not in (9, 10)},
+    0x7F: "␡",
+    **dict.fromkeys(range(0x80, 0xA0), "�"),
+    **dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F], "�"),
+}
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#&])")
+
+
+def visible(text: object) -> str:
+    """Text with control characters and bidirectional overrides replaced by visible stand-ins.
+
+    Tab and newline stay. Safe markup stays markup.
+    """
+    if isinstance(text, Markup):
+        return text
+    return str(text).replace("\r\n", "\n").translate(_CONTROLS)
+
+
+_NUMBER = re.compile(r"\d[\d.,]*\d|\d")
+
+
+def alike(texts: Sequence[str]) -> str:
+    """Texts that differ in numbers only, as one: each number that differs as `LEAST to MOST`, to
+    three digits. The first of them where they differ in more."""
+    words = _NUMBER.split(texts[0])
+    if any(_NUMBER.split(text) != words for text in texts):
+        return texts[0]
+    numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    said = [*map(_span, numbers), ""]
+    return "".join(word + number for word, number in zip(words, said, strict=True))
+
+
+def _span(numbers: Sequence[str]) -> str:
+    """One number, or the least and the most of several."""
+    if len(set(numbers)) == 1:
+        return numbers[0]
+    values = [float(number.replace(",", "")) for number in numbers]
+    low, high = sig3(min(values)), sig3(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def html(text: object) -> Markup:
+    """Text made visible and escaped, for use inside an element or a quoted attribute."""
+    return escape(visible(text))
+
+
+def script_json(value: Any) -> Markup:
+    """Compact JSON that is safe inside a script element: no `<`, `>`, `&` survives, so neither a
+    closing tag nor a comment can be formed."""
+    dumped = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    for character, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        dumped = dumped.replace(character, code)
+    return Markup(dumped)
+
+
+def markdown(text: object) -> str:
+    """Text for a Markdown paragraph or table cell: one line, nothing in it is markup."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def fence(text: object) -> str:
+    """A fenced code block whose fence is longer than any run of backticks inside."""
+    body = visible(text).rstrip("\n")
+    longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
+    mark = "`" * max(3, longest + 1)
+    return f"{mark}\n{body}\n{mark}"
+
+
+def slug(text: object) -> str:
+    """A file name or element id made of what is safe in both."""
+    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-")[:60] or "x"

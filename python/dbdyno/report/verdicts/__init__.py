@@ -1,0 +1,1 @@
+"""Claims, ratios of versions, sweeps, costs and trade-offs."""

@@ -1,0 +1,1 @@
+"""MariaDB and MySQL: managed and external servers, which share most of their dialect."""

@@ -1,0 +1,187 @@
+"""MariaDB server.
+
+Sources: the MariaDB knowledge base on mariadb-install-db, server system variables,
+innodb_buffer_pool_size, and mysql_native_password's hash (SHA1 of SHA1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dbdyno.errors import DynoError
+from dbdyno.systems import portable_options
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan
+from dbdyno.systems.mysql import family
+from dbdyno.systems.mysql.managed import USER, Family
+from dbdyno.systems.process import logtail
+from dbdyno.systems.process.account import account_for, check_reachable, run_as
+from dbdyno.systems.process.guarded import run_guarded
+from dbdyno.systems.process.paths import in_prefixes, program
+
+INSTALL_TIMEOUT_S = 120.0
+# The buffer pool is kept to a multiple of this: every version since 10.2 accepts it unrounded.
+POOL_STEP_BYTES = 8 * portable_options.MIB
+
+
+class Mariadb:
+    """See the module."""
+
+    kind = "mariadb"
+    driver = "mysql"
+    about = "MariaDB server, started privately from Debian's packages or from `basedir:`"
+
+    def find(self, basedir: str | None) -> Binaries:
+        base = Path(basedir) if basedir else None
+        places = [base / "sbin", base / "bin", base / "libexec"] if base else [Path("/usr/sbin")]
+        scripts = [base / "bin", base / "scripts"] if base else [Path("/usr/bin")]
+        server = program("mariadbd", places) or (program("mysqld", places) if base else None)
+        init = program("mariadb-install-db", scripts) or program("mysql_install_db", scripts)
+        if base and server and base not in server.parents:
+            server = None
+        if server is None or init is None:
+            raise DynoError(
+                f"no MariaDB server found{f' under {basedir}' if basedir else ''}",
+                cause="it is not installed" if not base else "`basedir:` is not its prefix",
+                fix="run `make servers`, or `apt-get install mariadb-server`, or set `basedir:`",
+            )
+        return Binaries(version=mysqlfamily_version(server), paths={"server": server, "init": init})
+
+    def installations(self) -> Sequence[str]:
+        return [str(path / "usr") for path in in_prefixes(self.kind)]
+
+    def resolve(self, target: TargetPlan) -> Resolved:
+        return family.resolve(target, memory)
+
+    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
+        account = account_for("mysql")
+        data = family.data_directory(directory, account)
+        check_reachable(binaries.paths["server"], account)
+        # Only what shapes files on disk; the rest need not be valid for the bootstrap server.
+        settings = {k: v for k, v in resolved.settings.items() if k in resolved.data_settings}
+        settings = {
+            k: v for k, v in settings.items() if k.startswith(("innodb_", "lower_case", "aria_"))
+        }
+        own = {"datadir": str(data), "tmpdir": str(directory / "tmp")}
+        family.write_private(
+            directory / "server.cnf", family.configuration({**own, **settings}), account
+        )
+        done = run_guarded(
+            account,
+            [
+                binaries.paths["init"],
+                f"--defaults-file={directory / 'server.cnf'}",
+                f"--basedir={base_directory(binaries)}",
+                f"--datadir={data}",
+                "--auth-root-authentication-method=normal",
+                "--skip-name-resolve",
+                "--skip-test-db",
+            ],
+            {"PATH": os.defpath + ":/usr/sbin:/sbin", "LC_ALL": "C", "HOME": str(directory)},
+            INSTALL_TIMEOUT_S,
+            directory / "init.log",
+        )
+        if done.returncode != 0:
+            tail = logtail.telling(done.stdout + done.stderr)
+            raise DynoError(
+                f"mariadb-install-db failed with status {done.returncode}:\n{tail}",
+                cause="a full disk, a wrong setting, or a broken installation",
+                fix="see its messages above",
+            )
+
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        family.place_template(self.kind, binaries, template, directory, copy)
+
+    def start(
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        *,
+        cpus: Sequence[int],
+        transport: str,
+    ) -> Server:
+        return family.start(FAMILY, binaries, directory, resolved, cpus)
+
+
+def mysqlfamily_version(server: Path) -> str:
+    """`10.11.14-MariaDB` out of what `--version` prints."""
+    done = run_as(
+        account_for("mysql"),
+        [server, "--no-defaults", "--version"],
+        {"PATH": os.defpath, "LC_ALL": "C"},
+        20.0,
+    )
+    found = re.search(r"Ver (\S+)", done.stdout)
+    if done.returncode != 0 or not found:
+        raise DynoError(
+            f"{server} does not run: {(done.stderr or done.stdout).strip()[-300:]}",
+            cause="a library is missing, or the account mysql cannot reach it",
+            fix="run `make servers`, or set `basedir:`",
+        )
+    return re.sub(r"(-MariaDB).*", r"\1", found[1])
+
+
+def base_directory(binaries: Binaries) -> Path:
+    """The prefix: two levels above the server's program."""
+    return binaries.paths["server"].parent.parent
+
+
+def memory(size_bytes: int, config: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The word `memory`: all of it is InnoDB's buffer pool."""
+    pool = size_bytes // POOL_STEP_BYTES * POOL_STEP_BYTES
+    note = (
+        "all of it is the buffer pool; InnoDB's descriptors (about 6 %), sessions and other "
+        "caches come on top"
+    )
+    return {"innodb_buffer_pool_size": str(pool)}, note
+
+
+def own_settings(binaries: Binaries) -> dict[str, str]:
+    """Settings that a server outside Debian's places needs."""
+    base = base_directory(binaries)
+    if base == Path("/usr"):
+        return {}
+    own = {"basedir": str(base)}
+    # Debian's folder of messages was renamed in version 11.
+    for name, tail in (
+        ("lc_messages_dir", "share/mysql"),
+        ("lc_messages_dir", "share/mariadb"),
+        ("character_sets_dir", "share/mysql/charsets"),
+        ("character_sets_dir", "share/mariadb/charsets"),
+        ("plugin_dir", "lib/mysql/plugin"),
+    ):
+        if (base / tail).is_dir():
+            own[name] = str(base / tail)
+    return own
+
+
+def login_sql(password: str) -> list[str]:
+    """Our account with everything, and nobody else; the password goes in as its hash."""
+    digest = hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
+    statements = [
+        "DELETE FROM mysql.global_priv WHERE user NOT IN ('mariadb.sys')",
+        "FLUSH PRIVILEGES",
+    ]
+    for host in ("localhost", "127.0.0.1"):
+        user = f"'{USER}'@'{host}'"
+        statements += [
+            f"CREATE OR REPLACE USER {user} IDENTIFIED BY PASSWORD '*{digest}'",
+            f"GRANT ALL PRIVILEGES ON *.* TO {user} WITH GRANT OPTION",
+        ]
+    return statements
+
+
+FAMILY = Family(
+    kind="mariadb",
+    account="mysql",
+    isolation_variable="tx_isolation",
+    own_settings=own_settings,
+    login_sql=login_sql,
+)
+SYSTEM = Mariadb()

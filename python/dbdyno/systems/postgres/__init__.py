@@ -1,0 +1,1 @@
+"""PostgreSQL: managed and external servers."""

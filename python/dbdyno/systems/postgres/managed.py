@@ -1,0 +1,216 @@
+"""A PostgreSQL that we started: login, settings asked for, databases, stop.
+
+What is asked of any such server stands in `postgrescontrol`. Source: RFC 5803 on what is stored for
+a password.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pg8000.exceptions
+import pg8000.native
+
+from dbdyno.errors import DynoError
+from dbdyno.systems.base import Resolved, TargetPlan
+from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.logins.policy import LoginRules
+from dbdyno.systems.logins.postgres import connect
+from dbdyno.systems.postgres import sql_files
+from dbdyno.systems.postgres.control import ERRORS, PostgresControl, identifier, message
+from dbdyno.systems.process import starting
+from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.paths import LOOPBACK
+from dbdyno.systems.process.starting import HUNG_TIMEOUT_S, SETTLE_TIMEOUT_S, STOP_TIMEOUT_S
+from dbdyno.systems.server_errors import answered, lost
+from dbdyno.systems.sql_files import Importer
+
+USER = "dyno"
+MARK = "made by dbdyno"  # comment of a database that is ours
+
+
+def scram_verifier(password: str, *, salt: bytes | None = None, iterations: int = 4096) -> str:
+    """What PostgreSQL stores for a password (RFC 5803), so that the password itself is not sent."""
+    salt = salt or secrets.token_bytes(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    client = hmac.digest(salted, b"Client Key", "sha256")
+    stored = hashlib.sha256(client).digest()
+    server = hmac.digest(salted, b"Server Key", "sha256")
+    b64 = [base64.b64encode(part).decode() for part in (salt, stored, server)]
+    return f"SCRAM-SHA-256${iterations}:{b64[0]}${b64[1]}:{b64[2]}"
+
+
+class PostgresServer(PostgresControl):
+    """A running PostgreSQL server that we started."""
+
+    def __init__(
+        self,
+        process: Guarded,
+        directory: Path,
+        socket_path: Path,
+        port: int,
+        certificate: Certificate,
+        log: LogTail,
+    ) -> None:
+        super().__init__("postgres")
+        self.process = process
+        self.pid: int | None = process.pid
+        self.directory = directory
+        self.socket_path = socket_path
+        self.port = port
+        self.version = ""
+        self.was_killed = False  # whether the last stop needed force: its directory needs recovery
+        self._password = secrets.token_urlsafe(24)
+        self._certificate = certificate
+        self._log = log
+        self.client_places: tuple[Path, ...] = ()  # where its client program may be
+
+    def importer(self, database: str) -> Importer:
+        where = {"PGHOST": str(self.socket_path.parent), "PGPORT": str(self.port), "PGUSER": USER}
+        # The kernel says who we are: no password.
+        return sql_files.importer(self.client_places, where, "", database)
+
+    @answered(ERRORS)
+    def wait_until_ready(self) -> None:
+        """Returns after a first real login; DynoError with the log's end if the server dies."""
+        starting.until_ready(
+            "PostgreSQL", self.process, self._log, _HINTS, self._log_in, ERRORS, message
+        )
+        self.rows(f"ALTER ROLE {USER} PASSWORD '{scram_verifier(self._password)}'")
+
+    def _log_in(self) -> None:
+        self.version = str(self.rows("SHOW server_version")[0][0])
+
+    def unanswered(self, error: Exception) -> DynoError:
+        return lost("postgres", self, error)
+
+    def _connect(self, database: str, timeout_s: int) -> pg8000.native.Connection:
+        return connect(
+            LoginRules(str(self.socket_path), USER),
+            password="",
+            database=database,
+            timeout_s=timeout_s,
+            tls="off",
+            unix_sock=str(self.socket_path),
+        )
+
+    @answered(ERRORS)
+    def check_settings(self, resolved: Resolved) -> None:
+        """Every setting asked for is what the server says; see `verify`."""
+        self.check_asked(resolved.settings)
+        for statement in resolved.session_sql:
+            level = self.run_in("postgres", [statement, "SHOW transaction_isolation"])[0][0]
+            if str(level).upper() not in statement:
+                raise DynoError(f"postgres: `{statement}` gave isolation level {level}")
+
+    def engine_target(
+        self, target: TargetPlan, resolved: Resolved, database: str
+    ) -> dict[str, Any]:
+        by_socket = target.transport == "socket"
+        return {
+            "driver": "postgres",
+            "address": {"unix": str(self.socket_path)}
+            if by_socket
+            else {"tcp": {"host": LOOPBACK, "port": self.port}},
+            "user": USER,
+            "password": self._password,
+            "database": database,
+            "protocol": target.protocol,
+            "tls": self._certificate.engine_tls(target.tls),
+            "session_sql": list(resolved.session_sql),
+            "options": dict(target.options),
+        }
+
+    @answered(ERRORS)
+    def create_schema(self, database: str) -> None:
+        """A database of that name, marked by its comment."""
+        name = identifier(database)
+        there = self.rows(
+            "SELECT shobj_description(oid, 'pg_database') FROM pg_database "
+            f"WHERE datname = '{name}'"
+        )
+        if not there:
+            self.run_in("postgres", [f'CREATE DATABASE "{name}"'], SETTLE_TIMEOUT_S)
+            self.rows(f"COMMENT ON DATABASE \"{name}\" IS '{MARK}'")
+        elif there[0][0] != MARK:
+            raise DynoError(
+                f"postgres: database {database!r} is there and was not made by dyno",
+                cause="it belongs to the server or to someone else",
+                fix="choose another name",
+            )
+
+    @answered(ERRORS)
+    def settle(self, database: str) -> None:
+        """After loading: statistics, visibility map and hint bits, as autovacuum would in time."""
+        self.run_in(database, ["VACUUM (ANALYZE)", "CHECKPOINT"], SETTLE_TIMEOUT_S)
+
+    def alive(self) -> bool:
+        if not self.process.alive():
+            return False
+        try:
+            return bool(self.rows("SELECT 1"))
+        except ERRORS:
+            return False
+
+    def log_tail(self) -> str:
+        """The last lines that the server logged since this start."""
+        return self._log.text()
+
+    def stop(self, *, discard: bool = False) -> bool:
+        """Fast shutdown: sessions are ended and everything is checkpointed, so that the directory
+        can be copied. After a timeout it is killed (`was_killed`)."""
+        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
+        self.close_connection()
+        self.was_killed = self.process.stop(timeout_s)
+        return self.process.status() == 0 and not self.was_killed
+
+
+# (pattern in the log, likely cause, next step)
+_HINTS = (
+    (
+        r"unrecognized configuration parameter \"([^\"]+)\"",
+        r"this version does not know the setting `\1`",
+        r"correct or leave out `\1` in `config:`",
+    ),
+    (
+        r"invalid value for parameter \"([^\"]+)\": \"([^\"]*)\"",
+        r"the value `\2` is not allowed for `\1` (units of memory are B, kB, MB, GB, TB)",
+        r"correct `\1` in `config:`",
+    ),
+    (
+        r"(\S+(?: \w+)?) is outside the valid range for parameter \"([^\"]+)\" (\([^)]*\))",
+        r"`\2` allows \3, not \1",
+        r"correct `\2` in `config:`, or the word that sets it (such as `memory:`)",
+    ),
+    (
+        r"parameter \"([^\"]+)\" cannot be changed",
+        r"`\1` is fixed when the data directory is made",
+        r"leave `\1` out of `config:`",
+    ),
+    (
+        r"could not bind [^\n]*Address already in use",
+        "the port is in use by another server",
+        "leave `port` out: dyno then chooses a free one",
+    ),
+    (
+        r"could not (?:map anonymous )?shared memory|Cannot allocate memory",
+        "there is not enough memory for shared_buffers",
+        "ask for less `memory:`",
+    ),
+    (
+        r"Permission denied",
+        "the server's account may not use a file or directory",
+        "look at the permissions of the path in the log",
+    ),
+    (
+        r"No space left on device",
+        "the disk is full",
+        "free space, or set DYNO_SCRATCH to another disk",
+    ),
+)

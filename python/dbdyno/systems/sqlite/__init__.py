@@ -1,0 +1,1 @@
+"""SQLite: in the engine's own process."""

@@ -1,0 +1,1 @@
+"""Numbers, levels and counted nouns as text. Knows nothing of runs."""

@@ -1,0 +1,92 @@
+"""Numbers and levels in words.
+
+A number that stands beside a verdict gets the `edges` that it was held against: it is written with
+as many more digits as it takes to see on which side of them it lies, lest an interval of 1.002 to
+1.004 read "1.00-1.00" beside "more than 1".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+Rounded = Callable[[float, int], float]
+
+MORE_DIGITS = 5  # than usual, to tell a number from an edge
+
+
+def digits(value: float, usual: int, edges: Sequence[float], rounded: Rounded) -> int:
+    """How many digits show on which side of each edge a value lies: `usual`, or up to
+    `MORE_DIGITS` more if that is enough. `rounded(value, digits)` is the number as it is read."""
+
+    def beside(shown: float, edge: float) -> bool:
+        return (shown > edge, shown < edge) == (value > edge, value < edge)
+
+    for places in range(usual, usual + MORE_DIGITS + 1):
+        if all(beside(rounded(value, places), edge) for edge in edges):
+            return places
+    return usual
+
+
+def significant(value: float, places: int) -> float:
+    """A number to so many significant digits."""
+    return float(f"{value:.{places}g}")
+
+
+def number(value: float, *edges: float) -> str:
+    """Three significant digits, thousands separated: 31234 -> 31,200; 0.01234 -> 0.0123."""
+    if value == 0:
+        return "0"
+    places = digits(value, 3, edges, significant)
+    shown = significant(value, places)
+    if abs(value) < 1e-4:
+        return f"{value:.{places - 1}e}"
+    if abs(shown) >= 1000:
+        whole = len(str(int(abs(shown))))
+        return f"{shown:,.{max(0, places - whole)}f}"
+    return f"{shown:.{places}g}"
+
+
+def ratio(value: float, *edges: float) -> str:
+    """A ratio to the digits that a reader uses: 0.413 -> 0.41, 12.34 -> 12.3, 1.0034 -> 1.00."""
+    if value >= 1000 or value < 0.001:
+        return number(value, *edges)
+    usual = 3 if value < 0.1 else 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{digits(value, usual, edges, round)}f}"
+
+
+def bound(value: float, *edges: float) -> str:
+    """An end of an interval of ratios; beyond a thousand times either way its size says nothing."""
+    if value < 0.001:
+        return "under 0.001"
+    return "over 1,000" if value > 1000 else ratio(value, *edges)
+
+
+def percent(share: float) -> str:
+    """A share: `98.3 %`. What is less than all is never `100 %`: with many comparisons an interval
+    is at 99.995 %."""
+    usual = digits(share * 100, 3, (100.0,), significant)
+    return f"{significant(share * 100, usual):.{max(6, usual)}g} %"
+
+
+def interval(low: float | None, high: float | None, *edges: float) -> str:
+    """`0.38-0.44`, `under 0.001 to 29.7`; open ends are said."""
+    if low is None and high is None:
+        return "no interval"
+    if low is None:
+        return f"at most {bound(high or 0.0, *edges)}"
+    if high is None:
+        return f"at least {bound(low, *edges)}"
+    ends = bound(low, *edges), bound(high, *edges)
+    return (" to " if any(" " in end for end in ends) else "-").join(ends)
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 block`, `2 blocks`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
