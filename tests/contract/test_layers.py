@@ -14,6 +14,7 @@ PACKAGE = ROOT / "python" / "dbdyno"
 # A package may import itself and what its row names.
 PYTHON = {
     "wording": set(),
+    "kinds": set(),
     "experiment": set(),
     "systems": {"experiment"},
     "samplers": {"experiment", "systems"},
@@ -35,7 +36,7 @@ PYTHON = {
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }
-EVERYBODY = {"errors", "installed", "wording", "diskfiles", "__version__"}
+EVERYBODY = {"errors", "installed", "wording", "kinds", "diskfiles", "__version__"}
 
 RUST = {
     "dyno-core": set(),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -21,6 +22,7 @@ from dbdyno.experiment import load, workloads
 from dbdyno.experiment.workloads import lua
 from dbdyno.experiment.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
 from dbdyno.imports import formats
+from dbdyno.kinds import KINDS
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
@@ -28,6 +30,7 @@ from dbdyno.rules import check
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "dbdyno"
 TWO_CORES = Machine(cores=2, memory_bytes=16 << 30, kernel="", cpu_model="", cpus=(0, 1))
 STUDY_MAX_S = 15 * 60
 
@@ -235,7 +238,7 @@ def test_every_system_is_listed_with_its_kind() -> None:
         for path in folder.rglob("*.py")
         if re.search(r"^SYSTEM\b", path.read_text(), re.MULTILINE)
     }
-    assert holding == set(systems.KINDS.values())
+    assert holding == {kind.module for kind in KINDS.values()}
 
 
 @pytest.mark.parametrize("system", systems.registry(), ids=lambda system: system.kind)
@@ -243,11 +246,35 @@ def test_a_system_is_found_by_name_and_driven_by_a_known_driver(
     system: System, listed: dict[str, Any]
 ) -> None:
     assert systems.load(system.kind) is system
-    assert system.kind in systems.KINDS[system.kind]
+    assert system.kind in KINDS[system.kind].module
     assert system.driver in {driver["name"] for driver in listed["drivers"]}
     assert system.about
     assert system.resolve(TargetPlan("db", system.kind)) is not None
     assert covered(system.kind, "tests/unit/test_systems_*.py", "tests/live/*.py")
+
+
+NAMES = set(KINDS) - {"null"}  # which YAML and JSON have, too
+NAMED = {
+    "kinds": "their facts",
+    "systems": "their servers",
+    "models": "models of one kind of server say so in their inputs",
+    "cli/starter.py": "examples for each kind",
+    "cli/init.py": "the kind of an example that needs no server",
+    "digest/servers/mysql.py": "which schema has a server's counters",
+    "digest/workload/experiment.py": "which kind wrote a log",
+    "digest/workload/schema/reading.py": "how a kind keeps its schema",
+}
+
+
+def test_a_kind_is_named_where_its_facts_are_and_nowhere_else() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in NAMES
+    }
+    assert {one for one in found if not one.startswith(tuple(NAMED))} == set()
+    assert all(any(one.startswith(name) for one in found) for name in NAMED)
 
 
 # -- causes --------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
@@ -28,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def login(url: str = "mysql://app@db1/shop", **source: Any) -> Login:
     parsed = server_url.parse(url)
     kind = parsed.kinds[0]
-    return credentials.find(parsed, kind, Credentials(**source), server_url.PORTS[kind])
+    return credentials.find(parsed, kind, Credentials(**source), kinds.of(kind).port)
 
 
 def private(path: Path, text: str, mode: int = 0o600) -> Path:

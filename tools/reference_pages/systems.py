@@ -8,6 +8,7 @@ from typing import Any
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
+from dbdyno.kinds import KINDS
 from dbdyno.systems.base import DURABILITY, ISOLATION, System, TargetPlan, Word
 from reference_pages.markdown import code, sections, table
 
@@ -24,7 +25,7 @@ def page() -> str:
 
 
 def _system(system: System) -> str:
-    module: Any = import_module(f"dbdyno.systems.{systems.KINDS[system.kind]}")
+    module: Any = import_module(f"dbdyno.systems.{KINDS[system.kind].module}")
     reserved = _reserved(module)
     own = ", ".join(code(name) for name in sorted(reserved))
     return sections(

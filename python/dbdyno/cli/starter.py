@@ -3,6 +3,8 @@ what to change next. One text for each part; targets and workloads combine freel
 
 from __future__ import annotations
 
+from dbdyno import kinds
+
 KINDS = ("sqlite", "mariadb", "postgres", "mysql", "url")
 WORKLOADS = ("oltp", "mix", "kv")
 
@@ -142,16 +144,6 @@ _CLAIMS = {
     "sqlite": "tps[wal] > tps[rollback] at each sessions",
     "other": "tps[sessions=8] > tps[sessions=1]",
 }
-_ISOLATION = {
-    "mariadb": "repeatable_read",
-    "mysql": "repeatable_read",
-    "postgres": "read_committed",
-}
-_SETTING = {
-    "mariadb": "innodb_flush_method: O_DIRECT",
-    "mysql": "innodb_flush_method: O_DIRECT",
-    "postgres": "wal_compression: lz4",
-}
 
 
 def text(name: str, file: str, kind: str, workload: str) -> str:
@@ -161,7 +153,9 @@ def text(name: str, file: str, kind: str, workload: str) -> str:
         target = _TARGETS[kind]
     else:
         target = _TARGETS["server"].format(
-            kind=kind, isolation=_ISOLATION[kind], setting=_SETTING[kind]
+            kind=kind,
+            isolation=kinds.of(kind).default_isolation,
+            setting=kinds.of(kind).example_setting,
         )
     load = _WORKLOADS[workload].format(preset="read_only" if kind == "url" else "read_write")
     if workload == "mix":  # its data belongs to the target

@@ -14,6 +14,7 @@ from typing import Any
 
 from scipy import stats as distributions
 
+from dbdyno import kinds
 from dbdyno.digest.document import Class, Distribution, Document
 from dbdyno.errors import DynoError
 from dbdyno.wording.plurals import count
@@ -179,7 +180,7 @@ def _notes(a: Document, b: Document) -> list[str]:
     return [*said, *_not_listed("A", a, "B", "new"), *_not_listed("B", b, "A", "gone")]
 
 
-_OF_VIEWS = {"performance_schema": "mysql", "pg_stat_statements": "postgres"}
+_OF_VIEWS = {"performance_schema": kinds.MYSQL, "pg_stat_statements": kinds.POSTGRES}
 
 
 def _systems(document: Document) -> set[str]:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dbdyno import __version__
+from dbdyno import __version__, kinds
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Plan
@@ -62,7 +62,9 @@ def checks(plan: Plan, scratch: Path) -> tuple[check.Finding, ...]:
             space=_space(scratch),
             needed_bytes=estimate.of(plan).disk_bytes,
             activity=check.sample(),
-            stores_data=any(target.url is None and target.kind != "null" for target in targets),
+            stores_data=any(
+                target.url is None and kinds.of(target.kind).stores_data for target in targets
+            ),
         )
     )
 

@@ -30,6 +30,7 @@ from dbdyno.experiment.values.scalars import (
 from dbdyno.experiment.values.unions import one_of
 from dbdyno.experiment.workloads.arrivals import Schedule, Search, ThinkTime
 from dbdyno.experiment.workloads.measuring import MeasuredTime, Sampling
+from dbdyno.kinds import KindName
 
 # Lengths: names become parts of the names of files.
 NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,99}$"
@@ -50,7 +51,7 @@ Host = Annotated[
 class TargetModel(Strict):
     """A system under test."""
 
-    kind: Literal["sqlite", "mariadb", "mysql", "postgres", "null"] | None = Field(
+    kind: KindName | None = Field(
         None, description="what it is; required, here or in every level of a factor"
     )
     config: dict[str, Scalar] = Field({}, description="settings in the system's own names")

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment import workloads
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.model import GroupBase, SetupModel, TargetModel
 from dbdyno.experiment.targets import external, setups
-from dbdyno.experiment.types import KINDS, Cell, Cpus, Group, Setup, Target
+from dbdyno.experiment.types import Cell, Cpus, Group, Setup, Target
 from dbdyno.experiment.workloads import arrivals, measuring
 
 INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/check.rs` has them
@@ -67,7 +68,9 @@ def _target(name: str, model: TargetModel, root: Node) -> Target:
     kind = external.kind_of(model, node)
     if kind is None:
         raise DynoError(
-            f"`targets.{name}.kind` is missing", where=node.place, fix=f"one of {listed(KINDS)}"
+            f"`targets.{name}.kind` is missing",
+            where=node.place,
+            fix=f"one of {listed(kinds.KINDS)}",
         )
     return Target(
         name=name,
@@ -104,7 +107,7 @@ def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None
     if model.setup is None:
         return None
     node = root.mapping["targets"].mapping[name].mapping["setup"]
-    if kind == "null":
+    if not kinds.of(kind).stores_data:
         raise DynoError(
             f"target `{name}`: the null driver keeps nothing, so `setup` means nothing",
             where=node.place,
@@ -171,9 +174,8 @@ def _check_workload(name: str, model: GroupBase, targets: Mapping[str, Target], 
                 cause=cause,
                 fix=f"leave `{key}` out",
             )
-    if model.kind == workloads.SCRIPT and targets[_target_of(name, model, targets, node)].kind == (
-        "null"
-    ):
+    target = targets[_target_of(name, model, targets, node)]
+    if model.kind == workloads.SCRIPT and not kinds.of(target.kind).stores_data:
         raise DynoError(
             f"group `{name}`: a script cannot talk to the null driver",
             where=node.place,

@@ -15,7 +15,6 @@ from dbdyno.experiment.claims.types import Claim, Condition
 
 Scalar = str | int | float | bool | None
 
-KINDS = ("sqlite", "mariadb", "mysql", "postgres", "null")
 DURABILITY = ("full", "os_crash_unsafe", "none")
 ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializable")
 

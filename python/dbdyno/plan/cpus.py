@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.types import Cpus
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.types import Plan
 from dbdyno.systems.base import TargetPlan
 
-IN_PROCESS = frozenset({"sqlite", "null"})  # the engine is the system: there is nothing to part
 SPLIT_MIN = 4  # CPUs below which each side would have too few to work
 GENERATOR_SHARE = 4  # one CPU in so many generates: it costs less than the server a statement
 
@@ -35,7 +35,7 @@ def split(
     started = [target for target in targets if target.url is None]
     if not started:
         return (), ()  # no server is ours to place
-    if any(target.kind in IN_PROCESS for target in started):
+    if any(kinds.of(target.kind).in_engine for target in started):
         return (), ()
     if min(machine.cores, len(machine.cpus)) < SPLIT_MIN:
         return (), ()

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from dbdyno import kinds
 from dbdyno.experiment import workloads
 from dbdyno.experiment.targets import setups
 from dbdyno.plan.types import GroupPlan
@@ -62,7 +63,7 @@ def setup_facts(target: TargetPlan) -> dict[str, Any]:
 
 def data_bytes(target: TargetPlan, groups: Sequence[GroupPlan]) -> int:
     """About how large a target's data is on disk, bytes."""
-    if target.kind == "null":
+    if not kinds.of(target.kind).stores_data:
         return 0
     total = 0 if target.setup is None else setups.files_bytes(target.setup)
     for workload, options in data_sets(groups, target):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from dbdyno.plan.cpus import IN_PROCESS
+from dbdyno import kinds
 from dbdyno.plan.types import Cell, LoadThreads, Plan
 
 ROUNDS = 3  # of each candidate, in turns
@@ -45,7 +45,7 @@ def wants_probe(plan: Plan, cell: Cell, cpus: int) -> bool:
     trials with as many sessions last long enough for a probe to pay."""
     if plan.load_threads or plan.quick or plan.generator_cpus_of(cell) or _probed(plan, cell):
         return False
-    if not _is_closed(cell) or any(target.kind in IN_PROCESS for target in cell.targets):
+    if not _is_closed(cell) or any(kinds.of(target.kind).in_engine for target in cell.targets):
         return False
     open_numbers = candidates(cpus, sessions_of(cell))
     alike = {c.index for c in plan.cells if sessions_of(c) == sessions_of(cell)}

@@ -1,5 +1,5 @@
-"""Systems under test, found by their kind: `kind: mariadb` imports the module that `KINDS` names,
-which holds `SYSTEM`. Managed and external servers of a kind stand in one folder.
+"""Systems under test, found by their kind: `kind: mariadb` imports the module that its `Kind`
+names, which holds `SYSTEM`. Managed and external servers of a kind stand in one folder.
 """
 
 from __future__ import annotations
@@ -8,18 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from dbdyno.errors import DynoError
+from dbdyno.kinds import KINDS
 
 if TYPE_CHECKING:
     from dbdyno.systems.base import System
-
-KINDS = {
-    "sqlite": "sqlite.system",
-    "mariadb": "mysql.mariadb",
-    "mysql": "mysql.mysql",
-    "postgres": "postgres.system",
-    "null": "null",
-}
-"""The module of each kind of system, in the order of the reference."""
 
 
 def load(kind: str) -> System:
@@ -30,7 +22,7 @@ def load(kind: str) -> System:
             cause="a misspelt `kind:`",
             fix=f"use one of: {', '.join(KINDS)}",
         )
-    return cast("System", import_module(f"dbdyno.systems.{KINDS[kind]}").SYSTEM)
+    return cast("System", import_module(f"dbdyno.systems.{KINDS[kind].module}").SYSTEM)
 
 
 def registry() -> list[System]:

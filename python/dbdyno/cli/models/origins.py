@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials, Target
@@ -21,7 +22,7 @@ def read(model: Model, sources: Sequence[str], login: Credentials, tls: str | No
     found: origins.Read = {}
     for source in sources:
         scheme, url, _ = source.partition("://")
-        if url and scheme.lower() in server_url.SCHEMES:
+        if url and scheme.lower() in kinds.SCHEMES:
             one = _from_server(model, source, login, tls)
         else:
             one = origins.read_file(model, Path(source))

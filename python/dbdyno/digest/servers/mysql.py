@@ -13,6 +13,7 @@ from typing import Any
 
 import pymysql
 
+from dbdyno import kinds
 from dbdyno.digest.servers.counted import Counted, Histogram, Key, Shot
 from dbdyno.digest.servers.watch import OURS
 from dbdyno.errors import DynoError
@@ -41,13 +42,13 @@ class MysqlDigests:
     """See the module."""
 
     format = "performance_schema"
-    language = "mysql"
+    language = kinds.MYSQL
     units: Mapping[str, str] = dict(MEASURES.values())
 
     def __init__(self, server: MysqlRemote) -> None:
         self._server = server
         self.place = server.place
-        self.server = f"{'MariaDB' if server.kind == 'mariadb' else 'MySQL'} {server.version}"
+        self.server = f"{kinds.of(server.kind).title} {server.version}"
         self._has_histograms = False
 
     def check(self) -> list[str]:

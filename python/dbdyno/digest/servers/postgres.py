@@ -13,6 +13,7 @@ from typing import Any
 
 import pg8000.exceptions
 
+from dbdyno import kinds
 from dbdyno.digest.servers.counted import Counted, Histogram, Key, Moments, Shot
 from dbdyno.digest.servers.literals import without_literals
 from dbdyno.digest.servers.watch import OURS
@@ -37,7 +38,7 @@ class PostgresStatements:
     """See the module."""
 
     format = "pg_stat_statements"
-    language = "postgres"
+    language = kinds.POSTGRES
     units: Mapping[str, str] = {name: unit for name, unit, _ in MEASURES.values()}
 
     def __init__(self, server: PostgresRemote) -> None:

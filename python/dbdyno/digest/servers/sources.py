@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from dbdyno import kinds
 from dbdyno.digest.servers.counted import Source
 from dbdyno.digest.servers.mysql import MysqlDigests
 from dbdyno.digest.servers.postgres import PostgresStatements
@@ -21,7 +22,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 def is_url(text: str) -> bool:
     """Whether this names a server, not a file."""
     scheme, found, _ = text.partition("://")
-    return bool(found) and scheme.lower() in server_url.SCHEMES
+    return bool(found) and scheme.lower() in kinds.SCHEMES
 
 
 def refuse_unknown(text: str) -> None:
@@ -32,7 +33,7 @@ def refuse_unknown(text: str) -> None:
     shown = text if "@" not in rest else f"{scheme}://..."  # there may be a password in it
     raise DynoError(
         f"{shown}: no kind of server, and no file of this name",
-        fix=f"servers are {', '.join(f'{known}://' for known in server_url.SCHEMES)}",
+        fix=f"servers are {', '.join(f'{known}://' for known in kinds.SCHEMES)}",
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from dbdyno import __version__
+from dbdyno import __version__, kinds
 from dbdyno.digest import censoring
 from dbdyno.digest.document import Document
 from dbdyno.digest.workload import carried, coverage, pace, statements
@@ -29,7 +29,6 @@ from dbdyno.wording.plurals import count
 LEFT_SHOWN = 20  # classes listed for each reason
 FINGERPRINT_MAX = 120
 USERS_MAX = 16  # that have a group each
-PORTS = {"mariadb": 3306, "mysql": 3306, "postgres": 5432}
 
 
 @dataclass(frozen=True)
@@ -286,7 +285,7 @@ def _target(
     if not schema:
         yield "    # The log does not name the database: put its name for `your_schema`, twice."
         schema = "your_schema"
-    url = f"{kind}://app@127.0.0.1:{PORTS[kind]}/{quote(schema, safe='')}"
+    url = f"{kind}://app@127.0.0.1:{kinds.of(kind).port}/{quote(schema, safe='')}"
     yield f"    url: {quoted(url)}  # put yours; passwords: password_env, ~/.my.cnf, ~/.pgpass"
     yield f"    data: {{existing: {scalar(schema)}}}"
     if _changes(chosen, database):
@@ -294,7 +293,7 @@ def _target(
         yield f"    may: {{write: yes}}  # the command line must say it, too: --write-to {named}"
     else:
         yield "    # It only reads."
-    is_prepared = kind == "postgres" and _is_prepared(chosen)
+    is_prepared = kinds.of(kind).language == kinds.POSTGRES and _is_prepared(chosen)
     if is_prepared:
         yield "    protocol: prepared  # as most values stand beside the statements in the log"
     else:

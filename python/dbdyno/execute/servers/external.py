@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.servers import existing, undo
@@ -137,7 +138,7 @@ class Remotes:
         if server.remark:
             self._remark(server.remark)
         if not server.sees_all_sessions():
-            lacking = "pg_read_all_stats" if server.kind == "postgres" else "PROCESS"
+            lacking = kinds.of(server.kind).sees_sessions
             self._remark(f"{name}: without {lacking} only our own sessions are seen")
         if target.existing is None:
             self._name_leftovers(server)
@@ -358,7 +359,7 @@ class Remotes:
         others = {
             name: mark for name, mark in server.marked().items() if mark.run != self._mark.run
         }
-        drop = "DROP SCHEMA {} CASCADE" if server.kind == "postgres" else "DROP DATABASE {}"
+        drop = kinds.of(server.kind).drop_schema
         for name, mark in sorted(others.items())[:LEFTOVERS_SHOWN]:
             self._say(
                 f"{server.place}: schema {name} is of another run ({mark.experiment}, {mark.made});"

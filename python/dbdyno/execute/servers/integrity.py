@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.execute.servers.deployment import Member
 from dbdyno.experiment import workloads
@@ -15,7 +16,6 @@ from dbdyno.plan.types import Cell
 from dbdyno.store.record import VOID, TrialRecord
 
 ROWS_SHOWN = 3
-NULL = "null"  # a system that keeps nothing
 
 
 def checked(record: TrialRecord, cell: Cell, members: Mapping[str, Member]) -> TrialRecord:
@@ -24,7 +24,7 @@ def checked(record: TrialRecord, cell: Cell, members: Mapping[str, Member]) -> T
     wanted = dict.fromkeys(
         (group.target, check)
         for group in cell.groups
-        if members[group.target].kind != NULL
+        if kinds.of(members[group.target].kind).stores_data
         for check in workloads.of(group.workload).checks(group.options)
     )
     broken: list[str] = []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
@@ -36,7 +37,7 @@ OURS_ONLY = {
     "transport": "its URL says how it is reached",
     "instances": "each external server has a URL of its own",
 }
-HAS_URL = ("mysql", "mariadb", "postgres")
+HAS_URL = tuple(name for name, kind in kinds.KINDS.items() if kind.schemes)
 
 
 def _yes_or_no(value: object) -> object:
@@ -181,7 +182,8 @@ def _refuse_files(name: str, kind: str, node: Node) -> None:
     """A data directory cannot be put under a server that runs; a file of SQL may name what is not
     ours, where our schema is one of several in a database."""
     setup = node.mapping["setup"].mapping if "setup" in node.mapping else {}
-    for key in ("template", *(("dump", "sql") if kind == "postgres" else ())):
+    files = ("dump", "sql") if kinds.of(kind).language == kinds.POSTGRES else ()
+    for key in ("template", *files):
         if key in setup and setup[key].value is not None:
             raise DynoError(
                 f"`setup.{key}` cannot be had of target `{name}`: the server is there already",
@@ -225,13 +227,13 @@ def _credentials(name: str, model: TargetModel, node: Node, kind: str) -> Creden
             where=node.mapping[given[1]].place,
             fix="keep one of them",
         )
-    if model.defaults_group is not None and kind == "postgres":
+    if model.defaults_group is not None and kinds.of(kind).language == kinds.POSTGRES:
         raise DynoError(
             "`defaults_group` is a group of ~/.my.cnf, which PostgreSQL does not have",
             where=node.mapping["defaults_group"].place,
             fix="write the password into ~/.pgpass, or use `password_env:`",
         )
-    if model.server_public_key is not None and kind == "postgres":
+    if model.server_public_key is not None and kinds.of(kind).language == kinds.POSTGRES:
         raise DynoError(
             "`server_public_key` is of MySQL's logins, which PostgreSQL does not have",
             where=node.mapping["server_public_key"].place,
@@ -248,7 +250,7 @@ def _credentials(name: str, model: TargetModel, node: Node, kind: str) -> Creden
 
 
 def _existing(name: str, model: TargetModel, url: ServerUrl, kind: str, node: Node) -> str | None:
-    if kind == "postgres" and url.schema is None:
+    if kinds.of(kind).language == kinds.POSTGRES and url.schema is None:
         raise DynoError(
             f"target `{name}`: its URL names no database",
             where=_place(node, "url", "nodes"),
@@ -258,7 +260,7 @@ def _existing(name: str, model: TargetModel, url: ServerUrl, kind: str, node: No
     if model.data is None:
         return None
     existing = model.data.existing
-    if kind != "postgres" and url.schema not in (None, existing):
+    if kinds.of(kind).language != kinds.POSTGRES and url.schema not in (None, existing):
         raise DynoError(
             f"`data.existing` is `{existing}`, and the URL of target `{name}` ends in another",
             where=node.mapping["data"].place,

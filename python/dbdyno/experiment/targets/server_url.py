@@ -12,17 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.file.document import Node
 
-# scheme -> kinds that may stand behind it, the likeliest first
-SCHEMES = {
-    "mysql": ("mysql", "mariadb"),
-    "mariadb": ("mariadb",),
-    "postgres": ("postgres",),
-    "postgresql": ("postgres",),
-}
-PORTS = {"mysql": 3306, "mariadb": 3306, "postgres": 5432}
 FORM = "KIND://USER@HOST:PORT/SCHEMA, such as mysql://app@db1.example.com:3306/shop"
 FROM_ELSEWHERE = (
     "leave the password out of the URL, and name its source: `password_env:`, `password_file:`, "
@@ -58,7 +51,7 @@ class ServerUrl:
         """`db1.example.com:3306` or the socket: names the server in messages, and no secret."""
         if self.socket is not None:
             return self.socket
-        port = self.port or PORTS[self.kinds[0]]
+        port = self.port or kinds.of(self.kinds[0]).port
         host = self.host or "localhost"
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -82,9 +75,10 @@ def parse(text: str) -> ServerUrl:
         host, port, user = parts.hostname, parts.port, parts.username
     except ValueError:
         raise ValueError("is not a URL that can be read: look at its host and port") from None
-    kinds = SCHEMES.get(parts.scheme.lower())
-    if kinds is None:
-        raise ValueError(f"must begin with one of {', '.join(f'{name}://' for name in SCHEMES)}")
+    behind = kinds.SCHEMES.get(parts.scheme.lower())
+    if behind is None:
+        known = ", ".join(f"{name}://" for name in kinds.SCHEMES)
+        raise ValueError(f"must begin with one of {known}")
     if parts.password is not None or re.search("%(?:25)*3a", user or "", re.IGNORECASE):
         raise ValueError("holds a password")
     if parts.fragment or "#" in text:
@@ -100,9 +94,9 @@ def parse(text: str) -> ServerUrl:
         raise ValueError("ends in something that cannot be a schema's name")
     if port == 0:
         raise ValueError("names port 0")
-    if not host and not socket and kinds[0] == "postgres":
+    if not host and not socket and kinds.of(behind[0]).language == kinds.POSTGRES:
         raise ValueError("names no host")
-    return ServerUrl(kinds, unquote(user) if user else None, host, port, socket, schema)
+    return ServerUrl(behind, unquote(user) if user else None, host, port, socket, schema)
 
 
 def _socket(query: str) -> str | None:

@@ -13,13 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 
 MAGIC, END = b"dynotrac", b"dynotend"
 VERSION = 1
 HEADER_BYTES, TAIL_BYTES = 16, 20
 INDEX_BYTES_MAX = 1 << 30
-LANGUAGES: Mapping[int, str] = {1: "mysql", 2: "postgres"}
+LANGUAGES: Mapping[int, str] = {1: kinds.MYSQL, 2: kinds.POSTGRES}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dbdyno import kinds
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Setup
 from dbdyno.experiment.workloads.measuring import CYCLES, MIN_S
@@ -19,16 +20,9 @@ from dbdyno.systems.external.server import PREFIX
 
 SCHEMA = "dbdyno"  # what the load goes to, in servers of our own
 
-_START_S: Mapping[str, float] = {"mariadb": 2.0, "mysql": 4.0, "postgres": 1.0}
-_INIT_S: Mapping[str, float] = {"mariadb": 4.0, "mysql": 12.0, "postgres": 2.5}
 _LOAD_BYTES_PER_S = 30e6
 _COPY_BYTES_PER_S = 200e6
 _TRIAL_S = 0.7  # starting the engine, preparing statements, storing the trial
-_DIRECTORY_BYTES: Mapping[str, int] = {
-    "mariadb": 200_000_000,
-    "mysql": 300_000_000,
-    "postgres": 100_000_000,
-}
 _SERVER_BYTES = 300_000_000  # of a server beside its caches
 _CACHE_BYTES = 128 << 20  # where `memory` is not given: the common default
 _SESSION_BYTES = 1_000_000  # of a session in the server
@@ -158,7 +152,7 @@ def _loads(cell: Cell) -> bool:
 
 def _servers(cell: Cell) -> list[TargetPlan]:
     """Those that we start."""
-    return [t for t in cell.targets if t.kind in _START_S and t.url is None]
+    return [t for t in cell.targets if kinds.of(t.kind).start_s and t.url is None]
 
 
 def _reloaded_bytes(cell: Cell) -> int:
@@ -176,7 +170,7 @@ def _server_count(cell: Cell) -> int:
 
 
 def _start_s(cell: Cell) -> float:
-    starting = sum(target.instances * _START_S[target.kind] for target in _servers(cell))
+    starting = sum(target.instances * kinds.of(target.kind).start_s for target in _servers(cell))
     loading_s = 0.0
     if cell.state.data == data.RESTORE:
         loading_s = _reloaded_bytes(cell) / _LOAD_BYTES_PER_S
@@ -184,7 +178,10 @@ def _start_s(cell: Cell) -> float:
 
 
 def _load_s(cell: Cell) -> float:
-    initialising = sum(_INIT_S[target.kind] + _START_S[target.kind] for target in _servers(cell))
+    initialising = sum(
+        kinds.of(target.kind).initialise_s + kinds.of(target.kind).start_s
+        for target in _servers(cell)
+    )
     return initialising + _rows_bytes(cell) / _LOAD_BYTES_PER_S
 
 
@@ -194,7 +191,7 @@ def _rows_bytes(cell: Cell) -> int:
 
 def _files_bytes(cell: Cell) -> int:
     return sum(
-        data.data_bytes(target, cell.groups) + _DIRECTORY_BYTES.get(target.kind, 0)
+        data.data_bytes(target, cell.groups) + kinds.of(target.kind).directory_bytes
         for target in _ours(cell)
     )
 
@@ -203,7 +200,7 @@ def _copied_bytes(cell: Cell) -> int:
     """What is copied before a start: each instance works on files of its own."""
     return sum(
         target.instances
-        * (data.data_bytes(target, cell.groups) + _DIRECTORY_BYTES.get(target.kind, 0))
+        * (data.data_bytes(target, cell.groups) + kinds.of(target.kind).directory_bytes)
         for target in _ours(cell)
     )
 
@@ -220,7 +217,7 @@ def memory_bytes(cell: Cell) -> int:
         target.instances
         * (target.memory_bytes if target.memory_bytes is not None else _CACHE_BYTES)
         for target in _ours(cell)
-        if target.kind != "null"
+        if kinds.of(target.kind).stores_data
     )
     sessions = sum(group.sessions for group in cell.groups)
     return caches + _server_count(cell) * _SERVER_BYTES + sessions * _SESSION_BYTES

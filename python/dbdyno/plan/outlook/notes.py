@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from dbdyno import kinds
 from dbdyno.experiment.workloads import arrivals
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell
@@ -18,25 +19,26 @@ _WORDS: Mapping[str, Callable[[TargetPlan], object]] = {
 
 def comparability(cells: Sequence[Cell]) -> list[str]:
     """One sentence if kinds of server are compared that are not held to the same three words."""
-    targets = [target for cell in cells for target in cell.targets if target.kind != "null"]
-    kinds = list(dict.fromkeys(target.kind for target in targets))
-    if len(kinds) < 2:
+    every = (target for cell in cells for target in cell.targets)
+    targets = [target for target in every if kinds.of(target.kind).stores_data]
+    found = list(dict.fromkeys(target.kind for target in targets))
+    if len(found) < 2:
         return []
     open_words, unequal_words = [], []
     for word, value_of in _WORDS.items():
-        values = {kind: {value_of(t) for t in targets if t.kind == kind} for kind in kinds}
+        values = {kind: {value_of(t) for t in targets if t.kind == kind} for kind in found}
         if any(None in each for each in values.values()):
             open_words.append(word)
-        elif any(each != values[kinds[0]] for each in values.values()):
+        elif any(each != values[found[0]] for each in values.values()):
             unequal_words.append(word)
     notes = []
     if open_words:
         notes.append(
-            f"This compares {_and(kinds)} without fixing {_and(open_words)}: their defaults "
+            f"This compares {_and(found)} without fixing {_and(open_words)}: their defaults "
             "differ, so a difference may be the defaults' and not the systems'."
         )
     if unequal_words:
-        notes.append(f"This compares {_and(kinds)} at different {_and(unequal_words)}.")
+        notes.append(f"This compares {_and(found)} at different {_and(unequal_words)}.")
     return notes
 
 

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from dbdyno import kinds
 from dbdyno.digest.document import Class, Distribution, Document, Stats
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import middle
@@ -304,7 +305,7 @@ def _pct(part: float, whole: float) -> str:
 
 
 def _strings(document: Document, one: Class) -> list[str]:
-    is_mysql = any(log.format.startswith("mysql") for log in document.inputs)
+    is_mysql = any(log.format.startswith(kinds.MYSQL) for log in document.inputs)
     errors = dict(one.error_codes)
     if errors and is_mysql and one.count > one.errors:
         errors["0"] = one.count - one.errors

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dbdyno import kinds
 from dbdyno.analysis.types import CellResult
+from dbdyno.kinds.counter import Amount, Counter, Quotient, Share
 from dbdyno.plan.types import Plan
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.setting import hosts
@@ -61,61 +63,29 @@ def _share(short: str, part: str, *others: str) -> Column:
     return Column(short, f"{part} / ({' + '.join((part, *others))})", value)
 
 
-def _over(short: str, part: str, whole: str, scale: float = 1.0) -> Column:
-    """`part` over `whole`; `transactions` and `operations` are those of the target's groups."""
+def _over(
+    short: str, parts: Sequence[str], whole: str, scale: float = 1.0, made_of: str = ""
+) -> Column:
+    """The sum of `parts` that are known over `whole`."""
 
     def value(get: Get) -> float | None:
-        top, bottom = get(part), get(whole)
-        return None if top is None or not bottom else scale * top / bottom
+        known, bottom = [top for part in parts if (top := get(part)) is not None], get(whole)
+        return scale * sum(known) / bottom if known and bottom else None
 
-    return Column(short, f"{part} / {whole}", value)
-
-
-_READS = ("key", "first", "last", "next", "prev", "rnd", "rnd_next")
+    return Column(short, f"{made_of or ' + '.join(parts)} / {whole}", value)
 
 
-def _rows_read(get: Get) -> float | None:
-    found = [get(f"status.Handler_read_{name}") for name in _READS]
-    known, operations = [value for value in found if value is not None], get("operations")
-    return sum(known) / operations if known and operations else None
+def _column(counter: Counter) -> Column:
+    """A kind's counter as a column."""
+    match counter:
+        case Amount(head, metric, scale):
+            return _plain(head, metric, scale)
+        case Share(head, part, others):
+            return _share(head, part, *others)
+        case Quotient(head, parts, whole, scale, made_of):
+            return _over(head, parts, whole, scale, made_of)
 
 
-# Of look-ups in the query cache, not of Com_select: MariaDB counts hits there too, MySQL did not.
-_QC, _POOL = "status.Qcache_", "status.Innodb_buffer_pool_"
-_MYSQL = (
-    _share("query cache hits %", f"{_QC}hits", f"{_QC}inserts", f"{_QC}not_cached"),
-    _plain("query cache prunes/s", f"{_QC}lowmem_prunes"),
-    _over("buffer pool misses %", f"{_POOL}reads", f"{_POOL}read_requests", 100),
-    _plain("fsyncs/s", "status.Innodb_data_fsyncs"),
-    _over("fsyncs/tx", "status.Innodb_data_fsyncs", "transactions"),
-    Column("row reads/op", "Handler_read_* / operations", _rows_read),
-    _plain("row lock waits/s", "status.Innodb_row_lock_waits"),
-    _plain("deadlocks/s", "status.Innodb_deadlocks"),
-    _plain("log waits/s", "status.Innodb_log_waits"),
-    _plain("disk temp tables/s", "status.Created_tmp_disk_tables"),
-    _plain("threads running", "status.Threads_running"),
-)
-_DATABASE, _WAL = "status.pg_stat_database.", "status.pg_stat_wal."
-_POSTGRES = (
-    _share("buffer misses %", f"{_DATABASE}blks_read", f"{_DATABASE}blks_hit"),
-    _over("WAL syncs/tx", f"{_WAL}wal_sync", "transactions"),
-    _over("WAL kB/tx", f"{_WAL}wal_bytes", "transactions", 1e-3),
-    _over("rows returned/op", f"{_DATABASE}tup_returned", "operations"),
-    _plain("rollbacks/s", f"{_DATABASE}xact_rollback"),
-    _plain("deadlocks/s", f"{_DATABASE}deadlocks"),
-    _plain("temp files/s", f"{_DATABASE}temp_files"),
-    _plain("checkpoints asked for/s", "status.pg_stat_bgwriter.checkpoints_req"),
-)
-_SQLITE = (
-    _plain("database MiB", "status.database_bytes", 1 / MIB),
-    _plain("WAL MiB", "status.wal_bytes", 1 / MIB),
-)
-KINDS: Mapping[str, tuple[Column, ...]] = {
-    "mariadb": _MYSQL,
-    "mysql": _MYSQL,
-    "postgres": _POSTGRES,
-    "sqlite": _SQLITE,
-}
 SERVER = (
     _plain("server cores busy", "server.cpu_cores"),
     _plain("server RSS MiB", "server.rss_bytes", 1 / MIB),
@@ -154,7 +124,7 @@ def counter_tables(cells: Sequence[CellResult], plan: Plan, layout: Layout) -> l
     several = max((len(cell.targets) for cell in plan.cells), default=0) > 1
     for name, kind in _servers(plan):
         own = [c for c in cells if (name, kind) in _targets(plan, c.index)]
-        columns = (*KINDS.get(kind, ()), *SERVER, *HOST)
+        columns = (*map(_column, kinds.of(kind).counters), *SERVER, *HOST)
         gets = {c.index: _get(c, plan, name, several) for c in own}
         title = f"{name} ({kind})" if several else kind
         title += ", host not seen" if name in unseen else ""

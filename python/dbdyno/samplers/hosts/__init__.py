@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dbdyno import kinds
 from dbdyno.experiment.targets import host, server_url, ssh
 from dbdyno.experiment.types import Target
 from dbdyno.samplers.base import prefixed
@@ -33,7 +34,7 @@ def _port(target: Target) -> int | None:
     url = server_url.parse(target.url) if target.url else None
     if url is None or url.socket is not None:
         return None
-    return url.port or server_url.PORTS.get(url.kinds[0])
+    return url.port or kinds.of(url.kinds[0]).port
 
 
 def feed(where: str, kind: str, port: int | None, prefix: str) -> Feed:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from dbdyno import kinds
 from dbdyno.experiment.targets.ssh import SshAddress
 from dbdyno.samplers.hosts import feed
 from dbdyno.samplers.machine import cpu, disk, load, memory, network, paging
@@ -33,9 +34,6 @@ RECONNECTS_MAX = 20
 BACKOFF_MAX_S = 15.0
 POLL_S = 0.2
 END_S = 2.0
-
-# What a server's main process is called, by kind.
-PROGRAMS = {"mariadb": "mariadbd mysqld", "mysql": "mysqld", "postgres": "postgres"}
 
 # Arguments: programs, port in hexadecimal, number of frames, pause. One compound command, since a
 # shell may read its standard input ahead.
@@ -196,7 +194,7 @@ def _both(read: Callable[[str], T], last: Frame, now: Frame, path: str) -> tuple
 def script(kind: str, port: int | None) -> str:
     """What `/bin/sh` on the host is given. Without a port the server is found by name alone."""
     hexadecimal = f"{port:04X}" if port else "-"
-    return _SCRIPT % (PROGRAMS.get(kind, ""), hexadecimal, FRAMES_MAX, INTERVAL_S)
+    return _SCRIPT % (kinds.of(kind).programs, hexadecimal, FRAMES_MAX, INTERVAL_S)
 
 
 class SshFeed:

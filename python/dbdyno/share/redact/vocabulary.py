@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from dbdyno.experiment.claims import metrics
-from dbdyno.experiment.types import DURABILITY, ISOLATION, KINDS
+from dbdyno.experiment.types import DURABILITY, ISOLATION
+from dbdyno.kinds import KINDS
 
 _STATEMENTS = """
     add all alter analyze and any array as asc at atomic authorization begin between both by call

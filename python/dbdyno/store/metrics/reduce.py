@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from dbdyno import kinds
 from dbdyno.experiment.claims.metrics import KIND_FAMILY
 from dbdyno.plan.types import GroupPlan
 from dbdyno.store.metrics import open_loop
@@ -25,14 +26,15 @@ from dbdyno.systems.base import TargetPlan
 
 Event = Mapping[str, Any]
 
-# Systems that live in the engine's process: its load threads do the system's work.
-IN_PROCESS = frozenset({"sqlite"})
-
 BUSY_MAX = 0.8  # of a second, by a load thread: the engine's own bound
 STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
 ERRORS_MAX = 0.01  # share of attempts that fail
 STUCK_NS = 1e9  # age of a transaction in flight at the end that deserves a word
 WARNINGS_MAX = 50
+
+
+def _works_in_engine(kind: str) -> bool:
+    return kinds.of(kind).in_engine and kinds.of(kind).stores_data
 
 
 class Reduced(NamedTuple):
@@ -66,9 +68,10 @@ def reduce_trial(
         end, from_s = part.end, part.from_s
     measured_s = float(end["measured_s"])
     used = {group.target for group in groups}
-    kinds = {target.kind for target in targets if target.name in used}
-    in_process = bool(kinds) and kinds <= IN_PROCESS
-    mixed = bool(kinds & IN_PROCESS) and not in_process
+    # Where load threads do a system's work, too, that they are busy says nothing against them.
+    working = [_works_in_engine(target.kind) for target in targets if target.name in used]
+    in_process = bool(working) and all(working)
+    mixed = any(working) and not in_process
 
     intervals = part.intervals if part else _measured(events)
     metrics: dict[str, float] = {}

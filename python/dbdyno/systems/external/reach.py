@@ -12,10 +12,10 @@ from typing import cast
 import pg8000.exceptions
 import pymysql
 
-from dbdyno import systems
+from dbdyno import kinds, systems
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
-from dbdyno.experiment.targets.server_url import PORTS, ServerUrl
+from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, System, TargetPlan, Word
 from dbdyno.systems.external import credentials
@@ -124,7 +124,7 @@ def connect(target: TargetPlan, text: str) -> RemoteServer:
     """The server behind one URL of a target, logged in. DynoError if it cannot be reached, refuses
     us, or is of another kind."""
     url = server_url.parse(text)
-    login = credentials.find(url, target.kind, target.credentials, PORTS[target.kind])
+    login = credentials.find(url, target.kind, target.credentials, kinds.of(target.kind).port)
     try:
         try:
             server = _logged_in(target, url, login)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dbdyno import kinds
 from dbdyno.digest.workload.branching.slots import Branched
 from dbdyno.digest.workload.carried import Chosen
 from dbdyno.digest.workload.profile import Statement, Summary, Unit
@@ -73,7 +74,7 @@ def _handed(catalog: Catalog, made: Sequence[_Made], autos: Sequence[int]) -> Ha
         last = max(at for at, _ in one.used)
         sql = "LAST_INSERT_ID()"
         auto = one.table.auto
-        if catalog.kind == "postgres":
+        if kinds.of(catalog.kind).language == kinds.POSTGRES:
             assert auto is not None and auto.sequence is not None
             sql = f"currval('{auto.sequence}')"
         elif any(one.at < at <= last for at in autos):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dbdyno import kinds
 from dbdyno.digest.document import Document
 from dbdyno.digest.workload.schema.catalog import CHOICES, WHOLE, Catalog, Column, Table
 from dbdyno.errors import DynoError
@@ -240,7 +241,8 @@ def _counted(
     name: Callable[[str], str],
 ) -> Catalog:
     """With the rows of the tables that are asked for, and the greatest of their unique numbers."""
-    quote = quoted_name if kind != "postgres" else lambda one: '"' + one.replace('"', '""') + '"'
+    is_postgres = kinds.of(kind).language == kinds.POSTGRES
+    quote = quoted_name if not is_postgres else lambda one: '"' + one.replace('"', '""') + '"'
     known = {table.lower() for table in columns}
     references = (each.references for of in columns.values() for each in of)
     targets = {to[0].lower() for to in references if to is not None}

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dbdyno import kinds
+
 _NAME = r"[a-z_][a-z0-9_]*"
 _VALUE = r"""(?:'[^'\\]*'|"[^"\\]*"|[-+]?\d[\d.]*(?:e[-+]?\d+)?|[a-z_][a-z0-9_]*)"""
 _ISOLATION = r"isolation\s+level\s+(?:read\s+(?:un)?committed|repeatable\s+read|serializable)"
@@ -58,7 +60,7 @@ def refusal(statement: str, kind: str) -> str:
     found = re.fullmatch(r"\s*set\s+(?P<rest>.*?)\s*;?\s*", statement, _FLAGS | re.DOTALL)
     if found is None:
         return "only SET of a session's own settings is sent to an external server"
-    names = (_postgres if kind == "postgres" else _mysql)(found["rest"])
+    names = (_postgres if kinds.of(kind).language == kinds.POSTGRES else _mysql)(found["rest"])
     if names is None:
         return (
             "it is none of `SET name = value` (MySQL, MariaDB: several, with commas; PostgreSQL: "

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import re
 
+from dbdyno import kinds
 from dbdyno.experiment.targets.read_only import session
 
 _READING = ("select", "with", "table", "values", "show", "explain", "desc", "describe", "help")
@@ -40,7 +41,7 @@ _LOOKING = re.compile(
 
 def refusal(sql: str, kind: str) -> str:
     """Why a read-only session of such a server does not suffice for a statement; empty: it does."""
-    is_postgres = kind == "postgres"
+    is_postgres = kinds.of(kind).language == kinds.POSTGRES
     if _UNCLEAR.search(sql) or (is_postgres and _DOLLARS.search(sql)):
         return (
             "where its strings and comments end depends on the server: double the quotes in "

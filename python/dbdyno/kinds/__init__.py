@@ -1,0 +1,40 @@
+"""Kinds of servers: what is known of each without asking one. Plain data, one file a kind.
+
+A new kind is one new file here, its name in `KindName` and its line in `KINDS`, and its system
+(`dbdyno.systems`). No other package names a kind: it asks for what a kind has.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from dbdyno.kinds import mariadb, mysql, null, postgres, sqlite
+from dbdyno.kinds.kind import MYSQL, POSTGRES, Kind
+
+__all__ = ["KINDS", "MYSQL", "POSTGRES", "SCHEMES", "Kind", "KindName", "of"]
+
+KindName = Literal["sqlite", "mariadb", "mysql", "postgres", "null"]
+
+KINDS: dict[str, Kind] = {
+    one.name: one for one in (sqlite.KIND, mariadb.KIND, mysql.KIND, postgres.KIND, null.KIND)
+}
+"""Every kind, in the order of the reference."""
+assert tuple(KINDS) == get_args(KindName)
+
+SCHEMES: dict[str, tuple[str, ...]] = {
+    scheme: tuple(
+        one.name
+        for one in sorted(KINDS.values(), key=lambda one: one.name != scheme)
+        if scheme in one.schemes
+    )
+    for scheme in dict.fromkeys(
+        scheme for one in (mysql.KIND, mariadb.KIND, postgres.KIND) for scheme in one.schemes
+    )
+}
+"""URL schemes, and the kinds that may stand behind each, the likeliest first."""
+
+
+def of(name: str) -> Kind:
+    """The kind of that name. One that is not in `KINDS`, such as the tool that measured imported
+    results, has a name and nothing else."""
+    return KINDS.get(name) or Kind(name=name, title=name, module="")

@@ -1,0 +1,38 @@
+"""What dbdyno knows of a kind of server without asking one: plain data, one file a kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbdyno.kinds.counter import Counter
+
+MYSQL, POSTGRES = "mysql", "postgres"
+"""Languages: what a kind's clients speak, and in which its logs are written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of server, as `kind:` of a target names it. Estimates are of a machine with an SSD."""
+
+    name: str
+    title: str  # as its vendor writes it
+    module: str  # below `dbdyno.systems`: holds `SYSTEM`
+    language: str = ""  # MYSQL, POSTGRES; empty where no server is spoken to
+    stores_data: bool = True
+    in_engine: bool = False  # the engine's load threads do the system's work
+    schemes: tuple[str, ...] = ()  # of URLs; the first is its own; empty: only managed
+    port: int = 0  # where an external server listens unless its URL says otherwise
+    programs: str = ""  # names of a server's main process, separated by spaces
+    start_s: float = 0.0  # of a managed server; 0: nothing is started
+    initialise_s: float = 0.0  # of a data directory
+    directory_bytes: int = 0  # of an empty data directory
+    drop_schema: str = ""  # with a place for the quoted name
+    sees_sessions: str = ""  # the privilege or role without which others' sessions are hidden
+    default_isolation: str = ""
+    example_setting: str = ""  # for `dyno init`: one that a DBA of this kind might change
+    counters: tuple[Counter, ...] = ()  # columns of a report, what is asked for first
+
+
+def has_url(kind: Kind) -> bool:
+    """Whether a server of that kind may be external."""
+    return bool(kind.schemes)

@@ -1,0 +1,7 @@
+"""No database: the engine answers itself."""
+
+from __future__ import annotations
+
+from dbdyno.kinds.kind import Kind
+
+KIND = Kind(name="null", title="null", module="null", stores_data=False, in_engine=True)

@@ -1,0 +1,35 @@
+"""PostgreSQL. Counters: its `pg_stat_*` views."""
+
+from __future__ import annotations
+
+from dbdyno.kinds.counter import Amount, Quotient, Share
+from dbdyno.kinds.kind import POSTGRES, Kind
+
+_DATABASE, _WAL = "status.pg_stat_database.", "status.pg_stat_wal."
+
+KIND = Kind(
+    name="postgres",
+    title="PostgreSQL",
+    module="postgres.system",
+    language=POSTGRES,
+    schemes=("postgres", "postgresql"),
+    port=5432,
+    programs="postgres",
+    start_s=1.0,
+    initialise_s=2.5,
+    directory_bytes=100_000_000,
+    drop_schema="DROP SCHEMA {} CASCADE",
+    sees_sessions="pg_read_all_stats",
+    default_isolation="read_committed",
+    example_setting="wal_compression: lz4",
+    counters=(
+        Share("buffer misses %", f"{_DATABASE}blks_read", (f"{_DATABASE}blks_hit",)),
+        Quotient("WAL syncs/tx", (f"{_WAL}wal_sync",), "transactions"),
+        Quotient("WAL kB/tx", (f"{_WAL}wal_bytes",), "transactions", 1e-3),
+        Quotient("rows returned/op", (f"{_DATABASE}tup_returned",), "operations"),
+        Amount("rollbacks/s", f"{_DATABASE}xact_rollback"),
+        Amount("deadlocks/s", f"{_DATABASE}deadlocks"),
+        Amount("temp files/s", f"{_DATABASE}temp_files"),
+        Amount("checkpoints asked for/s", "status.pg_stat_bgwriter.checkpoints_req"),
+    ),
+)
