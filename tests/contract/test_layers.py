@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -87,3 +90,43 @@ def test_rust_crates_depend_only_on_what_lies_below(manifest: Path) -> None:
     data = tomllib.loads(manifest.read_text())
     ours = {name for name in data.get("dependencies", {}) if name.startswith("dyno-")}
     assert ours <= RUST[data["package"]["name"]]
+
+
+FILES_MAX = 12  # of a folder, beside its `__init__.py`
+LARGER = {
+    "python/dbdyno/cli/running": 13,
+    "python/dbdyno/analysis/causes/rules": 13,
+}
+
+
+def test_no_python_folder_has_more_files_than_a_reader_can_hold() -> None:
+    folders = Counter(
+        str(path.parent.relative_to(ROOT))
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "__init__.py"
+    )
+    large = {folder: count for folder, count in folders.items() if count > FILES_MAX}
+    assert large == LARGER
+
+
+def test_no_python_modules_import_each_other_in_a_circle() -> None:
+    modules = {name(path): path for path in PACKAGE.rglob("*.py")}
+    arrows = {module: modules_of(path, modules) - {module} for module, path in modules.items()}
+    TopologicalSorter(arrows).prepare()  # CycleError names the circle
+
+
+def name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
+
+
+def modules_of(path: Path, modules: Mapping[str, Path]) -> set[str]:
+    """Modules that a file imports, wherever in it, also for types alone."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            for alias in node.names:
+                one = f"{node.module}.{alias.name}"
+                found.add(one if one in modules else node.module)
+    return found & modules.keys()

@@ -13,7 +13,8 @@ from judging import checked
 from plans import plan as make_plan
 
 from dbdyno.analysis import to_json
-from dbdyno.analysis.claims.contrast import Bounded, Mean
+from dbdyno.analysis.claims.bounded import Bounded
+from dbdyno.analysis.claims.contrast import Mean
 from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,

@@ -15,7 +15,8 @@ from plans import plan as make_plan
 from scipy import stats
 
 from dbdyno.analysis.claims import crosscheck
-from dbdyno.analysis.claims.contrast import Bounded, Contrast, Interval, LogRatio, Mean, Median
+from dbdyno.analysis.claims.bounded import Bounded
+from dbdyno.analysis.claims.contrast import Contrast, Interval, LogRatio, Mean, Median
 from dbdyno.analysis.claims.crosscheck import bca_interval, checks, sign_flip_p, smallest_p
 from dbdyno.analysis.claims.equivalence import Equivalence
 from dbdyno.analysis.claims.verdict import read

@@ -13,7 +13,8 @@ from plans import plan as make_plan
 from scipy import stats
 
 from dbdyno.analysis.claims import power
-from dbdyno.analysis.claims.contrast import Bounded, LogRatio, Mean, Welch
+from dbdyno.analysis.claims.bounded import Bounded
+from dbdyno.analysis.claims.contrast import LogRatio, Mean, Welch
 from dbdyno.analysis.claims.equivalence import Equivalence
 from dbdyno.analysis.claims.holm import holm
 from dbdyno.analysis.claims.verdict import read

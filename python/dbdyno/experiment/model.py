@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from dbdyno.experiment import workloads
-from dbdyno.experiment.targets.external import Allowed, DataModel, MayModel, NodesModel
 from dbdyno.experiment.targets.hooks import HooksModel
 from dbdyno.experiment.targets.host import checked as checked_host
+from dbdyno.experiment.targets.permissions import Allowed, DataModel, MayModel, NodesModel
 from dbdyno.experiment.targets.setups import DataSetup
 from dbdyno.experiment.types import Scalar
 from dbdyno.experiment.values.scalars import (

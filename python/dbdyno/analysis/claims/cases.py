@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import single_values
-from dbdyno.analysis.claims.contrast import Best, Bounded, Contrast, Median
+from dbdyno.analysis.claims.bounded import Bounded
+from dbdyno.analysis.claims.contrast import Best, Contrast, Median
 from dbdyno.analysis.claims.equivalence import Equivalence, Plain
 from dbdyno.analysis.estimates import ratios
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE

@@ -10,17 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import special
 
 from dbdyno.analysis.estimates import estimate
 from dbdyno.analysis.estimates.estimate import Fit, bounded_exp
-from dbdyno.experiment.values.bounds import AT_LEAST
-
-if TYPE_CHECKING:
-    from dbdyno.analysis.single_values.skewed import SkewedMean
 
 Interval = tuple[float | None, float | None]  # None: no bound
 
@@ -343,25 +339,3 @@ class Around:
     @property
     def centre(self) -> float:
         return self.inner.centre
-
-
-@dataclass(frozen=True)
-class Bounded(Around):
-    """A contrast made of bounds on one side: of values L_b <= X_b (AT_LEAST), or >= (AT_MOST).
-
-    What is below all of L's interval is below X's mean, too: E X >= E L >= the interval's lower
-    end, with its confidence. Nothing bounds X from above, so that side is open, and bounds that lie
-    on the wrong side of the threshold say nothing: p is 1.
-    """
-
-    inner: LogRatio | Welch | Mean | SkewedMean
-    bound: str
-
-    @property
-    def p(self) -> float:
-        above = self.centre > self.threshold
-        return self.inner.p if above == (self.bound == AT_LEAST) else 1.0
-
-    def interval(self, confidence: float) -> Interval:
-        low, high = self.inner.interval(confidence)
-        return (low, None) if self.bound == AT_LEAST else (None, high)

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis.claims.contrast import Around, Bounded, Interval, LogRatio, Mean, Welch
+from dbdyno.analysis.claims.bounded import Bounded
+from dbdyno.analysis.claims.contrast import Around, Interval, LogRatio, Mean, Welch
 from dbdyno.analysis.estimates.events import RateRatio
 from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.experiment.claims.grammar import within

@@ -24,8 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import single_values
+from dbdyno.analysis.claims.bounded import Bounded
 from dbdyno.analysis.claims.cases import level_series
-from dbdyno.analysis.claims.contrast import Bounded
 from dbdyno.analysis.claims.verdict import read
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_test
 from dbdyno.analysis.estimates.measured import Measured

@@ -4,44 +4,33 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dbdyno.cli.logs.reading import (
+    EVERY_S,
+    STDIN,
+    Options,
+    Progress,
+    all_classes,
+    credentials_of,
+    read_log,
+    seconds,
+)
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
-from dbdyno.cli.terminal.streams import drawing
 from dbdyno.errors import DynoError
 
 if TYPE_CHECKING:
     from dbdyno.digest.document import Document
     from dbdyno.digest.parallelism import Parallelism
-    from dbdyno.experiment.types import Credentials
 
 FORMATS = ("text", "pt", "json", "markdown", "html")
-STDIN = "-"
-FOR_S, EVERY_S = "1m", "10s"
-
-
-@dataclass(frozen=True)
-class Options:
-    """What was typed. `engine`: passed through to `dyno-engine digest`, as (option, value); a value
-    of True is a switch."""
-
-    format: str
-    out: Path | None
-    engine: tuple[tuple[str, str | bool], ...]
-    url: dict[str, Any]
-    brief: bool = False
-
-    def typed(self, *names: str) -> list[str]:
-        """Which of these options for logs were given."""
-        return [name for name, _ in self.engine if name in names]
+FOR_S = "1m"
 
 
 @click.command()
@@ -362,14 +351,6 @@ def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored
     return code
 
 
-def all_classes(options: Options) -> Options:
-    """With every class listed, unless a limit was typed: else what is new could not be told."""
-    if options.typed("--limit"):
-        return options
-    engine = (*options.engine, ("--limit", "all"))
-    return Options(options.format, options.out, engine, options.url)
-
-
 def _saved(sources: Sequence[str], options: Options) -> Any | None:
     """The saved document that is named, if it is one."""
     from dbdyno.digest import document
@@ -390,71 +371,6 @@ def _saved(sources: Sequence[str], options: Options) -> Any | None:
     return found[0]
 
 
-def read_log(
-    sources: Sequence[str],
-    options: Options,
-    on_document: Callable[[Any], None] | None = None,
-    made: str = "digest",
-) -> tuple[Any, int]:
-    from dbdyno.digest import reading
-
-    follows = bool(options.typed("--follow"))
-    used = [name for name in options.url if options.url[name] is not None]
-    if follows and "every" in used:
-        used.remove("every")
-    if used:
-        names = ", ".join("--" + name.strip("_").replace("_", "-") for name in used)
-        raise click.UsageError(f"{names} is for a server's URL")
-    arguments: list[str] = []
-    for name, value in options.engine:
-        arguments += [name] if value is True else [f"{name}={value}"]
-    if follows:
-        every_s = _seconds("--every", options.url["every"] or EVERY_S)
-        arguments.append(f"--every={max(1, round(every_s))}")
-    progress = _Progress()
-    try:
-        return reading.read(
-            [*arguments, "--", *sources],
-            on_progress=progress,
-            on_document=on_document,
-            made=made,
-        )
-    finally:
-        progress.end()
-
-
-class _Progress:
-    """How far reading is, in a line that is rewritten; nothing unless somebody watches."""
-
-    def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
-        self._drawn = False
-
-    def __call__(self, done: int, total: int | None) -> None:
-        if not self._shown:
-            return
-        share = f" of {total / 2**20:,.0f} MiB, {done / total:.0%}" if total else " MiB"
-        self._say(f"reading: {done / 2**20:,.0f}{share}")
-
-    def seconds(self, done: float, total: float) -> None:
-        """The same of a server's samples."""
-        if self._shown:
-            self._say(f"sampling: {done:.0f} of {total:.0f} s; Ctrl-C ends it with what there is")
-
-    def _say(self, line: str) -> None:
-        self.end()
-        click.echo(line, nl=False, err=True)
-        sys.stderr.flush()
-        self._drawn = True
-
-    def end(self) -> None:
-        """Takes the line away."""
-        if self._drawn:
-            drawing(sys.stderr).write("\r\x1b[K")
-            sys.stderr.flush()
-            self._drawn = False
-
-
 def _sampled(url: str, options: Options) -> tuple[Any, int]:
     from dbdyno.digest import reading
     from dbdyno.digest.servers import chosen, watch
@@ -470,10 +386,10 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
                             ("group_by", "order_by", "limit", "db", "user")})  # fmt: skip
     typed = options.url
     login = credentials_of(options)
-    for_s = _seconds("--for", typed["for_"] or FOR_S)
-    every_s = _seconds("--every", typed["every"] or EVERY_S)
+    for_s = seconds("--for", typed["for_"] or FOR_S)
+    every_s = seconds("--every", typed["every"] or EVERY_S)
     source = servers.open_source(url, login, typed["tls"])
-    progress = _Progress()
+    progress = Progress()
     interrupts: list[int] = []
     try:
         with understanding(source.place, "its statements"):
@@ -489,33 +405,6 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
         progress.end()
         source.close()
     return raw, max(interrupts, default=0)
-
-
-def credentials_of(options: Options) -> Credentials:
-    """Where the password of a URL comes from."""
-    from dbdyno.experiment.types import Credentials
-
-    typed = options.url
-    sources = ("password_env", "password_file", "password_command", "defaults_group")
-    if sum(typed[name] is not None for name in sources) > 1:
-        raise click.UsageError("name one source of the password")
-    return Credentials(
-        env=typed["password_env"],
-        file=typed["password_file"],
-        command=typed["password_command"],
-        defaults_group=typed["defaults_group"],
-        cleartext=bool(typed["cleartext_password"]),
-        server_public_key=typed["server_public_key"],
-    )
-
-
-def _seconds(option: str, text: str) -> float:
-    from dbdyno.experiment.values import units
-
-    try:
-        return units.duration_s(text)
-    except ValueError as error:
-        raise DynoError(f"`{option} {text}` {error}", fix="such as 10s or 5m") from None
 
 
 def _write(raw: Any, options: Options) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from dbdyno.cli.logs.digest import STDIN, Options, all_classes, credentials_of, read_log
+from dbdyno.cli.logs.reading import STDIN, Options, all_classes, credentials_of, read_log
 from dbdyno.cli.terminal import output
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.digest import document, reading

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from dbdyno.cli.unprivileged.libc import LIBC
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _WHICH_VERSION = 1
 _BENEATH = 1  # the type of a rule
@@ -95,6 +97,4 @@ def _allow(rules: int, path: Path, access: int) -> None:
 
 def _call(number: int, *arguments: object) -> int:
     """A system call; negative if it fails."""
-    from dbdyno.cli.unprivileged.rights import LIBC
-
     return int(LIBC.syscall(ctypes.c_long(number), *arguments))

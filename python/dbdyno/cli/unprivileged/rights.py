@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.cli.unprivileged import landlock
+from dbdyno.cli.unprivileged.libc import LIBC
 
 NOBODY = 65534  # Linux's overflow id: needs no entry in /etc/passwd, and owns nothing
 _PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_SET_NO_NEW_PRIVS = 1, 8, 38
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 _VERSION_3 = 0x20080522  # of capset(2): two words of 32 capabilities each
-
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class _Header(ctypes.Structure):

@@ -8,24 +8,19 @@ allows that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from typing import Any
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
+from dbdyno.experiment.model import TargetModel
 from dbdyno.experiment.targets import server_url
+from dbdyno.experiment.targets.permissions import MayModel
 from dbdyno.experiment.targets.read_only import session
 from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.experiment.types import Credentials, May
-from dbdyno.experiment.values.scalars import Strict
 
-if TYPE_CHECKING:  # it is made of the models here
-    from dbdyno.experiment.model import TargetModel
-
-READ_URLS_MAX = 32
 PASSWORD_KEYS = ("password_env", "password_file", "password_command", "defaults_group")
 LOGIN_KEYS = ("cleartext_password", "server_public_key")
 KEYS = ("url", "nodes", *PASSWORD_KEYS, *LOGIN_KEYS, "may", "data", "host")
@@ -38,44 +33,6 @@ OURS_ONLY = {
     "instances": "each external server has a URL of its own",
 }
 HAS_URL = tuple(name for name, kind in kinds.KINDS.items() if kind.schemes)
-
-
-def _yes_or_no(value: object) -> object:
-    """YAML 1.2 reads `yes` as text; permissions read best that way."""
-    return {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
-
-
-Allowed = Annotated[
-    bool,
-    BeforeValidator(_yes_or_no),
-    WithJsonSchema({"enum": [True, False, "yes", "no"]}),
-]
-
-
-class MayModel(Strict):
-    """What is allowed on a server that dbdyno did not start."""
-
-    restart: Allowed = Field(False, description="hooks of yours restart it; dbdyno never does")
-    set_global: Allowed = Field(False, description="`config:` is set for the run, then put back")
-    create_schema: Allowed = Field(True, description="a schema `dbdyno_...` is made, and dropped")
-    write: Allowed = Field(False, description="groups may change `data.existing`; needs --write-to")
-
-
-class NodesModel(Strict):
-    """Servers that replicate one another."""
-
-    write: str = Field(description="URL of the server that is written to")
-    read: list[str] = Field(
-        [], max_length=READ_URLS_MAX, description="URLs of its replicas, for groups `node: read`"
-    )
-
-
-class DataModel(Strict):
-    """What the load works on, instead of tables that dbdyno loads."""
-
-    existing: str = Field(
-        min_length=1, max_length=64, description="an existing schema: read, never dropped"
-    )
 
 
 def kind_of(model: TargetModel, node: Node) -> str | None:
