@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from dbdyno.cli import starter
 from dbdyno.cli.init import init
-from dbdyno.cli.running.validate import check
+from dbdyno.cli.running.before.validate import check
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import plans
 import pytest
 
-from dbdyno.cli.running import trusted
+from dbdyno.cli.running.before import trusted
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials, Hook, Hooks, LevelHooks, Setup, Target

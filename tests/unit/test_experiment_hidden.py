@@ -8,7 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from dbdyno.cli.running.against import FILE
-from dbdyno.cli.running.password_commands import revealed
+from dbdyno.cli.running.before.password_commands import revealed
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.file.hidden import HIDDEN, without_commands

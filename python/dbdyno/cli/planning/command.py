@@ -9,7 +9,7 @@ import click
 
 from dbdyno.cli import studies
 from dbdyno.cli.planning import pilot
-from dbdyno.cli.running.placed import placed
+from dbdyno.cli.running.before.placed import placed
 from dbdyno.cli.running.run import missing
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError

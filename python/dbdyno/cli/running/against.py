@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dbdyno.cli import studies
-from dbdyno.cli.running import trusted
+from dbdyno.cli.running.before import trusted
+from dbdyno.cli.running.before.placed import placed
 from dbdyno.cli.running.gate import OPTION, Gate, cannot
-from dbdyno.cli.running.placed import placed
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load

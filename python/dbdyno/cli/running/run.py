@@ -14,14 +14,15 @@ import click
 from dbdyno.cli import studies
 from dbdyno.cli.running import against as bases
 from dbdyno.cli.running import gate as gates
-from dbdyno.cli.running import schema_checks, trend, trusted
-from dbdyno.cli.running.dry_run import show as show_plan
+from dbdyno.cli.running import trend
+from dbdyno.cli.running.before import schema_checks, trusted
+from dbdyno.cli.running.before.dry_run import show as show_plan
+from dbdyno.cli.running.before.machine_checks import checked
+from dbdyno.cli.running.before.password_commands import revealed
+from dbdyno.cli.running.before.placed import placed
+from dbdyno.cli.running.before.validate import check as check_file
 from dbdyno.cli.running.finish import conclude, decided, steady_from
 from dbdyno.cli.running.live import Live, counted
-from dbdyno.cli.running.machine_checks import checked
-from dbdyno.cli.running.password_commands import revealed
-from dbdyno.cli.running.placed import placed
-from dbdyno.cli.running.validate import check as check_file
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute import environment

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import click
 
-from dbdyno.cli.running import trusted
+from dbdyno.cli.running.before import trusted
 from dbdyno.cli.unprivileged import child
 from dbdyno.errors import DynoError
 from dbdyno.share.below import below

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from dbdyno.cli import studies
-from dbdyno.cli.running import schema_checks
 from dbdyno.cli.running.against import read as read_base
-from dbdyno.cli.running.placed import placed
+from dbdyno.cli.running.before import schema_checks
+from dbdyno.cli.running.before.placed import placed
 from dbdyno.digest.workload.yamltext import visible
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load

@@ -1,0 +1,1 @@
+"""What is checked and said before a run: the file, the machine, whose commands it runs."""
