@@ -51,7 +51,7 @@ class World:
         world = self
 
         class Trial:
-            def __init__(self, run: Run, servers: pool.Fleet, *_: object) -> None:
+            def __init__(self, run: Run, servers: pool.ServerPool, *_: object) -> None:
                 self.run, self.servers = run, servers
 
             def probe(self, cell: Cell, trial: TrialPlan) -> bool:
@@ -60,11 +60,11 @@ class World:
                 return new
 
             def measure(self, cell: Cell, trial: TrialPlan) -> TrialRecord:
-                target = self.servers.members["db"].engine_targets()["db"]
+                target = self.servers.deployments["db"].engine_targets()["db"]
                 world.asked.append((trial.block, cell.index, target["protocol"]))
                 return TrialRecord(trial.id, trial.block, cell.index, COMPLETE, 1.0, {})
 
-        def snapshot(self: Snapshots, member: object, cell: Cell) -> Snapshot:
+        def snapshot(self: Snapshots, deployment: object, cell: Cell) -> Snapshot:
             world.starts += 1
             empty = tmp_path / "snapshot"
             empty.mkdir(exist_ok=True)
@@ -72,7 +72,7 @@ class World:
 
         monkeypatch.setattr(local, "Trial", Trial)
         monkeypatch.setattr(Snapshots, "of", snapshot)
-        monkeypatch.setattr(pool.Fleet, "_settle", lambda self: None)
+        monkeypatch.setattr(pool.ServerPool, "_settle", lambda self: None)
 
     def execute(self, plan: Plan, decided: Callable[[Run], str | None] = lambda run: None) -> str:
         with Run.create(self.tmp_path / "run", plan, {}) as run:

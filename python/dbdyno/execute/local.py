@@ -4,7 +4,7 @@ Order comes from the plan alone. Each hard combination's servers are started afr
 cells whose trials change data start every trial from the loaded snapshot. A trial that does not
 meet `require:`, or whose engine failed, is void, kept, and run again at most twice. Where the
 budget does not hold another block, or all is decided, the plan is cut short there, and says so. The
-user's commands around all this are `surroundings`.
+user's commands around all this are `hooks`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from dbdyno.errors import DynoError
 from dbdyno.execute import disk_full
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.control import Control, Interrupted
-from dbdyno.execute.hooks.hooks import HookFailed, Surroundings
+from dbdyno.execute.hooks.hooks import HookFailed, Hooks
 from dbdyno.execute.listener import Listener
-from dbdyno.execute.servers.external import Remotes
-from dbdyno.execute.servers.pool import Fleet
+from dbdyno.execute.servers.external import ExternalServers
+from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.execute.steadiness import Judge
 from dbdyno.execute.trial import Trial
 from dbdyno.experiment.claims.conditions import unmet
@@ -66,7 +66,7 @@ class LocalExecution:
         self._listener = listener
         self._scratch_parent = scratch
         self._standing = _Standing()
-        self._around = Surroundings(run, control, listener.say)
+        self._around = Hooks(run, control, listener.say)
         self.not_undone: tuple[str, ...] = ()  # on external servers, in sentences
 
     def execute(self) -> str:
@@ -75,7 +75,9 @@ class LocalExecution:
         self._around.recover()
         waiting = self._waiting()
         if not waiting:
-            self.not_undone = tuple(Remotes.finish(self._run, self._control, self._listener.say))
+            self.not_undone = tuple(
+                ExternalServers.finish(self._run, self._control, self._listener.say)
+            )
             return "complete"
         try:
             self._around.before_run()
@@ -89,7 +91,7 @@ class LocalExecution:
         plan = self._run.plan
         explained = {record.cell for record in self._run.records() if record.explain}
         with Scratch(self._scratch_parent) as scratch:
-            fleet = Fleet(
+            pool = ServerPool(
                 scratch,
                 self._engine,
                 plan.seed,
@@ -100,24 +102,24 @@ class LocalExecution:
                 self._run,
             )
             trial = Trial(
-                *(self._run, fleet, self._engine, self._control, self._listener, explained),
+                *(self._run, pool, self._engine, self._control, self._listener, explained),
                 self._judge,
             )
             try:
-                fleet.recover()
-                return self._all(waiting, fleet, trial)
+                pool.recover()
+                return self._all(waiting, pool, trial)
             except DynoError as error:
                 self._listener.on_failure(error.what)
                 raise
             finally:
-                self._leave(fleet)
+                self._leave(pool)
                 # A level may be the file system that the scratch lies on.
                 scratch.withdraw()
                 self._around.leave_levels()
 
-    def _leave(self, fleet: Fleet) -> None:
+    def _leave(self, pool: ServerPool) -> None:
         """Stops the servers; of those that were there already, says what could not be undone."""
-        self.not_undone = tuple(fleet.close())
+        self.not_undone = tuple(pool.close())
         for problem in self.not_undone:
             self._listener.say(problem)
             self._run.amend(problem)
@@ -126,9 +128,9 @@ class LocalExecution:
         done = {record.id for record in self._run.records()}
         return [trial for trial in self._run.plan.trials if trial.id not in done]
 
-    def _all(self, waiting: Sequence[TrialPlan], fleet: Fleet, trial: Trial) -> str:
+    def _all(self, waiting: Sequence[TrialPlan], pool: ServerPool, trial: Trial) -> str:
         limit_s, spent_s = self._run.plan.budget_s, self._run.spent_s()
-        budget = Budget(limit_s, spent_s, lambda: fleet.loaded_s)
+        budget = Budget(limit_s, spent_s, lambda: pool.loaded_s)
         first_of = {planned.block: planned.id for planned in reversed(self._run.plan.trials)}
         for planned in waiting:
             if self._control.stop_after_trial:
@@ -141,7 +143,7 @@ class LocalExecution:
             if begins and not budget.holds_another() and planned.block > 1:
                 self._cut(planned.block - 1)
                 return "complete"
-            self._one(planned, self._run.plan.cells[planned.cell], fleet, trial)
+            self._one(planned, self._run.plan.cells[planned.cell], pool, trial)
         return "complete"
 
     def _cut(self, blocks: int) -> None:
@@ -154,28 +156,28 @@ class LocalExecution:
         self._run.amend(note, blocks=blocks)
         self._listener.say(note)
 
-    def _one(self, planned: TrialPlan, cell: Cell, fleet: Fleet, trial: Trial) -> None:
+    def _one(self, planned: TrialPlan, cell: Cell, pool: ServerPool, trial: Trial) -> None:
         for attempt in range(1, ATTEMPTS + 1):
             self._listener.on_trial(planned, cell, attempt)
-            if self._attempt(planned, cell, fleet, trial, last=attempt == ATTEMPTS):
+            if self._attempt(planned, cell, pool, trial, last=attempt == ATTEMPTS):
                 return
             self._control.check()
             self._standing = _Standing()  # whatever spoilt it, the next attempt starts clean
 
     def _attempt(
-        self, planned: TrialPlan, cell: Cell, fleet: Fleet, trial: Trial, *, last: bool
+        self, planned: TrialPlan, cell: Cell, pool: ServerPool, trial: Trial, *, last: bool
     ) -> bool:
         """Measures a trial and puts its record on disk; False if another attempt is to be made."""
         try:
-            self._around.enter(planned, cell, lambda: self._stop_servers(fleet))
+            self._around.enter(planned, cell, lambda: self._stop_servers(pool))
         except HookFailed as failed:
             self._run.begin(planned.id)
             return self._keep(_void(planned, str(failed)), last=last)
-        self._ready(planned, cell, fleet)
+        self._ready(planned, cell, pool)
         self._control.check()
         if trial.probe(cell, planned):
             self._standing.fresh = False
-            self._ready(planned, cell, fleet)  # the trial starts from what the state asks for
+            self._ready(planned, cell, pool)  # the trial starts from what the state asks for
         with self._control.trial():
             self._run.begin(planned.id)
             record = self._surrounded(planned, cell, trial)
@@ -201,8 +203,8 @@ class LocalExecution:
             record = record.replace(status="void", void_reason="; ".join(reasons))
         return record
 
-    def _stop_servers(self, fleet: Fleet) -> None:
-        fleet.withdraw()
+    def _stop_servers(self, pool: ServerPool) -> None:
+        pool.withdraw()
         self._standing = _Standing()
 
     def _keep(self, record: TrialRecord, *, last: bool) -> bool:
@@ -219,20 +221,20 @@ class LocalExecution:
         self._listener.on_record(record, over=over)
         return over
 
-    def _ready(self, planned: TrialPlan, cell: Cell, fleet: Fleet) -> None:
+    def _ready(self, planned: TrialPlan, cell: Cell, pool: ServerPool) -> None:
         """Sees to it that the cell's servers run on the data that the state asks for."""
         standing = self._standing
         same = standing.hard == cell.hard and standing.block == planned.block
         unspoilt = standing.fresh or (cell.state.data == "reuse" and cell.state.cache == "warm")
-        if same and unspoilt and fleet.alive():
-            fleet.adopt(cell)
+        if same and unspoilt and pool.alive():
+            pool.adopt(cell)
             return
         try:
-            fleet.start(cell)
+            pool.start(cell)
         except DynoError as error:
             self._control.check()
             levels = ", ".join(f"{name}={level}" for name, level in cell.levels.items())
-            error = disk_full.recognised(error, fleet.scratch)
+            error = disk_full.recognised(error, pool.scratch)
             raise DynoError(
                 f"{levels}: {error.what}" if levels else error.what,
                 where=error.where,

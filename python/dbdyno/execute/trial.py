@@ -16,8 +16,8 @@ from dbdyno.execute.engine.request import run_request, with_values
 from dbdyno.execute.listener import Listener
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.servers import integrity
-from dbdyno.execute.servers.deployment import Member
-from dbdyno.execute.servers.pool import Fleet
+from dbdyno.execute.servers.deployment import Deployment
+from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.execute.steadiness import Judge, Steadiness
 from dbdyno.experiment import workloads
 from dbdyno.plan import load_threads
@@ -34,12 +34,12 @@ FATAL = ("plan", "authentication")
 
 
 class Trial:
-    """Runs one trial of the plan on a started fleet."""
+    """Runs one trial of the plan on a started pool."""
 
     def __init__(
         self,
         run: Run,
-        fleet: Fleet,
+        pool: ServerPool,
         engine: Path,
         control: Control,
         listener: Listener,
@@ -49,7 +49,7 @@ class Trial:
         """`judge` says when a trial is steady: only a plan in which none waits for that has no use
         for it."""
         self._run = run
-        self._fleet = fleet
+        self._pool = pool
         self._engine = engine
         self._control = control
         self._listener = listener
@@ -80,7 +80,7 @@ class Trial:
         """Runs the engine once and reduces what it and the samplers left."""
         directory = self._run.trial_dir(trial.id)
         started_unix_s = time.time()
-        values = self._fleet.looked_up(cell)
+        values = self._pool.looked_up(cell)
         request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
         sampling = self._sampling(cell, directory)
@@ -91,7 +91,7 @@ class Trial:
         self._control.check()
         record = self._record(cell, trial, started_unix_s, outcome, steadiness)
         if record.status == "complete":
-            record = integrity.checked(record, cell, self._fleet.members)
+            record = integrity.checked(record, cell, self._pool.deployments)
         return record.replace(statements=statements)
 
     def _request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
@@ -99,34 +99,34 @@ class Trial:
         plan = self._run.plan
         targets = {
             name: target
-            for member in self._fleet.members.values()
-            for name, target in member.engine_targets().items()
+            for deployment in self._pool.deployments.values()
+            for name, target in deployment.engine_targets().items()
         }
         return run_request(
-            *(cell, trial, targets, self._fleet.reached_by, directory),
+            *(cell, trial, targets, self._pool.reached_by, directory),
             *(plan.generator_cpus_of(cell), plan.drain_s, load_threads.asked(plan, cell)),
         )
 
     def _whole_request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
         """The same with the values."""
-        return with_values(self._request(cell, trial, directory), self._fleet.looked_up(cell))
+        return with_values(self._request(cell, trial, directory), self._pool.looked_up(cell))
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:
         if not cell.until_steady:
             return None
         assert self._judge is not None, "a plan that waits for a steady state has no judge"
-        servers = [server for each in self._fleet.members.values() for server in each.servers]
+        servers = [server for each in self._pool.deployments.values() for server in each.servers]
         return Steadiness(self._judge, cell.steady_min_s, cell.duration_s, Background(servers))
 
     def _sampling(self, cell: Cell, directory: Path) -> Sampling | None:
         if cell.sampling_s is None:
             return None
-        members = self._fleet.members
+        deployments = self._pool.deployments
         return Sampling(
             directory / "metrics.ndjson",
-            {name: each.sampled for name, each in members.items() if each.sampled},
-            replicas={name: each.nodes() for name, each in members.items()},
-            feeds=hosts.feeds([member.target for member in members.values()]),
+            {name: each.sampled for name, each in deployments.items() if each.sampled},
+            replicas={name: each.nodes() for name, each in deployments.items()},
+            feeds=hosts.feeds([deployment.target for deployment in deployments.values()]),
             interval_s=cell.sampling_s,
         )
 
@@ -198,11 +198,13 @@ class Trial:
             started_unix_s=started_unix_s,
             metrics=reduced.metrics,
             bounds=dict(reduced.bounds),
-            warnings=(*said, *reduced.warnings, *_remarks(cell), *self._fleet.remarks()),
+            warnings=(*said, *reduced.warnings, *_remarks(cell), *self._pool.remarks()),
             outages=tuple(e for e in events if e.get("event") == "outage"),
             statements={},
             explain={},
-            targets={name: _facts(member) for name, member in self._fleet.members.items()},
+            targets={
+                name: _facts(deployment) for name, deployment in self._pool.deployments.items()
+            },
             void_reason=void_reason,
             measured_s=outcome.end["measured_s"] if outcome.end else None,
             steady_from_s=steady.from_s if steady else None,
@@ -220,12 +222,12 @@ class Trial:
         plans: dict[str, str] = {}
         target_of = {group.name: group.target for group in cell.groups}
         for key, sql in statements.items():
-            member = self._fleet.members[target_of[key.partition("/")[0]]]
-            server = member.server
+            deployment = self._pool.deployments[target_of[key.partition("/")[0]]]
+            server = deployment.server
             if server is None:
                 continue
             try:
-                plans[key] = server.explain(member.database, sql)
+                plans[key] = server.explain(deployment.database, sql)
             except DynoError as error:
                 plans[key] = f"{NO_PLAN}{error.what}"
             except Exception as error:  # the server died after the trial: its numbers still count
@@ -243,24 +245,24 @@ def _remarks(cell: Cell) -> tuple[str, ...]:
     )
 
 
-def _facts(member: Member) -> dict[str, object]:
+def _facts(deployment: Deployment) -> dict[str, object]:
     """What the report says of a server: its version, effective settings, how words were mapped."""
-    server = member.server
+    server = deployment.server
     settings: dict[str, str] = {}
     if server is not None:
         try:
             settings = server.settings()
         except Exception:  # it died, and each client library says that in a way of its own
-            settings = dict(member.resolved.settings)  # what was asked is still known
+            settings = dict(deployment.resolved.settings)  # what was asked is still known
     return {
-        "kind": member.kind,
-        "version": server.version if server else member.binaries.version,
+        "kind": deployment.kind,
+        "version": server.version if server else deployment.binaries.version,
         "settings": settings,
-        "asked": dict(member.resolved.settings),
-        "instances": len(member.servers),
-        "session_sql": [*member.resolved.session_sql, *member.target.session],
+        "asked": dict(deployment.resolved.settings),
+        "instances": len(deployment.servers),
+        "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}
-            for word in member.resolved.words
+            for word in deployment.resolved.words
         ],
     }

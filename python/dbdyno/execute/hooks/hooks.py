@@ -34,7 +34,7 @@ class HookFailed(Exception):
     """A command did not do what it should: the trial is void, for this reason."""
 
 
-class Surroundings:
+class Hooks:
     """Runs the hooks of one run. `say` hears what takes long and what went wrong."""
 
     def __init__(self, run: Run, control: Control, say: Callable[[str], None]) -> None:

@@ -14,7 +14,7 @@ from dbdyno.systems.external.server import RemoteServer
 
 
 @dataclass
-class Member:
+class Deployment:
     """One target of a cell, and its servers once started."""
 
     target: TargetPlan
@@ -36,9 +36,9 @@ class Member:
         return str(getattr(self.server, "kind", self.target.kind))
 
     @property
-    def sampled(self) -> Server | Together | None:
+    def sampled(self) -> Server | MergedServers | None:
         """Whose metrics are the target's: of several servers the sums."""
-        return Together(self.servers) if len(self.servers) > 1 else self.server
+        return MergedServers(self.servers) if len(self.servers) > 1 else self.server
 
     def names(self) -> tuple[str, ...]:
         """What the engine calls its servers: `db`, `db.2`, `db.3`."""
@@ -75,7 +75,7 @@ def instance_names(target: str, count: int) -> tuple[str, ...]:
     return (target, *(f"{target}.{number}" for number in range(2, count + 1)))
 
 
-class Together:
+class MergedServers:
     """Several servers as one, for samplers: counters and sessions are sums."""
 
     def __init__(self, servers: Sequence[Server]) -> None:

@@ -62,7 +62,7 @@ class _Data:
     spoilt: bool
 
 
-class Remotes:
+class ExternalServers:
     """All servers of a run that are there."""
 
     def __init__(self, run: Run, control: Control, say: Say, fill: Fill) -> None:

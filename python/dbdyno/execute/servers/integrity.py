@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError
-from dbdyno.execute.servers.deployment import Member
+from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.experiment import workloads
 from dbdyno.plan.types import Cell
 from dbdyno.store.record import VOID, TrialRecord
@@ -18,21 +18,21 @@ from dbdyno.store.record import VOID, TrialRecord
 ROWS_SHOWN = 3
 
 
-def checked(record: TrialRecord, cell: Cell, members: Mapping[str, Member]) -> TrialRecord:
+def checked(record: TrialRecord, cell: Cell, deployments: Mapping[str, Deployment]) -> TrialRecord:
     """The record, void if a condition of a group's workload does not hold, or cannot be asked."""
     # Groups may share their data: asked once.
     wanted = dict.fromkeys(
         (group.target, check)
         for group in cell.groups
-        if kinds.of(members[group.target].kind).stores_data
+        if kinds.of(deployments[group.target].kind).stores_data
         for check in workloads.of(group.workload).checks(group.options)
     )
     broken: list[str] = []
     for target, check in wanted:
-        member = members[target]
-        for name, server in zip(member.names(), member.servers, strict=True):
+        deployment = deployments[target]
+        for name, server in zip(deployment.names(), deployment.servers, strict=True):
             try:
-                rows = server.run(member.database, [check.sql])
+                rows = server.run(deployment.database, [check.sql])
             except DynoError as error:
                 broken.append(f"{name}: {check.name}: cannot be asked: {error.what}")
                 continue

@@ -19,8 +19,8 @@ from dbdyno.execute.engine.job import Event
 from dbdyno.execute.engine.request import Value
 from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.copying import copy_tree
-from dbdyno.execute.servers.deployment import Member
-from dbdyno.execute.servers.external import Remotes
+from dbdyno.execute.servers.deployment import Deployment
+from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.snapshots import Snapshots
 from dbdyno.plan.data import data_sets
 from dbdyno.plan.types import Cell, GroupPlan
@@ -34,7 +34,7 @@ SETTLE_BYTES = 64 << 20  # Dirty + Writeback below this is quiet
 SETTLE_MAX_S = 30.0
 
 
-class Fleet:
+class ServerPool:
     """Keeps the servers that the current cell needs. `say` hears what takes long."""
 
     def __init__(
@@ -57,9 +57,9 @@ class Fleet:
         self._snapshots = Snapshots(scratch, engine, seed, cpus, control, say, on_load)
         self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
         self._loaded_from: dict[str, str] = {}  # target -> key of the snapshot it started from
-        self.members: dict[str, Member] = {}
+        self.deployments: dict[str, Deployment] = {}
         self._remarks: list[str] = []
-        self._remotes = None if run is None else Remotes(run, control, say, self._fill)
+        self._remotes = None if run is None else ExternalServers(run, control, say, self._fill)
 
     @property
     def scratch(self) -> Path:
@@ -84,8 +84,8 @@ class Fleet:
                 self._reach(target, cell)
                 continue
             system = systems.load(target.kind)
-            member = Member(target, system, versions.find(target), system.resolve(target))
-            self._begin(member, cell)
+            deployment = Deployment(target, system, versions.find(target), system.resolve(target))
+            self._begin(deployment, cell)
         if cell.state.cache == "cold":
             self._drop_caches(cell)
         self._settle()
@@ -99,20 +99,20 @@ class Fleet:
         """Goes on with the running servers for another cell of the same hard combination. Its
         connections may differ (protocol, TLS, transport, the driver's options)."""
         for target in cell.targets:
-            member = self.members[target.name]
-            member.target = target
+            deployment = self.deployments[target.name]
+            deployment.target = target
             if target.url is None:
-                member.resolved = member.system.resolve(target)
+                deployment.resolved = deployment.system.resolve(target)
             else:
-                member.resolved = self._there().adopt(target, cell)
+                deployment.resolved = self._there().adopt(target, cell)
 
     def stop(self) -> None:
         """Stops all servers and removes their working directories."""
-        while self.members:
-            _, member = self.members.popitem()
-            for server in member.servers:
+        while self.deployments:
+            _, deployment = self.deployments.popitem()
+            for server in deployment.servers:
                 server.stop(discard=True)
-            for name in member.names():
+            for name in deployment.names():
                 shutil.rmtree(self._work(name), ignore_errors=True)
         self._loaded_from.clear()
 
@@ -125,14 +125,14 @@ class Fleet:
     def alive(self) -> bool:
         """Whether every server still answers."""
         return all(
-            member.servers and all(server.alive() for server in member.servers)
-            for member in self.members.values()
+            deployment.servers and all(server.alive() for server in deployment.servers)
+            for deployment in self.deployments.values()
         )
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
-        member = self.members[group.target]
-        return member.replica_names() if group.node == "read" else member.names()
+        deployment = self.deployments[group.target]
+        return deployment.replica_names() if group.node == "read" else deployment.names()
 
     def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
         """Values of `column:` parameters: by group, then by parameter. They are those of the data
@@ -141,7 +141,7 @@ class Fleet:
         for group in cell.groups:
             for name, column in columns.of_group(group).items():
                 try:
-                    values = self._values_of(self.members[group.target], column)
+                    values = self._values_of(self.deployments[group.target], column)
                 except DynoError as error:
                     raise DynoError(
                         f"group `{group.name}`, parameter `{name}`: {error.what}",
@@ -151,18 +151,18 @@ class Fleet:
                 found.setdefault(group.name, {})[name] = values
         return found
 
-    def _values_of(self, member: Member, column: str) -> list[Value]:
-        key = (self._loaded_from[member.target.name], column)
+    def _values_of(self, deployment: Deployment, column: str) -> list[Value]:
+        key = (self._loaded_from[deployment.target.name], column)
         if key not in self._looked_up:
-            server = member.server
+            server = deployment.server
             assert server is not None
             self._say(f"looking up the values of {column}")
-            self._looked_up[key] = columns.look_up(server, member.database, column, self._seed)
+            self._looked_up[key] = columns.look_up(server, deployment.database, column, self._seed)
         return self._looked_up[key]
 
     # ---- external servers
 
-    def _there(self) -> Remotes:
+    def _there(self) -> ExternalServers:
         assert self._remotes is not None, "a plan with external servers needs a run"
         return self._remotes
 
@@ -171,7 +171,7 @@ class Fleet:
         reached = self._there().start(target, cell)
         self._remarks += self._there().told()
         self._loaded_from[target.name] = f"{target.url} {reached.database}"
-        self.members[target.name] = Member(
+        self.deployments[target.name] = Deployment(
             target,
             reach.system_of(target),
             Binaries(reached.server.version, {}),
@@ -185,8 +185,10 @@ class Fleet:
         self, target: TargetPlan, server: Server, resolved: Resolved, schema: str, cell: Cell
     ) -> None:
         """Puts a cell's data into a schema of an external server."""
-        member = Member(target, reach.system_of(target), Binaries(server.version, {}), resolved)
-        self._snapshots.fill(member, server, resolved, schema, data_sets(cell.groups, target))
+        deployment = Deployment(
+            target, reach.system_of(target), Binaries(server.version, {}), resolved
+        )
+        self._snapshots.fill(deployment, server, resolved, schema, data_sets(cell.groups, target))
 
     def recover(self) -> None:
         """Undoes what an earlier, killed process of this run left on external servers."""
@@ -201,25 +203,25 @@ class Fleet:
 
     # ---- starting
 
-    def _begin(self, member: Member, cell: Cell) -> None:
-        """Starts a member's servers, each on its own copy of the loaded data."""
-        snapshot = self._snapshots.of(member, cell)
-        member.database = snapshot.database
-        self._loaded_from[member.target.name] = snapshot.key
-        self.members[member.target.name] = member
-        for name in member.names():
+    def _begin(self, deployment: Deployment, cell: Cell) -> None:
+        """Starts a deployment's servers, each on its own copy of the loaded data."""
+        snapshot = self._snapshots.of(deployment, cell)
+        deployment.database = snapshot.database
+        self._loaded_from[deployment.target.name] = snapshot.key
+        self.deployments[deployment.target.name] = deployment
+        for name in deployment.names():
             self._control.check()
             work = self._work(name)
             shutil.rmtree(work, ignore_errors=True)
             work.parent.mkdir(mode=0o711, exist_ok=True)
             copy_tree(snapshot.path, work)
-            member.servers.append(
-                member.system.start(
-                    member.binaries,
+            deployment.servers.append(
+                deployment.system.start(
+                    deployment.binaries,
                     work,
-                    member.resolved,
+                    deployment.resolved,
                     cpus=cell.server_cpus or self._cpus,
-                    transport=member.target.transport,
+                    transport=deployment.target.transport,
                 )
             )
 

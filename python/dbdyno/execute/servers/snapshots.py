@@ -21,7 +21,7 @@ from dbdyno.execute.control import Control
 from dbdyno.execute.engine.job import Event, Job, error_of
 from dbdyno.execute.engine.request import DATABASE, LOAD_THREADS_MAX, load_request
 from dbdyno.execute.servers.copying import copy_tree
-from dbdyno.execute.servers.deployment import Member
+from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.sql_files import import_file
 from dbdyno.experiment.targets import setups
 from dbdyno.experiment.types import Setup
@@ -69,21 +69,21 @@ class Snapshots:
         self._made: dict[tuple[Path, str], Snapshot] = {}  # by scratch directory and key
         self.loaded_s = 0.0  # time spent so far
 
-    def of(self, member: Member, cell: Cell) -> Snapshot:
+    def of(self, deployment: Deployment, cell: Cell) -> Snapshot:
         """The snapshot for this target; made if need be."""
-        sets = data_sets(cell.groups, member.target)
-        key = snapshot_key(member, sets)
+        sets = data_sets(cell.groups, deployment.target)
+        key = snapshot_key(deployment, sets)
         place = (self._scratch.path, key)
         found = self._made.get(place)
         if found is None:
             begun = time.monotonic()
-            found = self._made[place] = self._make(key, member, sets)
+            found = self._made[place] = self._make(key, deployment, sets)
             self.loaded_s += time.monotonic() - begun
         return found
 
     def fill(
         self,
-        member: Member,
+        deployment: Deployment,
         server: Server,
         resolved: Resolved,
         database: str,
@@ -91,40 +91,46 @@ class Snapshots:
     ) -> None:
         """Puts everything into a schema of a running server: files, then rows that the engine
         makes, then the statements after them."""
-        setup = member.target.setup or Setup()
+        setup = deployment.target.setup or Setup()
         unchanged(setup)
         for path in (setup.dump, *setup.sql):
             if path is not None:
                 import_file(Path(path), server, database, self._say, self._control)
         if sets:
-            self._load(member, server, resolved, database, sets)
+            self._load(deployment, server, resolved, database, sets)
         if setup.after:
             self._control.check()
             server.run(database, setup.after)
         if sets or setup != Setup():
             server.settle(database)
 
-    def _make(self, key: str, member: Member, sets: Sequence[DataSet]) -> Snapshot:
+    def _make(self, key: str, deployment: Deployment, sets: Sequence[DataSet]) -> Snapshot:
         path = self._scratch.path / "snapshots" / key
         building = path.with_name(f"{key}.partial")
         shutil.rmtree(building, ignore_errors=True)
         building.parent.mkdir(mode=0o711, exist_ok=True)
-        self._say(f"{member.target.kind} {member.binaries.version}: creating and loading data")
-        loading = _with(member.resolved, member.resolved.load_settings)
-        self._prepare(member, building, loading)
-        server = member.system.start(
-            member.binaries, building, loading, cpus=self._cpus, transport=member.target.transport
+        self._say(
+            f"{deployment.target.kind} {deployment.binaries.version}: creating and loading data"
+        )
+        loading = _with(deployment.resolved, deployment.resolved.load_settings)
+        self._prepare(deployment, building, loading)
+        server = deployment.system.start(
+            deployment.binaries,
+            building,
+            loading,
+            cpus=self._cpus,
+            transport=deployment.target.transport,
         )
         try:
-            database = self._schema(member, server)
-            self.fill(member, server, loading, database, sets)
+            database = self._schema(deployment, server)
+            self.fill(deployment, server, loading, database, sets)
         except BaseException:
             server.stop(discard=True)
             shutil.rmtree(building, ignore_errors=True)
             raise
         if not server.stop():
             raise DynoError(
-                f"{member.target.kind} did not stop cleanly after its data was loaded",
+                f"{deployment.target.kind} did not stop cleanly after its data was loaded",
                 cause="it was killed, or took too long to write its caches back; "
                 "its files would have to be recovered before each trial",
                 fix="look at the memory and the disk of the machine, then run again",
@@ -132,19 +138,19 @@ class Snapshots:
         building.rename(path)
         return Snapshot(path, database)
 
-    def _prepare(self, member: Member, building: Path, loading: Resolved) -> None:
-        setup = member.target.setup
+    def _prepare(self, deployment: Deployment, building: Path, loading: Resolved) -> None:
+        setup = deployment.target.setup
         if setup is None or setup.template is None:
-            member.system.prepare(member.binaries, building, loading)
+            deployment.system.prepare(deployment.binaries, building, loading)
             return
         unchanged(setup)
         template = Path(setup.template).resolve()
         self._say(f"copying {template}")
-        member.system.place_template(member.binaries, template, building, copy_tree)
+        deployment.system.place_template(deployment.binaries, template, building, copy_tree)
 
-    def _schema(self, member: Member, server: Server) -> str:
+    def _schema(self, deployment: Deployment, server: Server) -> str:
         """The schema that the load will go to: one of the template's, or one of our own."""
-        setup = member.target.setup
+        setup = deployment.target.setup
         if setup is None or setup.template is None:
             server.create_schema(DATABASE)
             return DATABASE
@@ -152,7 +158,8 @@ class Snapshots:
         if setup.schema is not None:
             if setup.schema not in there:
                 raise DynoError(
-                    f"the template of target `{member.target.name}` has no schema {setup.schema}",
+                    f"the template of target `{deployment.target.name}` has no schema"
+                    f" {setup.schema}",
                     fix=f"give one of: {', '.join(there) or 'none: it is empty'}",
                 )
             return setup.schema
@@ -160,7 +167,7 @@ class Snapshots:
             return there[0]
         if there:
             raise DynoError(
-                f"the template of target `{member.target.name}` has several schemas",
+                f"the template of target `{deployment.target.name}` has several schemas",
                 fix=f"say which is used: `schema:`, one of {', '.join(there)}",
             )
         server.create_schema(DATABASE)
@@ -168,7 +175,7 @@ class Snapshots:
 
     def _load(
         self,
-        member: Member,
+        deployment: Deployment,
         server: Server,
         resolved: Resolved,
         database: str,
@@ -177,27 +184,27 @@ class Snapshots:
         directory = self._scratch.path / "load"
         directory.mkdir(exist_ok=True)
         threads = min(os.cpu_count() or 1, LOAD_THREADS_MAX)
-        target = server.engine_target(member.target, resolved, database)
-        request = load_request(member.target.name, target, sets, self._seed, directory, threads)
+        target = server.engine_target(deployment.target, resolved, database)
+        request = load_request(deployment.target.name, target, sets, self._seed, directory, threads)
         job = Job(self._engine, request, directory / "events.ndjson")
         with self._control.watching(job):
             outcome = job.run(self._on_load)
         self._control.check()
         if outcome.end is None or outcome.spoilt or outcome.returncode != 0:
-            raise error_of(outcome, f"loading {member.target.name}")
+            raise error_of(outcome, f"loading {deployment.target.name}")
 
 
-def snapshot_key(member: Member, sets: Sequence[DataSet]) -> str:
+def snapshot_key(deployment: Deployment, sets: Sequence[DataSet]) -> str:
     """Names everything that the files of a loaded server depend on."""
     facts = {
-        "kind": member.target.kind,
-        "version": member.binaries.version,
-        "settings": dict(member.resolved.data_settings),
+        "kind": deployment.target.kind,
+        "version": deployment.binaries.version,
+        "settings": dict(deployment.resolved.data_settings),
         "data": list(sets),
-        "setup": setup_facts(member.target),
+        "setup": setup_facts(deployment.target),
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return f"{member.target.kind}-{digest[:16]}"
+    return f"{deployment.target.kind}-{digest[:16]}"
 
 
 def unchanged(setup: Setup) -> None:

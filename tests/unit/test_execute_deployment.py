@@ -14,7 +14,7 @@ from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine import request
 from dbdyno.execute.servers import columns
-from dbdyno.execute.servers.deployment import Member, Together
+from dbdyno.execute.servers.deployment import Deployment, MergedServers
 from dbdyno.samplers.server.process import Process
 from dbdyno.systems.base import TargetPlan
 
@@ -37,8 +37,8 @@ class Fake:
         return {"idle": 1, "running": int(self._count)}
 
 
-def together(*servers: Any) -> Together:
-    return Together(servers)
+def together(*servers: Any) -> MergedServers:
+    return MergedServers(servers)
 
 
 def test_counters_and_sessions_are_sums() -> None:
@@ -52,16 +52,16 @@ def test_counters_and_sessions_are_sums() -> None:
 def test_the_engine_calls_instances_by_number_and_runs_session_statements_last() -> None:
     target = TargetPlan("db", "null", instances=3, session=("SET x = 1",))
     system = systems.load("null")
-    member = Member(target, system, system.find(None), system.resolve(target))
-    assert member.names() == ("db", "db.2", "db.3")
+    deployment = Deployment(target, system, system.find(None), system.resolve(target))
+    assert deployment.names() == ("db", "db.2", "db.3")
     server = system.start(
-        member.binaries, Path("/nowhere"), member.resolved, cpus=[], transport="tcp"
+        deployment.binaries, Path("/nowhere"), deployment.resolved, cpus=[], transport="tcp"
     )
-    member.servers += [server] * 3
-    found = member.engine_targets()
+    deployment.servers += [server] * 3
+    found = deployment.engine_targets()
     assert list(found) == ["db", "db.2", "db.3"]
     assert all(each["session_sql"] == ["SET x = 1"] for each in found.values())
-    assert isinstance(member.sampled, Together)
+    assert isinstance(deployment.sampled, MergedServers)
 
 
 def test_processes_of_several_servers_are_one_source() -> None:
