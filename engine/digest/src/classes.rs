@@ -4,13 +4,14 @@
 //! Between meetings nothing here changes, and meetings are at places that the log alone decides. So
 //! what comes out does not depend on the number of threads.
 
-use crate::collector::{Collected, OrderBy};
 use crate::concurrency::Running;
 use crate::details::Details;
 use crate::document::Concurrency;
 use crate::held::Held;
+use crate::order_by::OrderBy;
 use crate::sums::{NO_DETAILS, Sums};
 use crate::table::Table;
+use crate::thread_totals::Collected;
 use crate::timeline::Gaps;
 use std::collections::HashMap;
 

@@ -2,60 +2,23 @@
 
 use crate::censoring;
 use crate::classes::{Classes, DETAILED};
-use crate::collector::{Collected, Collector, Taking, Tally};
+use crate::collector::Collector;
 use crate::document::{Censored, Document, Input};
-use crate::format::{Context, Format, Part, Settings};
-use crate::formats::format_of;
+use crate::format::{Context, Format, Part};
 use crate::grouping::Grouper;
 use crate::in_turn::{self, Turn};
 use crate::lines;
 use crate::parts::Parts;
 use crate::relay::Relay;
+use crate::request::{Request, Watcher, open};
 use crate::source::{self, Source};
-use crate::summary::{self, Asked};
+use crate::summary;
+use crate::tally::Tally;
+use crate::thread_totals::Collected;
 use dyno_core::Result;
-use dyno_core::error::{Error, Kind};
-use std::fs::File;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// What to do.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Paths; `-` is standard input.
-    pub logs: Vec<String>,
-    /// Name of the format; none: each log's own, found out from its first bytes.
-    pub format: Option<String>,
-    /// What the user says about the logs.
-    pub settings: Settings,
-    /// How many threads read.
-    pub threads: usize,
-    /// How events are taken.
-    pub taking: Taking,
-    /// How the document is made.
-    pub asked: Asked,
-    /// The only log grows: a document is made at every meeting that wants one.
-    pub follows: bool,
-}
-
-/// Who looks on.
-pub trait Watcher {
-    /// Called once, when all logs are open: before their first byte is read, and before there is a second
-    /// thread.
-    fn opened(&mut self) {}
-
-    /// Called at meetings: bytes of files read, and of how many, if that is known.
-    fn progress(&mut self, bytes: u64, bytes_total: Option<u64>);
-
-    /// Whether a document of what was read so far is wanted now: of logs that are followed.
-    fn wants_document(&mut self) -> bool {
-        false
-    }
-
-    /// The document.
-    fn document(&mut self, document: Document);
-}
 
 /// Reads all logs and gives the document to `watcher`. When `stop` is set, the document is of what was
 /// read so far.
@@ -86,28 +49,6 @@ pub fn digest(
     Ok(())
 }
 
-/// Opens all logs first: a name that is wrong is an error before hours of reading.
-pub(crate) fn open(
-    request: &Request,
-    stop: &'static AtomicBool,
-    watcher: &mut dyn Watcher,
-) -> Result<Vec<Source>> {
-    if request.logs.is_empty() {
-        return Err(Error::new(Kind::Plan, "no log is given").hint("`-` is standard input"));
-    }
-    if request.follows && request.logs.len() > 1 {
-        return Err(Error::new(Kind::Plan, "--follow takes one log"));
-    }
-    if request.logs.iter().filter(|path| *path == "-").count() > 1 {
-        return Err(Error::new(Kind::Plan, "standard input can be read once only"));
-    }
-    let files: Vec<File> =
-        request.logs.iter().map(|path| source::open(path)).collect::<Result<_>>()?;
-    watcher.opened();
-    let logs = request.logs.iter().zip(files);
-    logs.map(|(path, file)| Source::new(path, file, request.follows, stop)).collect()
-}
-
 /// A digest that is being made.
 struct Run<'a> {
     request: &'a Request,
@@ -129,7 +70,7 @@ impl Run<'_> {
         let mut input = Input { path: path.to_owned(), ..Input::default() };
         parts.await_begin(|head| {
             source::packed_otherwise(head).is_some()
-                || format_of(self.request, path, head, None).is_ok()
+                || self.request.format_of(path, head, None).is_ok()
         })?;
         let damage = parts.source().damage;
         let head = parts.head()?;
@@ -140,8 +81,8 @@ impl Run<'_> {
             self.close(number, &mut parts, &Tally::default(), true);
             return Ok(());
         }
-        let head = parts.telling(|head| format_of(self.request, path, head, None).is_ok())?;
-        let kind = format_of(self.request, path, head, damage)?;
+        let head = parts.telling(|head| self.request.format_of(path, head, None).is_ok())?;
+        let kind = self.request.format_of(path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut input.format);
         self.inputs.push(input);
@@ -276,10 +217,12 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collector::OrderBy;
+    use crate::collector::Taking;
     use crate::filter::Filter;
+    use crate::format::Settings;
     use crate::grouping::GroupBy;
-    use crate::summary::Limit;
+    use crate::order_by::OrderBy;
+    use crate::summary::{Asked, Limit};
     use std::fmt::Write as _;
     use std::io::Write as _;
 

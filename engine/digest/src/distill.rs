@@ -3,11 +3,12 @@
 //! Reads tokens, not a grammar: tables are the names that stand where FROM, JOIN, INTO, UPDATE, TABLE and
 //! their like expect one. Names of common table expressions and of functions are no tables.
 
+pub(crate) mod distilled;
 mod verb;
 
 use crate::event::Language;
 use crate::token::{Kind, Lexer, Token};
-use std::fmt;
+pub use distilled::Distilled;
 use verb::Verb;
 
 /// Tables beyond these are left out.
@@ -17,29 +18,12 @@ const DEPTH_MAX: usize = 200;
 /// How far a common table expression is looked for, tokens.
 const AHEAD_MAX: usize = 200;
 
-/// What a statement does, and to which tables.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Distilled {
-    /// In capitals: `SELECT`, `INSERT SELECT`, `CREATE INDEX`; empty where there is no statement.
-    pub verb: String,
-    /// Each once, as they come, with their schema where the statement says it, without quotes; unquoted
-    /// names in lower case.
-    pub tables: Vec<String>,
-}
-
-impl fmt::Display for Distilled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.verb)?;
-        self.tables.iter().try_for_each(|table| write!(f, " {table}"))
-    }
-}
-
 /// What a statement does, and to which tables. Never holds a literal.
 pub fn distill(statement: &[u8], language: Language) -> Distilled {
     if language == Language::Mongo {
         return crate::mongo::distill(statement);
     }
-    if let Some(command) = crate::fingerprint::administrator_command(statement) {
+    if let Some(command) = crate::administrator_command::administrator_command(statement) {
         return Distilled { verb: format!("ADMIN {}", command.to_uppercase()), tables: Vec::new() };
     }
     let mut reader = Reader {

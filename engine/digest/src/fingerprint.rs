@@ -26,6 +26,7 @@ mod normal;
 mod pt;
 mod window;
 
+use crate::administrator_command::administrator_command;
 use crate::event::Language;
 use memo::Memo;
 pub use merged::{merge_names, merged_names};
@@ -142,15 +143,6 @@ impl Fingerprinter {
         }
         self.valid.as_bytes()
     }
-}
-
-/// The name of a command that is no statement, as MySQL's slow log has it:
-/// `# administrator command: Ping`.
-pub(crate) fn administrator_command(text: &[u8]) -> Option<String> {
-    let text = text.trim_ascii().strip_prefix(b"# ").unwrap_or(text.trim_ascii());
-    let name = text.strip_prefix(b"administrator command: ")?;
-    let is_name = name.len() <= 64 && name.iter().all(|b| b.is_ascii_alphabetic() || *b == b' ');
-    is_name.then(|| String::from_utf8_lossy(name).into_owned())
 }
 
 #[cfg(test)]

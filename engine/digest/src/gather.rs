@@ -2,8 +2,6 @@
 //! could bring.
 
 use crate::binlog::{self, Items, Statement, Transaction};
-use crate::collector::Tally;
-use crate::digest::{Request, Watcher};
 use crate::distill::distill;
 use crate::document::SCHEMA_VERSION;
 use crate::event::{Event, Kind, Language};
@@ -12,8 +10,10 @@ use crate::format::{Facts, Part};
 use crate::formats::with_event;
 use crate::in_turn::{Log, Logs, Takes, each_log, in_turn};
 use crate::parallel::{Cost, Curve, Schemas, Simulation};
+use crate::request::{Request, Watcher};
 use crate::shape::{Shape, Shaper};
 use crate::sums::weight;
+use crate::tally::Tally;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind as ErrorKind};
 use schemars::JsonSchema;

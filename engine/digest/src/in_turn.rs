@@ -1,14 +1,13 @@
 //! Logs read on one thread, their events in the log's order: for what depends on that order.
 
 use crate::censoring::censored;
-use crate::collector::Tally;
-use crate::digest::{Request, Watcher, open};
 use crate::document::{Censored, Input};
 use crate::event::{Event, Language};
 use crate::format::{Context, Facts, Format, Part, Sink};
-use crate::formats::format_of;
 use crate::lines;
 use crate::parts::{EVENT, PART, Parts};
+use crate::request::{Request, Watcher, open};
+use crate::tally::Tally;
 use dyno_core::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -133,8 +132,8 @@ impl Log<'_> {
             return Ok(());
         }
         let (request, path) = (self.request, &self.input.path);
-        let head = self.parts.telling(|head| format_of(request, path, head, None).is_ok())?;
-        let kind = format_of(request, path, head, damage)?;
+        let head = self.parts.telling(|head| request.format_of(path, head, None).is_ok())?;
+        let kind = request.format_of(path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut self.input.format);
         takes.log(format.language())?;

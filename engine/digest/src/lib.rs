@@ -15,6 +15,7 @@
 //! Nothing is skipped silently: what a format does not understand is told to the sink with its
 //! position, and stands in the document.
 
+mod administrator_command;
 pub mod binlog;
 pub mod buffer;
 mod bytes;
@@ -42,9 +43,11 @@ pub mod lines;
 pub mod moment;
 mod mongo;
 pub mod names;
+pub mod order_by;
 pub mod parallel;
 pub mod parts;
 pub mod relay;
+pub mod request;
 pub mod servertext;
 pub mod shape;
 pub mod sketch;
@@ -52,6 +55,8 @@ pub mod source;
 pub mod summary;
 pub mod sums;
 pub mod table;
+pub mod tally;
+pub mod thread_totals;
 pub mod timeline;
 pub mod token;
 pub mod tracing;

@@ -8,7 +8,7 @@
 //! for keys of groups, where such strings are paths. Directions of sorts (1, -1) stay, too.
 //! (MongoDB manual: "Database Commands", "Log Messages", "MongoDB Extended JSON (v2)".)
 
-use crate::distill::Distilled;
+use crate::distill::distilled::Distilled;
 
 const TEXT_MAX: usize = 256 * 1024;
 const KEY_BYTES_MAX: usize = 256;

@@ -1,7 +1,6 @@
 //! From classes to the document.
 
 use crate::classes::{Classes, DETAILED};
-use crate::collector::OrderBy;
 use crate::details::{Details, Spread, Title, seconds};
 use crate::document::{Censored, Concurrency, Timeline};
 use crate::document::{
@@ -12,6 +11,7 @@ use crate::fingerprint::merge_names;
 use crate::grouping::GroupBy;
 use crate::id::id;
 use crate::names::Names;
+use crate::order_by::OrderBy;
 use crate::sketch;
 use crate::sums::{NO_DETAILS, Sums};
 use crate::timeline::Frame;

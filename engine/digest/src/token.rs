@@ -11,6 +11,7 @@
 //! byte is looked at a bounded number of times.
 
 pub mod bytes;
+pub mod cut;
 mod literals;
 mod multibyte;
 mod utf8;

@@ -1,8 +1,7 @@
 //! What events of rows change, and the statements that they are put together to.
 
-use super::event::Statement;
+use super::event::{Items, Statement};
 use super::header::kind;
-use super::reader::Items;
 use super::table::Table;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};

@@ -96,3 +96,13 @@ impl Transaction {
         }
     }
 }
+
+/// Takes what a log holds.
+pub trait Items {
+    /// A statement. Its texts are valid during the call.
+    fn statement(&mut self, statement: &Statement<'_>);
+    /// A transaction that was committed (or prepared, if it is XA).
+    fn transaction(&mut self, transaction: &Transaction);
+    /// Bytes that are none, and why.
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str);
+}

@@ -18,6 +18,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use event::{KEYS_MAX, Order, Statement, Transaction};
+pub use event::{Items, KEYS_MAX, Order, Statement, Transaction};
 pub use header::{HEADER, Header, MAGIC, MAGIC_ENCRYPTED, checksum};
-pub use reader::{Items, Reader};
+pub use reader::Reader;

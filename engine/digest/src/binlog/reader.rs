@@ -1,7 +1,7 @@
 //! A binary log's events, one after the other.
 
 use super::changes::{At, Changes, Keys, RowStatement, Verb};
-use super::event::{Statement, Transaction};
+use super::event::{Items, Statement, Transaction};
 use super::gtid;
 use super::header::{Description, HEADER, Header, MAGIC, MAGIC_ENCRYPTED, kind};
 use super::packed;
@@ -10,16 +10,6 @@ use super::table::{Rows, Table};
 use crate::bytes::Bytes;
 use crate::format::Part;
 use std::collections::HashMap;
-
-/// Takes what a log holds.
-pub trait Items {
-    /// A statement. Its texts are valid during the call.
-    fn statement(&mut self, statement: &Statement<'_>);
-    /// A transaction that was committed (or prepared, if it is XA).
-    fn transaction(&mut self, transaction: &Transaction);
-    /// Bytes that are none, and why.
-    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str);
-}
 
 /// Reads a log from its begin, in as many parts as it comes in.
 #[derive(Debug, Default)]

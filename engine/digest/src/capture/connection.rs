@@ -1,14 +1,14 @@
 //! One connection: which end is the server, and the way of its bytes to the protocol's messages.
 
+use super::dialect::Dialect;
+use super::events::Out;
 use super::framer::Loss;
 use super::ip::Segment;
-use super::mysql::{self, Mysql};
+use super::mysql::Mysql;
 use super::order::{Order, Piece};
-use super::postgres::{self, Postgres};
-use super::reader::Dialect;
+use super::position::{Moment, Side};
+use super::postgres::Postgres;
 use super::speech::{self, Speech};
-use super::{Moment, Side};
-use crate::event::{Event, Kind, Numbers};
 use crate::format::Sink;
 use std::net::SocketAddr;
 
@@ -16,67 +16,6 @@ use std::net::SocketAddr;
 const TRIES: u32 = 64;
 /// Numbers of connections whose server has not told one begin here, above all that servers give.
 const OWN_NUMBERS: u64 = 1 << 33;
-
-/// Where a connection's events go.
-pub struct Out<'a> {
-    /// Takes them.
-    pub sink: &'a mut dyn Sink,
-    /// Address of the client.
-    pub host: &'a [u8],
-}
-
-/// A statement or command that has been answered, or given up.
-pub struct Done<'a> {
-    pub kind: Kind,
-    pub text: &'a [u8],
-    pub parameters: &'a [u8],
-    pub error: &'a [u8],
-    pub user: &'a [u8],
-    pub database: &'a [u8],
-    pub session: u64,
-    /// When its first byte was captured.
-    pub begin: Moment,
-    /// When the last byte of the answer was; none: that was not seen, or there is none.
-    pub end: Option<Moment>,
-    /// Bytes of request and answer.
-    pub bytes: u64,
-    pub numbers: Numbers,
-}
-
-impl Out<'_> {
-    /// Hands on an event.
-    pub fn tell(&mut self, done: &Done<'_>) {
-        let last = done.end.unwrap_or(done.begin);
-        let duration_ns = match (done.begin.time_ns, done.end.and_then(|end| end.time_ns)) {
-            // A clock that is put back makes no time.
-            (Some(begin), Some(end)) => Some(u64::try_from(end - begin).unwrap_or(0)),
-            _ => None,
-        };
-        self.sink.event(&Event {
-            offset: done.begin.offset,
-            // What lies between two packets of a statement is mostly another one's.
-            bytes: done.bytes.min(last.end.saturating_sub(done.begin.offset)),
-            kind: done.kind,
-            end_ns: last.time_ns,
-            duration_ns,
-            text: if done.kind == Kind::Command { done.text } else { terminated(done.text) },
-            user: done.user,
-            host: self.host,
-            database: done.database,
-            session: Some(done.session),
-            error: done.error,
-            parameters: done.parameters,
-            plan: b"",
-            numbers: done.numbers.clone(),
-            weight: 0,
-        });
-    }
-
-    /// Tells of a packet that is not understood, or what is in it.
-    pub fn not_understood(&mut self, at: Moment, why: &'static str) {
-        self.sink.not_understood(at.offset, at.end - at.offset, why);
-    }
-}
 
 /// What a connection speaks.
 enum Spoken {
@@ -301,50 +240,7 @@ impl Talk {
 
 const GAP: &str = "packets before this one are not in the capture";
 
-/// A statement without what ends it.
-pub fn terminated(text: &[u8]) -> &[u8] {
-    let mut text = text.trim_ascii();
-    while let Some(rest) = text.strip_suffix(b";") {
-        text = rest.trim_ascii_end();
-    }
-    text
-}
-
 /// Whether bytes begin a client's part of TLS.
 fn is_tls(bytes: &[u8]) -> bool {
     matches!(bytes, [0x16, 3, _, _, _, 1, ..])
-}
-
-impl Dialect {
-    /// The port that servers have if nobody says otherwise.
-    pub fn port(self) -> u16 {
-        match self {
-            Self::Mysql => 3306,
-            Self::Postgres => 5432,
-        }
-    }
-
-    /// Whose bytes these are, if they begin a connection.
-    pub fn begins(self, bytes: &[u8]) -> Option<Side> {
-        match self {
-            Self::Mysql => mysql::is_greeting(bytes).then_some(Side::Server),
-            Self::Postgres => postgres::is_startup(bytes).then_some(Side::Client),
-        }
-    }
-
-    /// Whose bytes these are, if they ask for something.
-    pub fn asks(self, bytes: &[u8]) -> Option<Side> {
-        let is = match self {
-            Self::Mysql => mysql::is_request(bytes),
-            Self::Postgres => postgres::is_request(bytes),
-        };
-        is.then_some(Side::Client)
-    }
-
-    fn elsewhere(self) -> &'static str {
-        match self {
-            Self::Mysql => "a connection of MySQL: the format mysql-capture reads it",
-            Self::Postgres => "a connection of PostgreSQL: the format postgres-capture reads it",
-        }
-    }
 }

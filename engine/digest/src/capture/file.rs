@@ -1,43 +1,9 @@
 //! Packets in a capture file of either kind, also where files were put one behind the other, or where
 //! one is damaged in the middle.
 
+use super::packet::{Found, Step};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Section};
-
-/// A packet as it was captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packet<'a> {
-    /// Nanoseconds since 1970 (UTC).
-    pub time_ns: Option<i64>,
-    /// The type of its link.
-    pub link: u32,
-    /// What was kept of it.
-    pub data: &'a [u8],
-    /// How long it was.
-    pub length: usize,
-}
-
-/// What stands somewhere in a file.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Found<'a> {
-    /// A packet.
-    Packet(Packet<'a>),
-    /// Something else that is known.
-    Nothing,
-    /// Something whose length is right, but not what is in it.
-    Broken,
-    /// Nothing that can be.
-    Damaged,
-}
-
-/// A piece of a file.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Step<'a> {
-    /// How long it is.
-    pub length: usize,
-    /// What it is.
-    pub found: Found<'a>,
-}
 
 /// How far the next border is looked for at a time.
 const WINDOW: usize = 1 << 20;

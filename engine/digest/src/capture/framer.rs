@@ -1,6 +1,6 @@
 //! Messages in one direction's bytes, kept as far as is wanted, over gaps whose length is known.
 
-use super::Moment;
+use super::position::Moment;
 
 /// The longest message that is kept whole, bytes.
 pub const LONGEST: usize = 64 << 20;

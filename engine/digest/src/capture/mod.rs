@@ -19,38 +19,23 @@
 //! "Frontend/Backend Protocol".
 
 mod connection;
+mod dialect;
+mod events;
 mod file;
 mod framer;
 mod ip;
 mod link;
 mod mysql;
 mod order;
+mod packet;
 mod pcap;
 mod pcapng;
+mod position;
 mod postgres;
 mod reader;
 mod speech;
 #[cfg(test)]
 mod tests;
 
-pub use reader::{Dialect, Reader, is_capture, spoken};
-
-/// Where and when bytes were captured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moment {
-    /// Nanoseconds since 1970 (UTC); none where the capture has no times.
-    pub time_ns: Option<i64>,
-    /// Where the packet begins in the capture.
-    pub offset: u64,
-    /// Where it ends.
-    pub end: u64,
-}
-
-/// One of the two ends of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// Who connects.
-    Client,
-    /// Who answers.
-    Server,
-}
+pub use dialect::Dialect;
+pub use reader::{Reader, is_capture, spoken};

@@ -5,8 +5,8 @@
 //! them. A gap is given up when the other end has received what is missing (the capture lost it), or
 //! when too much waits.
 
-use super::Moment;
 use super::ip::Segment;
+use super::position::Moment;
 
 /// Segments that may wait.
 const HELD: usize = 1024;

@@ -1,6 +1,6 @@
 //! The classic capture file: a header, then records, in either byte order, in micro- or nanoseconds.
 
-use super::file::{Found, Packet, Step};
+use super::packet::{Found, Packet, Step};
 use crate::bytes::Bytes;
 
 /// Length of the file's header.

@@ -1,7 +1,7 @@
 //! The capture file of blocks: sections, each with its byte order and its interfaces, which have link
 //! types and clocks of their own.
 
-use super::file::{Found, Packet, Step};
+use super::packet::{Found, Packet, Step};
 use crate::bytes::Bytes;
 
 /// Type of the block that begins a section; it reads the same in both byte orders.

@@ -1,11 +1,12 @@
 //! Reads a capture: packets to their connections, within limits.
 
-use super::Moment;
 use super::connection::Connection;
-use super::file::{self, File, Found, Packet};
+use super::dialect::Dialect;
+use super::file::{self, File};
 use super::ip::{self, Payload, Segment};
 use super::link::{self, Carried};
-use crate::event::Language;
+use super::packet::{Found, Packet};
+use super::position::Moment;
 use crate::format::{Part, Sink};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -14,25 +15,6 @@ use std::net::SocketAddr;
 pub const CONNECTIONS: usize = 65_536;
 /// Bytes buffered in all; the connection that has most of them gives way.
 pub const BUFFERED: usize = 256 << 20;
-
-/// Whose protocol is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// MySQL's and MariaDB's.
-    Mysql,
-    /// PostgreSQL's.
-    Postgres,
-}
-
-impl Dialect {
-    /// The language of its statements.
-    pub fn language(self) -> Language {
-        match self {
-            Self::Mysql => Language::Mysql,
-            Self::Postgres => Language::Postgres,
-        }
-    }
-}
 
 /// Whether a capture begins here.
 pub fn is_capture(head: &[u8]) -> bool {

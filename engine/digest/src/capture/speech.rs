@@ -1,8 +1,8 @@
 //! What the two ends of a connection say, message by message, in whichever protocol.
 
-use super::connection::Out;
+use super::events::Out;
 use super::framer::{Framer, Loss, Message, Style};
-use super::{Moment, Side};
+use super::position::{Moment, Side};
 
 /// A protocol: takes the messages of both sides, and tells what comes of them.
 pub trait Talk: Send {

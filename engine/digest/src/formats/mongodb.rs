@@ -11,7 +11,7 @@
 //! live server here.
 
 use super::json::{Members, Value, unescape};
-use super::postgres::rfc3339;
+use super::postgres::moment::rfc3339;
 use crate::event::{Event, Kind, Language, Measure, Numbers};
 use crate::format::{Context, Facts, Format, FormatKind, Part, Settings, Sink};
 use crate::mongo::GET_MORE;

@@ -13,11 +13,9 @@
 //! with others' between them. Where the slow log was written to the same place, its events are counted as
 //! not understood.
 
-mod entry;
+pub(super) mod entry;
 #[cfg(test)]
 mod tests;
-
-pub(super) use entry::is_entry;
 
 use super::mysql_opening::{opened, reopened, without_openings};
 use super::mysql_slow;

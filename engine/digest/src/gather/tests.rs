@@ -1,9 +1,10 @@
 use super::*;
-use crate::collector::{OrderBy, Taking};
+use crate::collector::Taking;
 use crate::document::Document;
 use crate::filter::Filter;
 use crate::format::Settings;
 use crate::grouping::GroupBy;
+use crate::order_by::OrderBy;
 use crate::summary::{Asked, Limit};
 use std::io::Write as _;
 

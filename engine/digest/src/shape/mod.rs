@@ -14,6 +14,7 @@ mod spread;
 mod template;
 mod ties;
 mod transactions;
+mod unit;
 mod upwards;
 mod values;
 mod words;
@@ -29,6 +30,7 @@ pub use template::{List, Range};
 use template::{Template, Templates};
 use ties::Ties;
 pub use ties::{Counter, Tie};
+pub use unit::{Step, Unit};
 pub use values::{Summary, Text};
 use words::{Word, words};
 
@@ -92,28 +94,6 @@ pub struct Statement {
     pub ranges: Vec<Range>,
     /// Whether values within its hints, which stay in `template`, are not the same in all events.
     pub hints_differ: bool,
-}
-
-/// Statements that a session sends one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Unit {
-    /// How often.
-    pub count: u64,
-    /// Whether between BEGIN and COMMIT.
-    pub is_transaction: bool,
-    /// Whether it was rolled back.
-    pub is_rolled_back: bool,
-    /// Positions in `statements`, with how many times in a row.
-    pub steps: Vec<Step>,
-}
-
-/// A step of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-pub struct Step {
-    /// Position in `statements`.
-    pub statement: u32,
-    /// Times in a row.
-    pub repeat: u32,
 }
 
 /// Gathers a [`Shape`] event by event.

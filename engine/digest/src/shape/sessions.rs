@@ -2,8 +2,8 @@
 //! itself, those of which one always follows the other.
 
 use super::transactions::{Key, Transactions};
+use super::unit::{Step, Unit};
 use super::words::Word;
-use super::{Step, Unit};
 use std::collections::{HashMap, HashSet};
 
 /// Steps of a unit, repetitions counted once; longer ones are dropped.

@@ -5,7 +5,7 @@
 //! and so on: counts stay fair, of the frequent as of the rare (Gibbons and Matias, "New Sampling-Based
 //! Summary Statistics for Improving Approximate Query Answers", 1998, "concise samples").
 
-use super::Step;
+use super::unit::Step;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -10,12 +10,11 @@ mod parameters;
 mod tracer;
 
 pub use effect::effect;
-pub(crate) use effect::is_cut;
 pub use tracer::Tracer;
 
-use crate::digest::{Request, Watcher};
 use crate::event::{self, Event};
 use crate::in_turn::{Logs, Takes, in_turn};
+use crate::request::{Request, Watcher};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind as ErrorKind};
 use dyno_core::trace::{Language, Meta};

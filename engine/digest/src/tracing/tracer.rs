@@ -5,6 +5,7 @@ use super::parameters;
 use crate::distill::distill;
 use crate::event::{self, Event, Kind};
 use crate::fingerprint::Fingerprinter;
+use crate::token::cut::is_cut;
 use dyno_core::trace::{self, Class, Effect, Language, Meta, Origin, Writer};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -183,7 +184,7 @@ impl<W: io::Write> Tracer<W> {
         let mut filled = std::mem::take(&mut self.filled);
         let why = if event.text.is_empty() {
             Some(COMMANDS)
-        } else if effect::is_cut(event.text, of) {
+        } else if is_cut(event.text, of) {
             Some(CUT)
         } else if !parameters::fill(event.text, event.parameters, of, &mut filled) {
             Some(NO_VALUES)

@@ -4,10 +4,10 @@ use super::answer::{Answer, Step};
 use super::command::{self, Command, Reply, attributed, is_request};
 use super::login::{self, Greeting, Login, QUERY_ATTRIBUTES, WITHOUT_EOF};
 use super::prepared::Prepared;
-use crate::capture::connection::{Done, Out, terminated};
+use crate::capture::events::{Done, Out, terminated};
 use crate::capture::framer::{LONGEST, Message, Style};
+use crate::capture::position::{Moment, Side};
 use crate::capture::speech::Talk;
-use crate::capture::{Moment, Side};
 use crate::event::{Kind, Measure, Numbers};
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
 //! What waits for its answer, and the event that it becomes.
 
-use crate::capture::Moment;
-use crate::capture::connection::{Done, Out};
+use crate::capture::events::{Done, Out};
 use crate::capture::framer::Message;
+use crate::capture::position::Moment;
 use crate::event::{Kind, Measure, Numbers};
 use std::sync::Arc;
 

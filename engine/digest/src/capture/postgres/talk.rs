@@ -5,10 +5,10 @@ use super::prepared::{Portal, Prepared, Statement};
 use super::request::{Ask, Request, UNKNOWN, Who};
 use super::values;
 use crate::bytes::Bytes;
-use crate::capture::connection::Out;
+use crate::capture::events::Out;
 use crate::capture::framer::{LONGEST, Message, Style};
+use crate::capture::position::{Moment, Side};
 use crate::capture::speech::Talk;
-use crate::capture::{Moment, Side};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Captures that lack something.
 
-use super::super::Side::{self, Client, Server};
+use super::super::position::Side::{self, Client, Server};
 use super::mysql::{TOLD, conversation, ok, packet, query};
 use super::{Dialect, Sent, Spoken, capture, header, lines, postgres, read, record, whys};
 use crate::format::{Context, Kept, Part, Settings, read_as_stream};

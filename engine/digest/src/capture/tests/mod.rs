@@ -7,7 +7,7 @@ mod segments;
 mod tunnels;
 
 use super::Dialect;
-use super::Side::{self, Client, Server};
+use super::position::Side::{self, Client, Server};
 use super::reader::Reader;
 use crate::event::{Kind, Measure};
 use crate::format::{Kept, Part};

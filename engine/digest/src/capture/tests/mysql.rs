@@ -1,6 +1,6 @@
 //! What MySQL's clients and servers say.
 
-use super::super::Side::{Client, Server};
+use super::super::position::Side::{Client, Server};
 use super::{Dialect, Spoken, lines, read, whys};
 use crate::event::Measure;
 use crate::format::Owned;

@@ -1,6 +1,6 @@
 //! What PostgreSQL's clients and servers say.
 
-use super::super::Side::{Client, Server};
+use super::super::position::Side::{Client, Server};
 use super::{Dialect, Spoken, lines, read, whys};
 
 pub(super) fn message(kind: u8, body: &[u8]) -> Vec<u8> {

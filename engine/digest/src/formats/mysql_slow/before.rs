@@ -1,7 +1,7 @@
 //! What is known from before a part: the last time and the last default database, looked for backwards.
 
+use super::border;
 use super::telling::may_tell;
-use super::{MysqlSlow, border};
 use crate::event::Event;
 use crate::format::{Context, Format, Part, Sink};
 
@@ -12,7 +12,7 @@ const STEP: usize = 1 << 16;
 const UNTOLD: &[u8] = b"\n";
 
 /// What an event at `at`, a border, must know.
-pub(super) fn context(format: &MysqlSlow, log: &[u8], at: usize) -> Context {
+pub(super) fn context(format: &dyn Format, log: &[u8], at: usize) -> Context {
     let (mut time_ns, mut database) = (None, None);
     let (mut end, mut low) = (at, at);
     while low > 0 && (time_ns.is_none() || database.is_none()) {

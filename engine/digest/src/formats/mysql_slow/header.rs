@@ -1,8 +1,8 @@
 //! The header of an event: lines of `# Name: value` fields.
 
-use super::border::is_second;
 use super::fields::{Field, decimal, field};
 use super::user::{User, short, user};
+use super::usual::is_second;
 use crate::event::{Event, Measure};
 use crate::formats::mysql_time::{Stamp, stamp};
 use crate::token::bytes::word_end;

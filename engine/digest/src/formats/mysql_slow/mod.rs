@@ -18,6 +18,7 @@ mod telling;
 mod tests;
 mod unusual;
 mod user;
+mod usual;
 
 use super::mysql_opening::{opened, reopened, without_openings};
 use super::mysql_time::Stamp;

@@ -3,8 +3,8 @@
 use super::fields::decimal;
 use crate::event::Language;
 use crate::formats::mysql_error::is_of_error_log;
-use crate::formats::mysql_general::is_entry;
-use crate::tracing::is_cut;
+use crate::formats::mysql_general::entry::is_entry;
+use crate::token::cut::is_cut;
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 use std::sync::LazyLock;

@@ -7,10 +7,10 @@
 //! before that are none of the event, and counted. Comments of a statement are no header: they have no
 //! measures, or do not stand behind the end of a statement.
 
-use super::border::{
+use super::user::user;
+use super::usual::{
     Border, LONGEST, is_behind_an_end, is_second, is_time, line, line_before, usual,
 };
-use super::user::user;
 use crate::token::bytes::word_end;
 use memchr::memmem;
 

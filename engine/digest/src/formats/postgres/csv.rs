@@ -2,11 +2,12 @@
 //! where they hold text. More columns, as a later version may have, are read by the first 23.
 //! (PostgreSQL's manual, "Using CSV-Format Log Output".)
 
+use super::lines::{Strays, lines};
 use super::message::Message;
 use super::moment::begins_with_time;
 use super::prefix::{number, session};
+use super::state::State;
 use super::words::Word;
-use super::{State, Strays};
 use crate::event::Language;
 use crate::format::{Context, Format, FormatKind, Part, Settings, Sink};
 use dyno_core::Result;
@@ -62,7 +63,7 @@ enum Fault {
 }
 
 fn detect(head: &[u8]) -> bool {
-    let starts = super::lines(head, true).take(2000).map(|(begin, _)| begin);
+    let starts = lines(head, true).take(2000).map(|(begin, _)| begin);
     let mut starts = starts.filter(|begin| begins_with_time(&head[*begin..])).take(20);
     starts.any(|begin| match record(&head[begin..], true) {
         Ok(record) => Word::severity(record.columns[SEVERITY]).is_some(),

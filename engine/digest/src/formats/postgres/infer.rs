@@ -1,7 +1,7 @@
 //! Finds out `log_line_prefix` from the log: known prefixes are tried, and what the first lines look
 //! like; the one by which most lines can be read is taken.
 
-use super::content;
+use super::lines::{self, content};
 use super::moment::Clock;
 use super::prefix::{Prefix, epoch, has_word, number, session};
 use super::words;
@@ -48,7 +48,7 @@ const MODELS: usize = 24;
 
 /// The prefix by which at least half of the first lines can be read.
 pub(super) fn infer(head: &[u8]) -> Option<Prefix> {
-    let lines: Vec<&[u8]> = super::lines(head, head.len() < 64 << 10)
+    let lines: Vec<&[u8]> = lines::lines(head, head.len() < 64 << 10)
         .map(|(_, line)| content(line))
         .filter(|line| !line.is_empty() && line[0] != b'\t')
         .take(LINES)

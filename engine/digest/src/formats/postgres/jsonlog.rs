@@ -4,11 +4,12 @@
 //! CloudNativePG writes objects of its own around csvlog's columns (its documentation, "Logging"), and lines
 //! of its other programs among them, which say nothing of statements.
 
+use super::lines::{Strays, content, lines};
 use super::message::Message;
 use super::moment::Moment;
 use super::prefix::{number, session};
+use super::state::State;
 use super::words::Word;
-use super::{State, Strays, content, lines};
 use crate::event::Language;
 use crate::format::{Context, Format, FormatKind, Part, Settings, Sink};
 use crate::formats::json::{Members, Value, unescape};

@@ -2,10 +2,12 @@
 //! `log_line_prefix` and a word (`LOG:  `), then its further lines with a tab before each, then its
 //! further parts (`DETAIL:  `, `STATEMENT:  `), each with the prefix again.
 
+use super::infer;
+use super::lines::{Strays, content, lines};
 use super::message::{Message, verbose};
 use super::prefix::{Line, Prefix};
+use super::state::State;
 use super::words::Word;
-use super::{State, Strays, content, infer, lines};
 use crate::event::Language;
 use crate::format::{Context, Facts, Format, FormatKind, Part, Settings, Sink};
 use dyno_core::Result;

@@ -11,10 +11,11 @@
 //! Sources: PostgreSQL's manual, "Error Reporting and Logging"; RFC 3164 and RFC 5424; rsyslog's documentation,
 //! "escapeControlCharactersOnReceive". Times of RFC 3164 have no year: it is the last in which they are not to come.
 
+use super::infer;
+use super::lines::{content, lines};
 use super::moment::{rfc3339, without_year};
 use super::prefix::{Prefix, number};
 use super::wrapped::{Piece, Reading};
-use super::{content, infer, lines};
 use crate::event::Language;
 use crate::format::{Context, Facts, Format, FormatKind, Part, Settings, Sink};
 use dyno_core::Result;

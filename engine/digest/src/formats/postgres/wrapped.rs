@@ -3,11 +3,12 @@
 //!
 //! A message is told when its process begins another one, or some lines later: what ends it is not written.
 
+use super::lines::Strays;
 use super::message::{Message, verbose};
 use super::moment::Moment;
 use super::prefix::{Line, Prefix};
+use super::state::State;
 use super::words::Word;
-use super::{State, Strays};
 use crate::format::{Context, Part, Sink};
 
 /// A line without what it was wrapped in.
