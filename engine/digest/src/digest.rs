@@ -1,20 +1,21 @@
 //! The whole: logs in, a document out.
 
-use crate::censoring;
-use crate::classes::{Classes, DETAILED};
-use crate::collector::Collector;
+use crate::aggregate::censoring;
+use crate::aggregate::classes::{Classes, DETAILED};
+use crate::aggregate::collector::Collector;
+use crate::aggregate::grouping::Grouper;
+use crate::aggregate::summary;
+use crate::aggregate::tally::Tally;
+use crate::aggregate::thread_totals::Collected;
 use crate::document::{Censored, Document, Input};
-use crate::format::{Context, Format, Part};
-use crate::grouping::Grouper;
-use crate::in_turn::{self, Turn};
-use crate::lines;
-use crate::parts::Parts;
-use crate::relay::Relay;
+use crate::logs::chunk_context::Relay;
+use crate::logs::chunks::Parts;
+use crate::logs::format::{Context, Format};
+use crate::logs::line_numbers;
+use crate::logs::source::{self, Source};
 use crate::request::{Request, Watcher, open};
-use crate::source::{self, Source};
-use crate::summary;
-use crate::tally::Tally;
-use crate::thread_totals::Collected;
+use crate::sequential::{self, Turn};
+use crate::sink::Part;
 use dyno_core::Result;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -131,9 +132,9 @@ impl Run<'_> {
     /// Writes down what is known of a log.
     fn close(&mut self, number: u32, parts: &mut Parts<'_>, tally: &Tally, is_end: bool) {
         let input = &mut self.inputs[number as usize];
-        in_turn::close(input, parts, tally);
+        sequential::close(input, parts, tally);
         if let Some(file) = parts.source().plain_file().filter(|_| is_end) {
-            lines::number(file, &input.format, &mut input.not_understood);
+            line_numbers::number(file, &input.format, &mut input.not_understood);
         }
         let format = &self.inputs[number as usize].format;
         self.censored.extend(censoring::censored(number, format, &parts.facts, &tally.durations));
@@ -166,7 +167,7 @@ impl Run<'_> {
                 format.read(part, context, &mut sink);
                 let facts = format.facts(context);
                 let mut parts = lock();
-                in_turn::tell(&mut parts, piece.number, facts);
+                sequential::tell(&mut parts, piece.number, facts);
                 parts.give_back(piece.bytes);
             }
         };
@@ -217,12 +218,12 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collector::Taking;
+    use crate::aggregate::collector::Taking;
+    use crate::aggregate::grouping::GroupBy;
+    use crate::aggregate::order_by::OrderBy;
+    use crate::aggregate::summary::{Asked, Limit};
     use crate::filter::Filter;
-    use crate::format::Settings;
-    use crate::grouping::GroupBy;
-    use crate::order_by::OrderBy;
-    use crate::summary::{Asked, Limit};
+    use crate::logs::format::Settings;
     use std::fmt::Write as _;
     use std::io::Write as _;
 
@@ -340,7 +341,9 @@ mod tests {
             assert_eq!((input.events, input.pieces_not_understood), (18_100, 0));
         }
         let mut kept = Keeps::default();
-        let shape = crate::gather::shape(&request(path(&file), 1), &STOP, &mut kept).unwrap();
+        let shape =
+            crate::workload_profile::from_logs::shape(&request(path(&file), 1), &STOP, &mut kept)
+                .unwrap();
         assert_eq!(shape.logs.inputs[0].servers.len(), 2);
     }
 

@@ -5,8 +5,8 @@
 //! A field that an event does not have meets no comparison, not even `!=`; `not` turns the whole
 //! around. Times are seconds. `~` asks whether a text contains another.
 
+use crate::event::weight;
 use crate::event::{Event, Measure, Unit};
-use crate::sums::weight;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 

@@ -1,11 +1,11 @@
 //! What is asked for, of which logs, and who looks on.
 
-use crate::collector::Taking;
+use crate::aggregate::collector::Taking;
+use crate::aggregate::summary::Asked;
 use crate::document::Document;
-use crate::format::{FormatKind, Settings};
-use crate::formats::format_of;
-use crate::source::{self, Source};
-use crate::summary::Asked;
+use crate::logs::detection::format_of;
+use crate::logs::format::{FormatKind, Settings};
+use crate::logs::source::{self, Source};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 use std::fs::File;
