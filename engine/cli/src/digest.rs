@@ -90,18 +90,19 @@ pub fn main(args: &[String]) -> i32 {
         Wanted::Document => digest(&arguments.request, &signals::STOP, &mut watching),
         Wanted::Trace(out) => trace(&arguments.request, out, &mut watching),
         Wanted::Shape => {
-            workload_profile::from_logs::shape(&arguments.request, &signals::STOP, &mut watching)
+            workload_profile::from_logs::derive(&arguments.request, &signals::STOP, &mut watching)
                 .map(|found| {
                     watching.read(&found.logs.inputs);
                     line(&json!({"event": "shape", "shape": found}));
                 })
         }
         Wanted::Parallelism => {
-            parallelism::from_logs::parallelism(&arguments.request, &signals::STOP, &mut watching)
-                .map(|found| {
+            parallelism::from_logs::derive(&arguments.request, &signals::STOP, &mut watching).map(
+                |found| {
                     watching.read(&found.logs.inputs);
                     line(&json!({"event": "parallelism", "parallelism": found}));
-                })
+                },
+            )
         }
     };
     match done {

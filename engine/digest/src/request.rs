@@ -26,7 +26,7 @@ pub struct Request {
     pub taking: Taking,
     /// How the document is made.
     pub asked: Asked,
-    /// The only log grows: a document is made at every meeting that wants one.
+    /// The only log grows: a document is made at every merge that wants one.
     pub follows: bool,
 }
 
@@ -36,7 +36,7 @@ pub trait Watcher {
     /// thread.
     fn opened(&mut self) {}
 
-    /// Called at meetings: bytes of files read, and of how many, if that is known.
+    /// Called at merges: bytes of files read, and of how many, if that is known.
     fn progress(&mut self, bytes: u64, bytes_total: Option<u64>);
 
     /// Whether a document of what was read so far is wanted now: of logs that are followed.

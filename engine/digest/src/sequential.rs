@@ -5,7 +5,7 @@ use crate::aggregate::tally::Tally;
 use crate::document::{Censored, Input};
 use crate::event::Event;
 use crate::facts::Facts;
-use crate::logs::chunks::{EVENT, PART, Parts};
+use crate::logs::chunks::{CHUNK, Chunks, EVENT};
 use crate::logs::format::{Context, Format};
 use crate::logs::line_numbers;
 use crate::request::{Request, Watcher, open};
@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Takes the events of one log after the other.
-pub trait Takes {
+/// EventConsumer the events of one log after the other.
+pub trait EventConsumer {
     /// A log begins.
     ///
     /// # Errors
@@ -40,14 +40,14 @@ pub struct Logs {
 /// Reads all logs.
 ///
 /// # Errors
-/// A log that cannot be read, or whose format is not known; what `takes` refuses.
-pub fn in_turn(
+/// A log that cannot be read, or whose format is not known; what `consumer` refuses.
+pub fn read_sequentially(
     request: &Request,
     stop: &'static AtomicBool,
-    takes: &mut dyn Takes,
+    consumer: &mut dyn EventConsumer,
     watcher: &mut dyn Watcher,
 ) -> Result<Logs> {
-    each_log(request, stop, watcher, &mut |log| log.read(takes))
+    each_log(request, stop, watcher, &mut |log| log.read(consumer))
 }
 
 /// Reads one log after the other by `read`, which reads each to its end.
@@ -64,43 +64,43 @@ pub(crate) fn each_log(
     let total = sources.iter().map(|source| source.size).sum();
     let (mut logs, mut read_before) = (Logs::default(), 0);
     for (path, source) in request.logs.iter().zip(sources) {
-        let parts = Parts::new(source, path, stop);
+        let chunks = Chunks::new(source, path, stop);
         let (input, tally) = (Input { path: path.clone(), ..Input::default() }, Tally::default());
         let mut log =
-            Log { request, parts, input, tally, stop, watcher: &mut *watcher, read_before, total };
-        log.parts.head()?;
+            Log { request, chunks, input, tally, stop, watcher: &mut *watcher, read_before, total };
+        log.chunks.head()?;
         read(&mut log)?;
-        read_before += log.parts.source().progress.read.load(Ordering::Relaxed);
-        let Log { mut parts, mut input, tally, .. } = log;
-        close(&mut input, &mut parts, &tally);
-        if let Some(file) = parts.source().plain_file() {
+        read_before += log.chunks.source().progress.read.load(Ordering::Relaxed);
+        let Log { mut chunks, mut input, tally, .. } = log;
+        close(&mut input, &mut chunks, &tally);
+        if let Some(file) = chunks.source().plain_file() {
             line_numbers::number(file, &input.format, &mut input.not_understood);
         }
         let number = logs.inputs.len() as u32;
-        logs.censored.extend(censored(number, &input.format, &parts.facts, &tally.durations));
+        logs.censored.extend(censored(number, &input.format, &chunks.facts, &tally.durations));
         logs.inputs.push(input);
     }
     Ok(logs)
 }
 
-/// Takes what a part of a log says of its servers.
-pub(crate) fn tell(parts: &mut Parts<'_>, number: u64, facts: Facts) {
-    parts.facts.servers.merge(number, &facts.servers);
-    parts.tell(number, facts);
+/// EventConsumer what a part of a log says of its servers.
+pub(crate) fn tell(chunks: &mut Chunks<'_>, number: u64, facts: Facts) {
+    chunks.facts.servers.merge(number, &facts.servers);
+    chunks.tell(number, facts);
 }
 
 /// Writes down what is known of a log that was read so far.
-pub(crate) fn close(input: &mut Input, parts: &mut Parts<'_>, tally: &Tally) {
+pub(crate) fn close(input: &mut Input, chunks: &mut Chunks<'_>, tally: &Tally) {
     let mut all = Tally { told: tally.told.clone(), ..Tally::default() };
-    for piece in &parts.not_understood {
+    for piece in &chunks.not_understood {
         all.not_understood(piece.offset, piece.bytes, &piece.why);
     }
-    if let Some(why) = parts.source().damage {
-        all.not_understood(parts.bytes(), 0, why);
+    if let Some(why) = chunks.source().damage {
+        all.not_understood(chunks.bytes(), 0, why);
     }
-    input.servers = parts.facts.servers.names().map(str::to_owned).collect();
-    input.server = input.servers.first().or(parts.facts.server.as_ref()).cloned();
-    input.bytes = parts.bytes();
+    input.servers = chunks.facts.servers.names().map(str::to_owned).collect();
+    input.server = input.servers.first().or(chunks.facts.server.as_ref()).cloned();
+    input.bytes = chunks.bytes();
     input.events = tally.events;
     input.filtered = tally.filtered;
     input.bytes_not_understood = tally.bytes_not_understood + all.bytes_not_understood;
@@ -111,7 +111,7 @@ pub(crate) fn close(input: &mut Input, parts: &mut Parts<'_>, tally: &Tally) {
 /// A log that is being read.
 pub(crate) struct Log<'a> {
     pub(crate) request: &'a Request,
-    pub(crate) parts: Parts<'a>,
+    pub(crate) chunks: Chunks<'a>,
     pub(crate) input: Input,
     pub(crate) tally: Tally,
     stop: &'a AtomicBool,
@@ -121,52 +121,52 @@ pub(crate) struct Log<'a> {
     total: Option<u64>,
 }
 
-/// Parts that are read before it is said how far reading is.
+/// Chunks that are read before it is said how far reading is.
 const AT_ONCE: u32 = 16;
 
 impl Log<'_> {
     /// Reads it to its end.
-    pub(crate) fn read(&mut self, takes: &mut dyn Takes) -> Result<()> {
-        self.parts.head()?;
-        let damage = self.parts.source().damage;
-        let head = self.parts.head()?;
+    pub(crate) fn read(&mut self, consumer: &mut dyn EventConsumer) -> Result<()> {
+        self.chunks.head()?;
+        let damage = self.chunks.source().damage;
+        let head = self.chunks.head()?;
         if head.is_empty() {
             "empty".clone_into(&mut self.input.format);
             return Ok(());
         }
         let (request, path) = (self.request, &self.input.path);
-        let head = self.parts.telling(|head| request.format_of(path, head, None).is_ok())?;
+        let head = self.chunks.telling(|head| request.format_of(path, head, None).is_ok())?;
         let kind = request.format_of(path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut self.input.format);
-        takes.log(format.language())?;
-        let mut turn = Turn::default();
+        consumer.log(format.language())?;
+        let mut reader = SequentialReader::default();
         while self.goes_on() {
             let (request, tally) = (self.request, &mut self.tally);
-            turn.read(&*format, &mut self.parts, &mut Filtered { request, tally, takes })?;
+            reader.read(&*format, &mut self.chunks, &mut Filtered { request, tally, consumer })?;
         }
         Ok(())
     }
 
     /// Says how far reading is; whether there is more.
     pub(crate) fn goes_on(&mut self) -> bool {
-        self.parts.allow(AT_ONCE);
-        let read = self.parts.source().progress.read.load(Ordering::Relaxed);
+        self.chunks.allow(AT_ONCE);
+        let read = self.chunks.source().progress.read.load(Ordering::Relaxed);
         self.watcher.progress(self.read_before + read, self.total);
-        !self.parts.has_ended() && !self.stop.load(Ordering::Relaxed)
+        !self.chunks.has_ended() && !self.stop.load(Ordering::Relaxed)
     }
 }
 
 struct Filtered<'a> {
     request: &'a Request,
     tally: &'a mut Tally,
-    takes: &'a mut dyn Takes,
+    consumer: &'a mut dyn EventConsumer,
 }
 
 impl Sink for Filtered<'_> {
     fn event(&mut self, event: &Event<'_>) {
         if self.tally.passes(&self.request.taking.filter, event) {
-            self.takes.event(event);
+            self.consumer.event(event);
         }
     }
 
@@ -176,19 +176,19 @@ impl Sink for Filtered<'_> {
 }
 
 /// Where reading in turn is.
-pub struct Turn {
+pub struct SequentialReader {
     context: Context,
     /// How much is read at a time: more once an event is longer.
     size: usize,
 }
 
-impl Default for Turn {
+impl Default for SequentialReader {
     fn default() -> Self {
-        Self { context: Context::default(), size: PART }
+        Self { context: Context::default(), size: CHUNK }
     }
 }
 
-impl Turn {
+impl SequentialReader {
     /// Reads until the log has no more to give now.
     ///
     /// # Errors
@@ -196,10 +196,10 @@ impl Turn {
     pub fn read(
         &mut self,
         format: &dyn Format,
-        parts: &mut Parts<'_>,
+        chunks: &mut Chunks<'_>,
         sink: &mut dyn Sink,
     ) -> Result<()> {
-        while let Some((bytes, offset, is_last)) = parts.more(self.size)? {
+        while let Some((bytes, offset, is_last)) = chunks.more(self.size)? {
             let part = Part { bytes: &bytes, offset, is_last };
             let mut done = format.read(part, &mut self.context, sink).min(bytes.len());
             // What was left of a larger read may be more than is asked for now.
@@ -208,10 +208,10 @@ impl Turn {
                 sink.not_understood(offset, bytes.len() as u64, "an event longer than 64 MiB");
                 done = bytes.len();
             }
-            self.size = if is_stuck { (bytes.len() * 2).min(EVENT) } else { PART };
-            tell(parts, 0, format.facts(&self.context));
+            self.size = if is_stuck { (bytes.len() * 2).min(EVENT) } else { CHUNK };
+            tell(chunks, 0, format.facts(&self.context));
             let is_waiting = done == 0 && !is_stuck && !is_last;
-            parts.done(bytes, done);
+            chunks.done(bytes, done);
             if is_waiting {
                 break;
             }

@@ -1,12 +1,12 @@
-//! All classes, as threads bring them together at meetings: sums of every one, details of the most
+//! All classes, as threads bring them together at merges: sums of every one, details of the most
 //! costly ones.
 //!
-//! Between meetings nothing here changes, and meetings are at places that the log alone decides. So
+//! Between merges nothing here changes, and merges are at places that the log alone decides. So
 //! what comes out does not depend on the number of threads.
 
 use crate::aggregate::order_by::OrderBy;
 use crate::aggregate::per_class::details::Details;
-use crate::aggregate::per_class::pending_details::Held;
+use crate::aggregate::per_class::pending_details::PendingDetails;
 use crate::aggregate::per_class::sums::{NO_DETAILS, Sums};
 use crate::aggregate::stats::concurrency::Running;
 use crate::aggregate::stats::sum_table::Table;
@@ -17,15 +17,15 @@ use std::collections::HashMap;
 
 /// How many classes have details.
 pub const DETAILED: usize = 10_000;
-/// The most parts between two meetings.
-const PARTS: u32 = 64;
+/// The most chunks between two merges.
+const CHUNKS: u32 = 64;
 
-/// Of more classes than this a thread gives its details away at each meeting: memory counts for more then.
-const HELD: usize = 4096;
+/// Of more classes than this a thread gives its details away at each merge: memory counts for more then.
+const PENDING_MAX: usize = 4096;
 
 /// What becomes of an event of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Tier {
     /// It has sums only.
     Sums,
     /// It has details, at this place.
@@ -47,8 +47,8 @@ pub struct Classes {
     free: Vec<u32>,
     /// What an event must cost for its class to be among the most costly by it alone.
     costly: u64,
-    /// How many parts to read until the next meeting.
-    parts: u32,
+    /// How many chunks to read until the next merge.
+    chunks: u32,
     /// All events, whatever their class.
     pub overall: Details,
     /// Ends of all events.
@@ -67,7 +67,7 @@ impl Classes {
             details: Vec::new(),
             free: Vec::new(),
             costly: u64::MAX,
-            parts: 1,
+            chunks: 1,
             overall: Details::default(),
             gaps: Gaps::default(),
             running: Running::default(),
@@ -75,19 +75,15 @@ impl Classes {
     }
 
     /// What becomes of an event of this class.
-    pub fn standing(&self, key: u128) -> Standing {
+    pub fn tier(&self, key: u128) -> Tier {
         let Some(position) = self.sums.find(key) else {
-            return if self.sums.len() < self.detailed {
-                Standing::Nameless(None)
-            } else {
-                Standing::Sums
-            };
+            return if self.sums.len() < self.detailed { Tier::Nameless(None) } else { Tier::Sums };
         };
         let sums = self.sums.at(position);
         match self.details(sums) {
-            None => Standing::Sums,
-            Some(details) if details.title.is_none() => Standing::Nameless(Some(sums.details)),
-            Some(_) => Standing::Details(sums.details),
+            None => Tier::Sums,
+            Some(details) if details.title.is_none() => Tier::Nameless(Some(sums.details)),
+            Some(_) => Tier::Details(sums.details),
         }
     }
 
@@ -102,13 +98,13 @@ impl Classes {
         self.costly
     }
 
-    /// How many parts to read until the next meeting.
-    pub fn parts(&self) -> u32 {
-        self.parts
+    /// How many chunks to read until the next merge.
+    pub fn chunks(&self) -> u32 {
+        self.chunks
     }
 
-    /// A meeting: takes in the sums that all threads have added up, and decides which classes have details.
-    pub fn meet(&mut self, threads: &mut [Collected]) {
+    /// Merges the sums that all threads have added up, and decides which classes have details.
+    pub fn merge(&mut self, threads: &mut [Collected]) {
         let before = self.sums.len();
         let mut asides = HashMap::new();
         for collected in &mut *threads {
@@ -126,14 +122,15 @@ impl Classes {
         }
         self.choose(&asides, threads);
         for collected in threads {
-            if collected.details.len() > HELD {
+            if collected.details.len() > PENDING_MAX {
                 self.take(&mut collected.details);
             }
         }
         let new = self.sums.len() - before;
-        // While all classes get details, meetings are close enough that few come in between.
+        // While all classes get details, merges are close enough that few come in between.
         let is_calm = self.sums.len() > self.detailed || new <= self.detailed / 8;
-        self.parts = if is_calm { (self.parts * 2).min(PARTS) } else { (self.parts / 2).max(1) };
+        self.chunks =
+            if is_calm { (self.chunks * 2).min(CHUNKS) } else { (self.chunks / 2).max(1) };
     }
 
     /// Takes in the details and times that threads have, and says how many statements ran at once: needed only
@@ -161,14 +158,14 @@ impl Classes {
     }
 
     /// Takes in all details that a thread holds.
-    fn take(&mut self, held: &mut Held) {
+    fn take(&mut self, pending: &mut PendingDetails) {
         for (place, mine) in self.details.iter_mut().enumerate() {
-            if let (Some(mine), Some(theirs)) = (mine, held.take(place as u32)) {
+            if let (Some(mine), Some(theirs)) = (mine, pending.take(place as u32)) {
                 self.overall.merge(&theirs);
                 mine.take_in(theirs);
             }
         }
-        held.clear();
+        pending.clear();
     }
 
     /// Adds a class of one thread; gives the place of its details, if it has them.

@@ -1,6 +1,6 @@
-//! What one thread adds up between two meetings: a sink of events that touches nothing shared.
+//! What one thread adds up between two merges: a sink of events that touches nothing shared.
 
-use crate::aggregate::classes::{Classes, Standing};
+use crate::aggregate::classes::{Classes, Tier};
 use crate::aggregate::grouping::Grouper;
 use crate::aggregate::order_by::OrderBy;
 use crate::aggregate::per_class::details::{Seen, offer};
@@ -27,7 +27,7 @@ pub struct Collector<'a> {
     pub input: u32,
     /// How events are taken.
     pub taking: &'a Taking,
-    /// What all threads had at the last meeting.
+    /// What all threads had at the last merge.
     pub classes: &'a Classes,
     /// Finds the class of an event.
     pub grouper: &'a mut Grouper,
@@ -77,17 +77,17 @@ impl Sink for Collector<'_> {
 }
 
 impl Collector<'_> {
-    /// A class that this thread has not met since the last meeting.
+    /// A class that this thread has not met since the last merge.
     #[cold]
     fn begin(&mut self, key: u128, event: &Event<'_>) -> usize {
-        let held = &mut self.collected.details;
-        let details = match self.classes.standing(key) {
-            Standing::Sums => NO_DETAILS,
-            Standing::Details(place) => held.at(Some(place)),
-            Standing::Nameless(place) => {
-                let at = held.at(place);
+        let pending = &mut self.collected.details;
+        let details = match self.classes.tier(key) {
+            Tier::Sums => NO_DETAILS,
+            Tier::Details(place) => pending.at(Some(place)),
+            Tier::Nameless(place) => {
+                let at = pending.at(place);
                 let title = self.grouper.title(self.input, event);
-                held.call(at, &title);
+                pending.call(at, &title);
                 at
             }
         };

@@ -1,7 +1,7 @@
-//! What one thread adds up between two meetings.
+//! What one thread adds up between two merges.
 
 use crate::aggregate::per_class::details::{Details, Title};
-use crate::aggregate::per_class::pending_details::Held;
+use crate::aggregate::per_class::pending_details::PendingDetails;
 use crate::aggregate::per_class::sums::Sums;
 use crate::aggregate::stats::concurrency::Running;
 use crate::aggregate::stats::sum_table::Table;
@@ -27,7 +27,7 @@ pub struct Collected {
     /// Every class.
     pub sums: Table<Sums>,
     /// Of the classes that have them, until they are gathered.
-    pub details: Held,
+    pub details: PendingDetails,
     /// Of all others together.
     pub others: Details,
     /// Costly events of classes without details.

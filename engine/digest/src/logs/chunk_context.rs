@@ -1,28 +1,28 @@
-//! What parts of a log must know of those before them, when several threads read them: each part says
+//! What chunks of a log must know of those before them, when several threads read them: each chunk says
 //! what it tells, in turn, before it is read.
 
 use crate::logs::format::Context;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Hands what is known from part to part.
+/// Hands what is known from chunk to chunk.
 #[derive(Default)]
-pub struct Relay {
+pub struct ChunkContext {
     known: Mutex<Known>,
     has_changed: Condvar,
 }
 
 #[derive(Default)]
 struct Known {
-    /// The part that comes next, and what it must know.
+    /// The chunk that comes next, and what it must know.
     number: u64,
     time_ns: Option<i64>,
     database: Vec<u8>,
-    /// The thread of the next part is gone.
+    /// The thread of the next chunk is gone.
     is_broken: bool,
 }
 
-impl Relay {
-    /// What part `number` must know; `tell` looks what it tells those behind it.
+impl ChunkContext {
+    /// What chunk `number` must know; `tell` looks what it tells those behind it.
     ///
     /// # Panics
     /// If `tell` panics, here and in all threads that wait for it.
@@ -56,7 +56,7 @@ impl Relay {
 }
 
 /// Lets nobody wait for a thread that is gone.
-struct BreaksOnPanic<'a>(&'a Relay);
+struct BreaksOnPanic<'a>(&'a ChunkContext);
 
 impl Drop for BreaksOnPanic<'_> {
     fn drop(&mut self) {
@@ -76,12 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn each_part_knows_what_those_before_it_told_whoever_comes_first() {
-        let relay = Relay::default();
+    fn each_chunk_knows_what_those_before_it_told_whoever_comes_first() {
+        let chunk_context = ChunkContext::default();
         std::thread::scope(|scope| {
-            let last = scope.spawn(|| relay.pass(2, || told(None, "")));
-            let second = scope.spawn(|| relay.pass(1, || told(None, "shop")));
-            let first = relay.pass(0, || told(Some(7), "app"));
+            let last = scope.spawn(|| chunk_context.pass(2, || told(None, "")));
+            let second = scope.spawn(|| chunk_context.pass(1, || told(None, "shop")));
+            let first = chunk_context.pass(0, || told(Some(7), "app"));
             assert_eq!((first.time_ns, &*first.database), (None, &b""[..]));
             let second = second.join().unwrap();
             assert_eq!((second.time_ns, &*second.database), (Some(7), &b"app"[..]));
@@ -92,10 +92,10 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_thread_that_has_failed() {
-        let relay = Relay::default();
+        let chunk_context = ChunkContext::default();
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| relay.pass(1, || told(None, "")));
-            let fails = scope.spawn(|| relay.pass(0, || panic!("on purpose")));
+            let waits = scope.spawn(|| chunk_context.pass(1, || told(None, "")));
+            let fails = scope.spawn(|| chunk_context.pass(0, || panic!("on purpose")));
             assert!(fails.join().is_err() && waits.join().is_err());
         });
     }

@@ -1,7 +1,7 @@
-//! A log cut into parts, each beginning at an event, for threads that ask for them in turn.
+//! A log cut into chunks, each beginning at an event, for threads that ask for them in turn.
 //!
-//! Where a part ends is decided by the log alone, not by who reads it or when. What a part must know
-//! of what lies before it comes from the part before (`relay`).
+//! Where a chunk ends is decided by the log alone, not by who reads it or when. What a chunk must know
+//! of what lies before it comes from the chunk before (`relay`).
 
 use crate::document::NotUnderstood;
 use crate::facts::Facts;
@@ -12,9 +12,9 @@ use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of a part, about.
-pub const PART: usize = 1 << 20;
-/// Where the end of a part is looked for: so far before the end of what was read, so that the headers
+/// Bytes of a chunk, about.
+pub const CHUNK: usize = 1 << 20;
+/// Where the end of a chunk is looked for: so far before the end of what was read, so that the headers
 /// there are seen whole.
 const TAIL: usize = 64 << 10;
 /// No event is longer; memory stays bounded.
@@ -29,7 +29,7 @@ const FIRST_LINE: usize = 16 << 20;
 const LINE: usize = 32;
 
 /// Some bytes of a log.
-pub struct Piece {
+pub struct Chunk {
     /// Its place in the log, from 0.
     pub number: u64,
     /// The bytes.
@@ -38,8 +38,8 @@ pub struct Piece {
     pub offset: u64,
 }
 
-/// Hands out the parts of one log.
-pub struct Parts<'a> {
+/// Hands out the chunks of one log.
+pub struct Chunks<'a> {
     source: Source,
     path: &'a str,
     stop: &'static AtomicBool,
@@ -47,23 +47,23 @@ pub struct Parts<'a> {
     left: Buffer,
     /// Where `left` begins.
     offset: u64,
-    /// Number of the next part.
+    /// Number of the next chunk.
     number: u64,
     /// Buffers that readers have given back.
     spare: Vec<Buffer>,
-    /// How many parts may be handed out until the next meeting.
+    /// How many chunks may be handed out until the next merge.
     budget: u32,
     has_ended: bool,
     /// The rest of an event that was too long is left out.
     is_skipping: bool,
     /// What this found that is no event.
     pub not_understood: Vec<NotUnderstood>,
-    /// What the log says of its server, from the parts read so far, with their numbers.
+    /// What the log says of its server, from the chunks read so far, with their numbers.
     pub facts: Facts,
     facts_of: [u64; 4],
 }
 
-/// How a read of a part went.
+/// How a read of a chunk went.
 enum Filled {
     /// There are as many bytes as were asked for.
     Full,
@@ -73,8 +73,8 @@ enum Filled {
     Whole,
 }
 
-impl<'a> Parts<'a> {
-    /// The parts of a source.
+impl<'a> Chunks<'a> {
+    /// The chunks of a source.
     pub fn new(source: Source, path: &'a str, stop: &'static AtomicBool) -> Self {
         Self {
             source,
@@ -120,7 +120,7 @@ impl<'a> Parts<'a> {
             return Ok(&self.left[..head]);
         }
         let (mut left, mut behind) = (std::mem::take(&mut self.left), head);
-        for size in std::iter::successors(Some(PART), |size| Some(size * 2)) {
+        for size in std::iter::successors(Some(CHUNK), |size| Some(size * 2)) {
             let filled = self.fill(&mut left, size.min(FIRST_LINE) + HEAD)?;
             behind = memchr::memchr(b'\n', &left[head..]).map_or(left.len(), |at| head + at + 1);
             let is_seen = left.len() >= behind + HEAD;
@@ -150,7 +150,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Lets so many more parts be handed out.
+    /// Lets so many more chunks be handed out.
     pub fn allow(&mut self, budget: u32) {
         self.budget = budget;
     }
@@ -176,7 +176,7 @@ impl<'a> Parts<'a> {
         self.spare.push(bytes);
     }
 
-    /// Takes what a part says of the server; of several parts the first that says it counts.
+    /// Takes what a chunk says of the server; of several chunks the first that says it counts.
     pub fn tell(&mut self, number: u64, facts: Facts) {
         let [server, threshold, sampled, prefix] = &mut self.facts_of;
         keep_first(number, facts.server, server, &mut self.facts.server);
@@ -185,17 +185,17 @@ impl<'a> Parts<'a> {
         keep_first(number, facts.line_prefix, prefix, &mut self.facts.line_prefix);
     }
 
-    /// The next part of a divisible log; none: no more until the next meeting.
+    /// The next chunk of a divisible log; none: no more until the next merge.
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn next(&mut self, format: &dyn Format) -> Result<Option<Piece>> {
+    pub fn next(&mut self, format: &dyn Format) -> Result<Option<Chunk>> {
         if self.budget == 0 || self.has_ended || self.must_stop() {
             return Ok(None);
         }
         self.budget -= 1;
         let mut bytes = std::mem::replace(&mut self.left, self.spare.pop().unwrap_or_default());
-        let mut size = PART;
+        let mut size = CHUNK;
         loop {
             let filled = self.fill(&mut bytes, size)?;
             if self.is_skipping
@@ -258,14 +258,14 @@ impl<'a> Parts<'a> {
         !self.is_skipping
     }
 
-    /// Cuts a part off; what is behind it stays for the next.
-    fn cut(&mut self, mut bytes: Buffer, end: usize) -> Piece {
+    /// Cuts a chunk off; what is behind it stays for the next.
+    fn cut(&mut self, mut bytes: Buffer, end: usize) -> Chunk {
         self.left.add(&bytes[end..]);
         bytes.truncate(end);
-        let piece = Piece { number: self.number, offset: self.offset, bytes };
+        let chunk = Chunk { number: self.number, offset: self.offset, bytes };
         self.offset += end as u64;
         self.number += 1;
-        piece
+        chunk
     }
 
     /// Reads until there are `size` bytes, if the source has them.
@@ -295,7 +295,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Bytes for formats that are read in turn: what was left and more, and whether nothing follows.
-    /// None: no more until the next meeting.
+    /// None: no more until the next merge.
     ///
     /// # Errors
     /// The log cannot be read.

@@ -10,7 +10,7 @@ use crate::inspect::binlog::{self, Items, Statement, Transaction};
 use crate::logs::formats::mysql::binlog::with_event;
 use crate::parallelism::{Cost, Curve, Schemas, Simulation};
 use crate::request::{Request, Watcher};
-use crate::sequential::{Log, Logs, Takes, each_log};
+use crate::sequential::{EventConsumer, Log, Logs, each_log};
 use crate::sink::Part;
 use crate::sql::distill::distill;
 use crate::sql::language::Language;
@@ -55,8 +55,8 @@ pub struct Parallelism {
 /// of transactions), and, of binary logs, from the order of their transactions.
 ///
 /// # Errors
-/// As [`in_turn`]; logs of systems whose replication is another.
-pub fn parallelism(
+/// As [`each_log`]; logs of systems whose replication is another.
+pub fn derive(
     request: &Request,
     stop: &'static AtomicBool,
     watcher: &mut dyn Watcher,
@@ -64,7 +64,7 @@ pub fn parallelism(
     let mut timed = Writes::default();
     let mut found = Transactions::default();
     let logs = each_log(request, stop, watcher, &mut |log| {
-        if log.parts.head()?.starts_with(binlog::MAGIC) {
+        if log.chunks.head()?.starts_with(binlog::MAGIC) {
             "mysql-binlog".clone_into(&mut log.input.format);
             found.read(log)
         } else {
@@ -102,7 +102,7 @@ const WRITES: [&str; 14] = [
     "MERGE", "RENAME", "OPTIMIZE", "REPAIR", "ANALYZE",
 ];
 
-impl Takes for Writes {
+impl EventConsumer for Writes {
     fn log(&mut self, language: Language) -> Result<()> {
         if language != Language::Mysql {
             let what = "parallel replication is worked out for MySQL and MariaDB only";
@@ -151,15 +151,15 @@ impl Transactions {
         let mut reader = binlog::Reader::with_keys();
         let mut size = BINLOG_PART;
         while log.goes_on() {
-            while let Some((bytes, offset, is_last)) = log.parts.more(size)? {
+            while let Some((bytes, offset, is_last)) = log.chunks.more(size)? {
                 let (filter, tally) = (&log.request.taking.filter, &mut log.tally);
                 let mut items = Binlog { all: self, filter, tally };
                 let done = reader.read(Part { bytes: &bytes, offset, is_last }, &mut items);
                 size = if done == 0 { size.saturating_mul(2) } else { BINLOG_PART };
-                log.parts.done(bytes, done);
+                log.chunks.done(bytes, done);
             }
         }
-        log.parts.tell(0, Facts { server: reader.server(), ..Facts::default() });
+        log.chunks.tell(0, Facts { server: reader.server(), ..Facts::default() });
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::tracer::{NO_SESSION, Tracer};
 use crate::event::Event;
 use crate::request::{Request, Watcher};
-use crate::sequential::{Logs, Takes, in_turn};
+use crate::sequential::{EventConsumer, Logs, read_sequentially};
 use crate::sql::language;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind as ErrorKind};
@@ -49,7 +49,7 @@ fn write(
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
     let file = file.map_err(|error| cannot_write(path, &error))?;
     let mut tracing = Tracing { file: Some(file), tracer: None };
-    let logs = in_turn(request, stop, &mut tracing, watcher)?;
+    let logs = read_sequentially(request, stop, &mut tracing, watcher)?;
     if stop.load(Ordering::Relaxed) {
         return Err(Error::new(ErrorKind::System, "interrupted: half a log makes no trace"));
     }
@@ -81,7 +81,7 @@ struct Tracing {
     tracer: Option<Tracer<BufWriter<File>>>,
 }
 
-impl Takes for Tracing {
+impl EventConsumer for Tracing {
     fn log(&mut self, language: language::Language) -> Result<()> {
         let language = match language {
             language::Language::Mysql => Language::Mysql,

@@ -3,7 +3,7 @@
 use super::{Shape, Shaper};
 use crate::event::Event;
 use crate::request::{Request, Watcher};
-use crate::sequential::{Logs, Takes, in_turn};
+use crate::sequential::{EventConsumer, Logs, read_sequentially};
 use crate::sql::language::Language;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind as ErrorKind};
@@ -26,13 +26,13 @@ pub struct Workload {
 ///
 /// # Errors
 /// A log that cannot be read, logs of several languages, logs without a statement.
-pub fn shape(
+pub fn derive(
     request: &Request,
     stop: &'static AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<Workload> {
     let mut shaping = Shaping { shaper: None, language: Language::Mysql };
-    let logs = in_turn(request, stop, &mut shaping, watcher)?;
+    let logs = read_sequentially(request, stop, &mut shaping, watcher)?;
     let shape = shaping.shaper.map(Shaper::finish);
     let shape = shape.filter(|shape| !shape.statements.is_empty()).ok_or_else(|| {
         Error::new(ErrorKind::Plan, "there is no statement in these logs")
@@ -46,7 +46,7 @@ struct Shaping {
     language: Language,
 }
 
-impl Takes for Shaping {
+impl EventConsumer for Shaping {
     fn log(&mut self, language: Language) -> Result<()> {
         if self.shaper.is_some() && self.language != language {
             let what = "logs of several languages make no workload";

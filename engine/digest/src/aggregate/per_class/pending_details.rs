@@ -6,14 +6,14 @@ use crate::aggregate::stats::name_counts::Names;
 use crate::event::{Measure, Numbers, measures};
 use std::collections::HashMap;
 
-/// Details that a thread holds: it keeps them from meeting to meeting, since merging costs more than adding.
+/// Details that a thread holds: it keeps them from merge to merge, since merging costs more than adding.
 ///
 /// They lie far apart, and an event changes some twenty lines of memory in them. So events wait with their
 /// class, a line each, until there are enough to be added together.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct PendingDetails {
     all: Vec<Details>,
-    /// Where in `all` the details of a place are (see `Classes::standing`), or [`NO_DETAILS`].
+    /// Where in `all` the details of a place are (see `Classes::tier`), or [`NO_DETAILS`].
     of_place: Vec<u32>,
     free: Vec<u32>,
     /// Events not yet added, by the same places as `all`.
@@ -209,7 +209,7 @@ fn settle(place: &mut (u16, u16), of: &mut Names, names: &Numbered) {
     }
 }
 
-impl Held {
+impl PendingDetails {
     /// Adds an event to the details that are at `at`, by and by.
     #[inline]
     pub fn add(&mut self, at: u32, seen: &Seen<'_>, numbers: &Numbers) {
@@ -269,8 +269,8 @@ impl Held {
 
     /// Where the details of `place` are, begun if there are none; none: of a class without a place yet.
     pub fn at(&mut self, place: Option<u32>) -> u32 {
-        let held = place.and_then(|place| self.of_place.get(place as usize));
-        if let Some(&at) = held.filter(|at| **at != NO_DETAILS) {
+        let pending = place.and_then(|place| self.of_place.get(place as usize));
+        if let Some(&at) = pending.filter(|at| **at != NO_DETAILS) {
             return at;
         }
         let at = self.free.pop().unwrap_or(self.all.len() as u32);
@@ -338,20 +338,20 @@ mod tests {
 
     /// Adds events of `users` names, some long; some are given away in the middle.
     fn names(users: usize) -> std::collections::BTreeMap<String, u64> {
-        let (mut held, mut all) = (Held::default(), Details::default());
+        let (mut pending, mut all) = (PendingDetails::default(), Details::default());
         for n in 0..users * 3 {
             let user = format!("{}{}", "u".repeat(n % 7 * 4), n % users);
             let event = Event { user: user.as_bytes(), duration_ns: Some(5), ..Event::default() };
-            let at = held.at(Some(7));
-            held.add(at, &Seen::new(0, &event, n % 5 == 0), &event.numbers);
+            let at = pending.at(Some(7));
+            pending.add(at, &Seen::new(0, &event, n % 5 == 0), &event.numbers);
             if n % 1000 == 999 {
-                all.merge(&held.take(7).unwrap());
+                all.merge(&pending.take(7).unwrap());
             }
         }
-        if let Some(last) = held.take(7) {
+        if let Some(last) = pending.take(7) {
             all.merge(&last);
         }
-        assert_eq!((all.time.count, held.take(7).is_none()), (users as u64 * 3, true));
+        assert_eq!((all.time.count, pending.take(7).is_none()), (users as u64 * 3, true));
         all.names[0].map()
     }
 

@@ -1,14 +1,15 @@
 //! One connection: which end is the server, and the way of its bytes to the protocol's messages.
 
+use super::decoder::Decoder;
 use super::dialect::Dialect;
 use super::events::Out;
 use super::framer::Loss;
 use super::mysql::Mysql;
 use super::packets::ip::Segment;
-use super::position::{Moment, Side};
+use super::position::{Position, Side};
 use super::postgres::Postgres;
-use super::protocol_stream::{self, Speech};
-use super::tcp_reassembly::{Order, Piece};
+use super::protocol_stream::ProtocolStream;
+use super::tcp_reassembly::{Piece, TcpReassembly};
 use crate::sink::Sink;
 use std::net::SocketAddr;
 
@@ -22,7 +23,7 @@ enum Spoken {
     /// Not known yet.
     Unknown,
     /// The dialect.
-    Known(Box<Speech>),
+    Known(Box<ProtocolStream>),
     /// Something that is not of interest.
     Other,
     /// What cannot be read, and why.
@@ -34,13 +35,13 @@ pub struct Connection {
     serial: u64,
     /// The two ends; the first packet seen came from the first.
     ends: [SocketAddr; 2],
-    order: Order,
-    talk: Talk,
+    reassembly: TcpReassembly,
+    conversation: Conversation,
     /// Bytes of TCP.
     pub bytes: u64,
     /// Packets that it takes in the file, bytes.
     packets: u64,
-    begin: Moment,
+    begin: Position,
     /// When it was last heard of: a packet's number.
     pub heard: u64,
     /// It has ended; what comes late is passed over.
@@ -48,7 +49,7 @@ pub struct Connection {
 }
 
 /// The part of a connection that bytes in their order reach.
-struct Talk {
+struct Conversation {
     spoken: Spoken,
     serial: u64,
     /// Which end is the client.
@@ -69,7 +70,7 @@ impl Connection {
     pub fn new(
         serial: u64,
         first: &Segment<'_>,
-        at: Moment,
+        at: Position,
         dialect: Dialect,
         ports: &[u16],
     ) -> Self {
@@ -83,7 +84,7 @@ impl Connection {
         let by_begin = first.syn.then_some(usize::from(first.ack.is_some()));
         let is_other = by_port.is_none() && !ports.is_empty();
         let client = by_begin.or(by_port);
-        let talk = Talk {
+        let conversation = Conversation {
             spoken: if is_other { Spoken::Other } else { Spoken::Unknown },
             serial: OWN_NUMBERS + serial,
             client,
@@ -94,9 +95,9 @@ impl Connection {
             ends,
             host: vec![],
         };
-        let order = Order::default();
+        let reassembly = TcpReassembly::default();
         let (bytes, packets, heard, is_closed) = (0, 0, 0, false);
-        Self { serial, ends, order, talk, bytes, packets, begin: at, heard, is_closed }
+        Self { serial, ends, reassembly, conversation, bytes, packets, begin: at, heard, is_closed }
     }
 
     /// Its number in the order of first packets.
@@ -107,7 +108,8 @@ impl Connection {
     /// Whether a segment begins another connection between the same ends.
     pub fn is_other(&self, segment: &Segment<'_>) -> bool {
         let way = self.way(segment);
-        self.order.is_other(way, segment) || self.is_closed && !self.order.is_near(way, segment)
+        self.reassembly.is_other(way, segment)
+            || self.is_closed && !self.reassembly.is_near(way, segment)
     }
 
     fn way(&self, segment: &Segment<'_>) -> usize {
@@ -116,8 +118,8 @@ impl Connection {
 
     /// Bytes that are kept.
     pub fn buffered(&self) -> usize {
-        self.order.held_bytes()
-            + match &self.talk.spoken {
+        self.reassembly.held_bytes()
+            + match &self.conversation.spoken {
                 Spoken::Known(speech) => speech.buffered(),
                 _ => 0,
             }
@@ -125,28 +127,29 @@ impl Connection {
 
     /// Whether it was found to speak the dialect.
     pub fn is_known(&self) -> bool {
-        !matches!(self.talk.spoken, Spoken::Unknown | Spoken::Other)
+        !matches!(self.conversation.spoken, Spoken::Unknown | Spoken::Other)
     }
 
     /// The server's version, where it was told.
     pub fn server(&self) -> Option<String> {
-        match &self.talk.spoken {
+        match &self.conversation.spoken {
             Spoken::Known(speech) => speech.product(),
             _ => None,
         }
     }
 
     /// Takes a segment.
-    pub fn push(&mut self, segment: &Segment<'_>, at: Moment, sink: &mut dyn Sink) {
+    pub fn push(&mut self, segment: &Segment<'_>, at: Position, sink: &mut dyn Sink) {
         let way = self.way(segment);
         self.bytes += segment.data.len() as u64;
         self.packets += at.end - at.offset;
         if self.is_closed {
             return;
         }
-        let talk = &mut self.talk;
-        self.order.push(way, segment, at, &mut |way, piece, at| talk.take(way, piece, at, sink));
-        if segment.rst || self.order.has_ended() {
+        let conversation = &mut self.conversation;
+        self.reassembly
+            .push(way, segment, at, &mut |way, piece, at| conversation.take(way, piece, at, sink));
+        if segment.rst || self.reassembly.has_ended() {
             self.end(sink);
         }
     }
@@ -156,11 +159,11 @@ impl Connection {
         if std::mem::replace(&mut self.is_closed, true) {
             return;
         }
-        let talk = &mut self.talk;
-        self.order.flush(&mut |way, piece, at| talk.take(way, piece, at, sink));
-        let why = match &mut talk.spoken {
+        let conversation = &mut self.conversation;
+        self.reassembly.flush(&mut |way, piece, at| conversation.take(way, piece, at, sink));
+        let why = match &mut conversation.spoken {
             Spoken::Known(speech) => {
-                speech.end(&mut Out { sink, host: &talk.host });
+                speech.end(&mut Out { sink, host: &conversation.host });
                 speech.unreadable()
             }
             Spoken::Unreadable(why) => Some(*why),
@@ -171,13 +174,13 @@ impl Connection {
         }
         if self.is_known() {
             // Nothing is kept of it but where its numbers were.
-            self.talk.spoken = Spoken::Unreadable("");
+            self.conversation.spoken = Spoken::Unreadable("");
         }
     }
 }
 
-impl Talk {
-    fn take(&mut self, way: usize, piece: Piece<'_>, at: Moment, sink: &mut dyn Sink) {
+impl Conversation {
+    fn take(&mut self, way: usize, piece: Piece<'_>, at: Position, sink: &mut dyn Sink) {
         if matches!(self.spoken, Spoken::Unknown)
             && let Piece::Data(bytes) = piece
         {
@@ -230,11 +233,11 @@ impl Talk {
     fn speak(&mut self, is_begin: bool) {
         let client = self.client.map(|client| self.ends[client].ip().to_string());
         self.host = client.unwrap_or_default().into_bytes();
-        let talk: Box<dyn protocol_stream::Talk> = match self.dialect {
+        let decoder: Box<dyn Decoder> = match self.dialect {
             Dialect::Mysql => Box::new(Mysql::new(self.serial, is_begin)),
             Dialect::Postgres => Box::new(Postgres::new(self.serial, is_begin)),
         };
-        self.spoken = Spoken::Known(Box::new(Speech::new(talk, is_begin)));
+        self.spoken = Spoken::Known(Box::new(ProtocolStream::new(decoder, is_begin)));
     }
 }
 

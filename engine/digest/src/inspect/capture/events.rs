@@ -1,6 +1,6 @@
 //! Makes events of what a server has answered.
 
-use super::position::Moment;
+use super::position::Position;
 use crate::event::{Event, Kind, Numbers};
 use crate::sink::Sink;
 
@@ -22,9 +22,9 @@ pub struct Done<'a> {
     pub database: &'a [u8],
     pub session: u64,
     /// When its first byte was captured.
-    pub begin: Moment,
+    pub begin: Position,
     /// When the last byte of the answer was; none: that was not seen, or there is none.
-    pub end: Option<Moment>,
+    pub end: Option<Position>,
     /// Bytes of request and answer.
     pub bytes: u64,
     pub numbers: Numbers,
@@ -60,7 +60,7 @@ impl Out<'_> {
     }
 
     /// Tells of a packet that is not understood, or what is in it.
-    pub fn not_understood(&mut self, at: Moment, why: &'static str) {
+    pub fn not_understood(&mut self, at: Position, why: &'static str) {
         self.sink.not_understood(at.offset, at.end - at.offset, why);
     }
 }

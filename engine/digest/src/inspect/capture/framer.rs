@@ -1,6 +1,6 @@
 //! Messages in one direction's bytes, kept as far as is wanted, over gaps whose length is known.
 
-use super::position::Moment;
+use super::position::Position;
 
 /// The longest message that is kept whole, bytes.
 pub const LONGEST: usize = 64 << 20;
@@ -52,9 +52,9 @@ pub struct Message<'a> {
     /// Bytes of it are missing that were asked for.
     pub is_torn: bool,
     /// When its first byte was captured.
-    pub begin: Moment,
+    pub begin: Position,
     /// When its last one was.
-    pub end: Moment,
+    pub end: Position,
     /// Its length with the header.
     pub size: usize,
 }
@@ -96,8 +96,8 @@ pub struct Framer {
     keep: usize,
     is_torn: bool,
     body: Vec<u8>,
-    begin: Moment,
-    last: Moment,
+    begin: Position,
+    last: Position,
 }
 
 impl Framer {
@@ -116,8 +116,8 @@ impl Framer {
             keep: 0,
             is_torn: false,
             body: vec![],
-            begin: Moment::default(),
-            last: Moment::default(),
+            begin: Position::default(),
+            last: Position::default(),
         }
     }
 
@@ -143,7 +143,7 @@ impl Framer {
     pub fn next<'a, 'b: 'a>(
         &'a mut self,
         bytes: &mut &'b [u8],
-        at: Moment,
+        at: Position,
         keep: impl Fn(u8, usize) -> usize,
     ) -> Option<Message<'a>> {
         if self.is_done {
@@ -193,7 +193,7 @@ impl Framer {
     }
 
     /// Reads the header; whether it is whole.
-    fn head(&mut self, bytes: &mut &[u8], at: Moment, keep: impl Fn(u8, usize) -> usize) -> bool {
+    fn head(&mut self, bytes: &mut &[u8], at: Position, keep: impl Fn(u8, usize) -> usize) -> bool {
         if bytes.is_empty() {
             return false;
         }
@@ -222,7 +222,7 @@ impl Framer {
 
     /// `count` bytes are not there. A message that ends with them is given by the next call of
     /// [`Framer::next`].
-    pub fn pass(&mut self, count: usize, at: Moment) -> Loss {
+    pub fn pass(&mut self, count: usize, at: Position) -> Loss {
         if self.is_done {
             self.done();
         }
@@ -251,7 +251,7 @@ mod tests {
     fn framed(style: Style, pieces: &[&[u8]], keep: usize) -> Vec<(u8, usize, Vec<u8>)> {
         let (mut framer, mut messages) = (Framer::new(style), vec![]);
         for mut piece in pieces.iter().copied() {
-            while let Some(message) = framer.next(&mut piece, Moment::default(), |_, _| keep) {
+            while let Some(message) = framer.next(&mut piece, Position::default(), |_, _| keep) {
                 messages.push((message.tag, message.length, message.body.to_vec()));
             }
         }
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_gap_within_a_body_does_not_hide_the_next_message() {
-        let at = Moment::default();
+        let at = Position::default();
         let mut framer = Framer::new(Style::Mysql);
         let mut bytes = &b"\x06\0\0\0ab"[..];
         assert_eq!(framer.next(&mut bytes, at, |_, _| 9), None);

@@ -3,12 +3,12 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | `pcap`, `pcapng`, `file` | packets in a file |
-//! | `link`, `ip` | TCP segments in packets |
-//! | `order` | segments of both directions in the order of cause and effect |
+//! | `packets/` | packets in a file, TCP segments in packets |
+//! | `tcp_reassembly` | segments of both directions in the order of cause and effect |
 //! | `framer` | messages in a stream, also after a gap |
-//! | `speech`, `mysql/`, `postgres/` | what the two ends say |
-//! | `connection`, `reader` | who talks to whom; limits |
+//! | `protocol_stream`, `decoder`, `mysql/`, `postgres/` | messages decoded by protocol |
+//! | `events` | events of what was answered |
+//! | `connection`, `dialect`, `reader` | who talks to whom; limits |
 //!
 //! What is buffered is bounded: `reader::BUFFERED` bytes in all, `framer::LONGEST` for one message,
 //! `reader::CONNECTIONS` connections.
@@ -19,6 +19,7 @@
 //! "Frontend/Backend Protocol".
 
 mod connection;
+mod decoder;
 mod dialect;
 mod events;
 mod framer;

@@ -2,7 +2,7 @@
 
 /// Where and when bytes were captured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct Position {
     /// Nanoseconds since 1970 (UTC); none where the capture has no times.
     pub time_ns: Option<i64>,
     /// Where the packet begins in the capture.

@@ -6,7 +6,7 @@ use super::packets::capture_file::{self, File};
 use super::packets::ip::{self, Payload, Segment};
 use super::packets::link::{self, Carried};
 use super::packets::packet::{Found, Packet};
-use super::position::Moment;
+use super::position::Position;
 use crate::sink::{Part, Sink};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -148,7 +148,7 @@ impl Reader {
             }
             Err(why) => return sink.not_understood(offset, end - offset, why),
         };
-        let at = Moment { time_ns: packet.time_ns, offset, end };
+        let at = Position { time_ns: packet.time_ns, offset, end };
         self.packets += 1;
         let ends = (segment.from.min(segment.to), segment.from.max(segment.to));
         match self.connections.get(&ends).map(|known| known.is_other(&segment)) {

@@ -6,7 +6,7 @@
 //! when too much waits.
 
 use super::packets::ip::Segment;
-use super::position::Moment;
+use super::position::Position;
 
 /// Segments that may wait.
 const HELD: usize = 1024;
@@ -28,7 +28,7 @@ pub enum Piece<'a> {
 
 /// Both directions of a connection, 0 and 1.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct TcpReassembly {
     ways: [Way; 2],
     held: Vec<Held>,
     held_bytes: usize,
@@ -56,7 +56,7 @@ struct Held {
     data: Vec<u8>,
     missing: u32,
     fin: bool,
-    at: Moment,
+    at: Position,
 }
 
 /// How far `number` is ahead of `than`, in a circle.
@@ -64,7 +64,7 @@ fn ahead(number: u32, than: u32) -> i32 {
     number.wrapping_sub(than) as i32
 }
 
-impl Order {
+impl TcpReassembly {
     /// Bytes that wait.
     pub fn held_bytes(&self) -> usize {
         self.held_bytes
@@ -93,8 +93,8 @@ impl Order {
         &mut self,
         way: usize,
         segment: &Segment<'_>,
-        at: Moment,
-        give: &mut dyn FnMut(usize, Piece<'_>, Moment),
+        at: Position,
+        give: &mut dyn FnMut(usize, Piece<'_>, Position),
     ) {
         let seq = segment.seq.wrapping_add(segment.syn.into());
         if segment.syn && !self.ways[way].has_begun {
@@ -135,7 +135,7 @@ impl Order {
     }
 
     /// Hands on all that waits: nothing more will come.
-    pub fn flush(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Moment)) {
+    pub fn flush(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Position)) {
         while !self.held.is_empty() {
             self.force(give);
         }
@@ -159,7 +159,7 @@ impl Order {
     }
 
     /// Hands on what can be, the oldest first.
-    fn settle(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Moment)) {
+    fn settle(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Position)) {
         while let Some(at) =
             self.held.iter().position(|held| self.is_ready(held.way, held.seq, held.ack))
         {
@@ -171,7 +171,7 @@ impl Order {
     }
 
     /// Gives up what the oldest waits for.
-    fn force(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Moment)) {
+    fn force(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Position)) {
         let oldest = &self.held[0];
         let (at, mine) = (oldest.at, oldest.way);
         let is_behind_gap = self.ways[mine].next.is_some_and(|next| ahead(oldest.seq, next) > 0);
@@ -200,8 +200,8 @@ impl Order {
         data: &[u8],
         missing: u32,
         fin: bool,
-        at: Moment,
-        give: &mut dyn FnMut(usize, Piece<'_>, Moment),
+        at: Position,
+        give: &mut dyn FnMut(usize, Piece<'_>, Position),
     ) {
         let this = &mut self.ways[way];
         let next = this.next.unwrap_or(seq);
@@ -241,7 +241,7 @@ mod tests {
 
     /// What is handed on, as (way, text), of segments as (way, segment).
     fn given(segments: &[(usize, Segment<'_>)]) -> Vec<(usize, String)> {
-        let (mut order, mut given) = (Order::default(), vec![]);
+        let (mut order, mut given) = (TcpReassembly::default(), vec![]);
         let mut give = |way, piece: Piece<'_>, _| {
             given.push(match piece {
                 Piece::Data(data) => (way, String::from_utf8_lossy(data).into_owned()),
@@ -249,7 +249,7 @@ mod tests {
             });
         };
         for (way, segment) in segments {
-            order.push(*way, segment, Moment::default(), &mut give);
+            order.push(*way, segment, Position::default(), &mut give);
         }
         order.flush(&mut give);
         given

@@ -31,7 +31,7 @@ fn found(log: &str, filter: Filter) -> Result<Parallelism> {
         asked: Asked { group_by: GroupBy::Fingerprint, order_by, limit, merges_names: false },
         follows: false,
     };
-    parallelism(&request, &STOP, &mut Nobody)
+    derive(&request, &STOP, &mut Nobody)
 }
 
 fn slow(took_s: &str, statement: &str) -> String {

@@ -5,10 +5,10 @@ use super::command::{self, Command, Reply, attributed, is_request};
 use super::login::{self, Greeting, Login, QUERY_ATTRIBUTES, WITHOUT_EOF};
 use super::prepared::Prepared;
 use crate::event::{Kind, Measure, Numbers};
+use crate::inspect::capture::decoder::Decoder;
 use crate::inspect::capture::events::{Done, Out, terminated};
 use crate::inspect::capture::framer::{LONGEST, Message, Style};
-use crate::inspect::capture::position::{Moment, Side};
-use crate::inspect::capture::protocol_stream::Talk;
+use crate::inspect::capture::position::{Position, Side};
 use std::collections::VecDeque;
 
 /// Requests that may wait for their answers.
@@ -48,7 +48,7 @@ pub struct Mysql {
     queue_bytes: usize,
     /// The front of a command that goes on, and where it began.
     partial: Vec<u8>,
-    partial_begin: Option<(Moment, u64)>,
+    partial_begin: Option<(Position, u64)>,
     /// The server's last packet goes on in the next one.
     goes_on: bool,
     /// What follows a gap in the server's bytes answers what was asked after it.
@@ -66,7 +66,7 @@ struct Request {
     unknown: Option<&'static str>,
     /// Where it is prepared.
     slot: Option<u64>,
-    begin: Moment,
+    begin: Position,
     received: u64,
     sent: u64,
     answer: Answer,
@@ -240,7 +240,7 @@ impl Mysql {
     }
 
     /// Tells of a request, and takes over what its answer has changed. `is_answered`: its end was seen.
-    fn finish(&mut self, request: Request, end: Moment, is_answered: bool, out: &mut Out<'_>) {
+    fn finish(&mut self, request: Request, end: Position, is_answered: bool, out: &mut Out<'_>) {
         self.queue_bytes -= request.text.len().min(self.queue_bytes);
         let said = request.answer.said;
         let is_ok = is_answered && said.error == 0;
@@ -299,7 +299,7 @@ impl Mysql {
     }
 }
 
-impl Talk for Mysql {
+impl Decoder for Mysql {
     fn style(&self, _: Side) -> Style {
         Style::Mysql
     }
@@ -429,7 +429,7 @@ impl Talk for Mysql {
 }
 
 impl Request {
-    fn new(command: &'static Command, text: Vec<u8>, begin: Moment, received: u64) -> Self {
+    fn new(command: &'static Command, text: Vec<u8>, begin: Position, received: u64) -> Self {
         let answer = Answer::new(command.reply);
         Self { command, text, unknown: None, slot: None, begin, received, sent: 0, answer }
     }

@@ -6,7 +6,7 @@
 //! | `command` | what clients ask |
 //! | `prepared`, `values` | prepared statements, and their parameters as literals |
 //! | `answer` | where an answer ends, and what it says |
-//! | `talk` | the whole |
+//! | `decoder` | the whole |
 //!
 //! Of a connection whose begin is not in the capture the capabilities are not known; then, as far as
 //! anything depends on them, the structure decides: end-of-file packets by their length, query

@@ -5,10 +5,10 @@ use super::prepared::{Portal, Prepared, Statement};
 use super::request::{Ask, Request, UNKNOWN, Who};
 use super::values;
 use crate::inspect::bytes::Bytes;
+use crate::inspect::capture::decoder::Decoder;
 use crate::inspect::capture::events::Out;
 use crate::inspect::capture::framer::{LONGEST, Message, Style};
-use crate::inspect::capture::position::{Moment, Side};
-use crate::inspect::capture::protocol_stream::Talk;
+use crate::inspect::capture::position::{Position, Side};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct Postgres {
     queue: VecDeque<Request>,
     queue_bytes: usize,
     /// Messages that prepare an execution: begin of the first, and their bytes.
-    lead: Option<(Moment, u64)>,
+    lead: Option<(Position, u64)>,
     /// Bytes of the answers to these.
     lead_sent: u64,
     /// What follows a gap in the server's bytes answers what was asked after it.
@@ -314,7 +314,7 @@ impl Postgres {
     }
 }
 
-impl Talk for Postgres {
+impl Decoder for Postgres {
     fn style(&self, side: Side) -> Style {
         match (self.state, side) {
             (State::Startup, Side::Client) => Style::Untyped,

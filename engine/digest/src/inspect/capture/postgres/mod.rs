@@ -7,7 +7,7 @@
 //! | `values` | parameters as PostgreSQL's logs write them |
 //! | `prepared` | prepared statements and portals |
 //! | `request` | what waits for its answer |
-//! | `talk` | the whole |
+//! | `decoder` | the whole |
 
 mod decoder;
 mod message;

@@ -3,7 +3,7 @@
 use crate::event::{Kind, Measure, Numbers};
 use crate::inspect::capture::events::{Done, Out};
 use crate::inspect::capture::framer::Message;
-use crate::inspect::capture::position::Moment;
+use crate::inspect::capture::position::Position;
 use std::sync::Arc;
 
 /// Why an execution is not told.
@@ -42,7 +42,7 @@ pub struct Request {
     pub name: Vec<u8>,
     /// Why the statement is not known.
     pub unknown: Option<&'static str>,
-    pub begin: Moment,
+    pub begin: Position,
     pub received: u64,
     pub sent: u64,
     pub rows: u64,
@@ -76,7 +76,7 @@ impl Request {
     }
 
     /// Tells of a self. `end`: when its answer ended, if that was seen.
-    pub fn tell(&self, who: &Who, end: Option<Moment>, out: &mut Out<'_>) {
+    pub fn tell(&self, who: &Who, end: Option<Position>, out: &mut Out<'_>) {
         let has_failed = !self.error.is_empty();
         let (kind, command) = match self.ask {
             Ask::Connect => (Kind::Command, &b"Connect"[..]),

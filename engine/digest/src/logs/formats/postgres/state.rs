@@ -2,7 +2,7 @@
 
 use super::message::Message;
 use super::sessions::Sessions;
-use super::timestamp::{Clock, Moment};
+use super::timestamp::{Clock, Timestamp};
 use crate::logs::format::Context;
 use crate::sink::Sink;
 
@@ -39,16 +39,16 @@ impl State {
     pub(super) fn take(
         &mut self,
         mut message: Message<'_>,
-        moment: Option<Moment>,
+        moment: Option<Timestamp>,
         context: &mut Context,
         sink: &mut dyn Sink,
     ) {
         match moment {
-            Some(Moment::At(ns)) => {
+            Some(Timestamp::At(ns)) => {
                 message.end_ns = Some(ns);
                 context.time_ns = Some(ns);
             }
-            Some(Moment::Elsewhere) => {
+            Some(Timestamp::Elsewhere) => {
                 let why = "a time in a zone whose abbreviation is not known: give --utc-offset";
                 sink.not_understood(message.offset, TIME_BYTES, why);
             }

@@ -64,7 +64,7 @@ pub(super) struct Clock {
 
 /// A time in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum Timestamp {
     /// Nanoseconds since 1970 (UTC).
     At(i64),
     /// In a zone that is not known.
@@ -80,7 +80,7 @@ impl Clock {
 
     /// Reads a time with its zone from the begin of `text`; how long it is, and what it says.
     #[inline]
-    pub(super) fn read(&mut self, text: &[u8]) -> Option<(usize, Moment)> {
+    pub(super) fn read(&mut self, text: &[u8]) -> Option<(usize, Timestamp)> {
         let length = time_length(text)?;
         if text[..16] != self.minute {
             self.minute_s = minute(&text[..16])?;
@@ -116,9 +116,9 @@ impl Clock {
             Some(zone_s) => {
                 let seconds = self.minute_s + second - zone_s;
                 // Years that nanoseconds in 64 bits do not reach are none of a log.
-                (used, Moment::At(seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?))
+                (used, Timestamp::At(seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?))
             }
-            None => (used, Moment::Elsewhere),
+            None => (used, Timestamp::Elsewhere),
         })
     }
 }
@@ -195,7 +195,7 @@ pub(in crate::logs::formats) fn rfc3339(text: &[u8]) -> Option<i64> {
     local.push(b' ');
     local.extend(zone);
     match Clock::default().read(&local)? {
-        (used, Moment::At(ns)) if used == local.len() => Some(ns),
+        (used, Timestamp::At(ns)) if used == local.len() => Some(ns),
         _ => None,
     }
 }
@@ -229,13 +229,13 @@ pub(super) fn without_year(text: &[u8], now_s: i64, offset_s: i32) -> Option<i64
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<(usize, Moment)> {
+    fn read(text: &str) -> Option<(usize, Timestamp)> {
         Clock::new(0).read(text.as_bytes())
     }
 
     #[test]
     fn zones_are_names_or_offsets() {
-        let at = |s: i64, ms: i64| Moment::At(s * 1_000_000_000 + ms * 1_000_000);
+        let at = |s: i64, ms: i64| Timestamp::At(s * 1_000_000_000 + ms * 1_000_000);
         assert_eq!(read("2026-11-22 06:40:01.389 CET [1]"), Some((27, at(1_795_326_001, 389))));
         assert_eq!(read("2026-11-22 05:40:01 UTC:"), Some((23, at(1_795_326_001, 0))));
         assert_eq!(read("2026-11-22 11:10:01 +0530"), Some((25, at(1_795_326_001, 0))));
@@ -247,13 +247,13 @@ mod tests {
 
     #[test]
     fn zones_of_several_meanings_ask_the_user() {
-        assert_eq!(read("2026-11-22 06:40:01 CST"), Some((23, Moment::Elsewhere)));
+        assert_eq!(read("2026-11-22 06:40:01 CST"), Some((23, Timestamp::Elsewhere)));
         let mut told = Clock::new(8 * 3600);
         let (_, moment) = told.read(b"1970-01-01 08:00:01 CST").expect("a time");
-        assert_eq!(moment, Moment::At(1_000_000_000));
+        assert_eq!(moment, Timestamp::At(1_000_000_000));
         // Where the log says it, it is right.
         let (_, moment) = told.read(b"1970-01-01 01:00:01 CET").expect("a time");
-        assert_eq!(moment, Moment::At(1_000_000_000));
+        assert_eq!(moment, Timestamp::At(1_000_000_000));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::logs::formats::postgres::lines::{Strays, content, lines};
 use crate::logs::formats::postgres::message::Message;
 use crate::logs::formats::postgres::prefix::{number, session};
 use crate::logs::formats::postgres::state::State;
-use crate::logs::formats::postgres::timestamp::Moment;
+use crate::logs::formats::postgres::timestamp::Timestamp;
 use crate::logs::formats::postgres::words::Word;
 use crate::sink::{Part, Sink};
 use crate::sql::language::Language;
@@ -48,7 +48,7 @@ const LINES: usize = 400;
 /// A line's members, strings as they stand between their quotes.
 #[derive(Default)]
 struct Entry<'a> {
-    moment: Option<Moment>,
+    moment: Option<Timestamp>,
     user: &'a [u8],
     database: &'a [u8],
     host: &'a [u8],

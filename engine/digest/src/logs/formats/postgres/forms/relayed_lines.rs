@@ -8,7 +8,7 @@ use crate::logs::formats::postgres::lines::Strays;
 use crate::logs::formats::postgres::message::{Message, verbose};
 use crate::logs::formats::postgres::prefix::{Line, Prefix};
 use crate::logs::formats::postgres::state::State;
-use crate::logs::formats::postgres::timestamp::Moment;
+use crate::logs::formats::postgres::timestamp::Timestamp;
 use crate::logs::formats::postgres::words::Word;
 use crate::sink::{Part, Sink};
 
@@ -62,7 +62,7 @@ struct Open {
     /// Its number among those of its process.
     number: Option<u64>,
     session: Option<u64>,
-    moment: Option<Moment>,
+    moment: Option<Timestamp>,
     word: Option<Word>,
     /// The part that further lines belong to.
     last: Option<Word>,
@@ -225,7 +225,7 @@ impl Open {
         self.pid = pid;
         self.number = piece.number.map(|(number, _)| number);
         self.session = said.session.or(said.pid).or(pid);
-        self.moment = said.moment.or(piece.time_ns.map(Moment::At));
+        self.moment = said.moment.or(piece.time_ns.map(Timestamp::At));
         (self.word, self.last) = (Some(read.word), Some(read.word));
         self.user.extend_from_slice(said.user);
         self.database.extend_from_slice(said.database);
@@ -283,7 +283,7 @@ impl Open {
         self.places.capacity() * size_of::<(u64, u64)>() + texts.iter().sum::<usize>()
     }
 
-    fn message(&self) -> Option<(Message<'_>, Option<Moment>)> {
+    fn message(&self) -> Option<(Message<'_>, Option<Timestamp>)> {
         let (sqlstate, text) = verbose(&self.text).unwrap_or((&self.sqlstate, &self.text));
         let message = Message {
             offset: self.places.first()?.0,

@@ -3,7 +3,7 @@
 
 pub(super) mod infer;
 
-use super::timestamp::{Clock, Moment};
+use super::timestamp::{Clock, Timestamp};
 use super::words;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
@@ -28,7 +28,7 @@ enum Piece {
 /// What a line's prefix says. Empty or none: not there.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Said<'a> {
-    pub(super) moment: Option<Moment>,
+    pub(super) moment: Option<Timestamp>,
     pub(super) user: &'a [u8],
     pub(super) database: &'a [u8],
     pub(super) host: &'a [u8],
@@ -184,7 +184,7 @@ impl<'a> Reading<'a, '_> {
             // When the process began.
             b's' => self.clock.read(text).map(|(length, _)| length),
             b'n' => epoch(text).map(|(length, ns)| {
-                said.moment = Some(Moment::At(ns));
+                said.moment = Some(Timestamp::At(ns));
                 length
             }),
             b'p' => {
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(line.word, Word::Error);
         assert_eq!(line.text, b"no");
         let said = line.said;
-        assert_eq!(said.moment, Some(Moment::At(1_500_000_000)));
+        assert_eq!(said.moment, Some(Timestamp::At(1_500_000_000)));
         assert_eq!((said.user, said.database), (&b"me"[..], &b"shop"[..]));
         assert_eq!((said.host, said.sqlstate), (&b"10.0.0.7"[..], &b"42P01"[..]));
         assert_eq!(said.pid, Some(12));
