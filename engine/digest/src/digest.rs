@@ -1,4 +1,4 @@
-//! The whole: logs in, a document out.
+//! Digests logs: reads chunks on several threads, merges classes, makes the document.
 
 use crate::aggregate::censoring;
 use crate::aggregate::classes::{Classes, DETAILED};

@@ -1,4 +1,4 @@
-//! What a log says of the servers that wrote it.
+//! Facts that a log states about the servers that wrote it.
 
 /// What a log says of the server that wrote it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Which events are looked at: by time, by who asked, by an expression over their fields.
+//! Selects events: by time, by user, host or database, by an expression over their fields.
 //!
 //! `query_time > 0.5 and (rows_examined >= 1000 or user = 'app') and not database = 'test'`
 //!

@@ -1,4 +1,4 @@
-//! What is asked for, of which logs, and who looks on.
+//! The request (logs, format, filters, output) and the observer of its progress.
 
 use crate::aggregate::collector::Taking;
 use crate::aggregate::summary::Asked;

@@ -1,4 +1,4 @@
-//! Logs read on one thread, their events in the log's order: for what depends on that order.
+//! Reads logs on one thread, so that events come in the log's order.
 
 use crate::aggregate::censoring::censored;
 use crate::aggregate::tally::Tally;

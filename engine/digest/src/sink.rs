@@ -1,4 +1,4 @@
-//! What readers of logs are given, and what takes the events that they find.
+//! The input of readers (bytes of a log) and their output (a sink of events).
 
 use crate::event::Event;
 

@@ -1,4 +1,4 @@
-//! Moments as people type them.
+//! Parses timestamps and UTC offsets as people type them.
 
 /// Unix seconds (with a fraction), or a moment after RFC 3339 (`T` may be a space), as nanoseconds
 /// since 1970, UTC. A moment without an offset is UTC; a date alone is its midnight.

@@ -1,4 +1,4 @@
-//! Whether a log leaves statements out by its own settings.
+//! Detects a logging threshold: whether the server left statements out of its log by its settings.
 //!
 //! Most slow logs do not say below which time they keep nothing. It shows: where statements are cut
 //! off at a setting, the fastest of many is just above a round time, and many are near it, while the

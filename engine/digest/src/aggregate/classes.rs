@@ -1,5 +1,4 @@
-//! All classes, as threads bring them together at merges: sums of every one, details of the most
-//! costly ones.
+//! Merges what threads have added up: sums of every class, details of the most costly classes.
 //!
 //! Between merges nothing here changes, and merges are at places that the log alone decides. So
 //! what comes out does not depend on the number of threads.

@@ -1,4 +1,4 @@
-//! What one thread adds up between two merges: a sink of events that touches nothing shared.
+//! Adds events to the totals of one thread. The collector touches nothing that threads share.
 
 use crate::aggregate::classes::{Classes, Tier};
 use crate::aggregate::grouping::Grouper;

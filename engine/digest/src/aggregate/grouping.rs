@@ -1,4 +1,4 @@
-//! What makes events alike: the statement without its literals, or one of its attributes.
+//! Finds the class of an event: by the statement without its literals, or by one attribute.
 
 use crate::aggregate::per_class::details::Title;
 use crate::event::{Event, Kind};

@@ -1,4 +1,4 @@
-//! What classes are ordered by.
+//! The cost by which classes are ranked.
 
 use crate::event::weight;
 use crate::event::{Event, Measure};

@@ -1,4 +1,4 @@
-//! From classes to the document.
+//! Makes the document from classes.
 
 use crate::aggregate::class_id::id;
 use crate::aggregate::classes::{Classes, DETAILED};

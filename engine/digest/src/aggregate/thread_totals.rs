@@ -1,4 +1,4 @@
-//! What one thread adds up between two merges.
+//! Totals of one thread, buffered until the next merge.
 
 use crate::aggregate::per_class::details::{Details, Title};
 use crate::aggregate::per_class::pending_details::PendingDetails;

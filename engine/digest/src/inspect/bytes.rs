@@ -1,4 +1,4 @@
-//! Reading numbers and texts from the front of a slice. `None`: it ends too early.
+//! Reads numbers and texts from the front of a slice. `None`: the slice ends too early.
 
 /// What is left of some bytes.
 #[derive(Debug, Clone, Copy)]

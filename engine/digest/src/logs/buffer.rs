@@ -1,4 +1,4 @@
-//! Bytes that a log is read into.
+//! The buffer that a log is read into.
 
 use std::ops::Deref;
 

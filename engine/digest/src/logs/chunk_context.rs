@@ -1,5 +1,5 @@
-//! What chunks of a log must know of those before them, when several threads read them: each chunk says
-//! what it tells, in turn, before it is read.
+//! Passes parser context (last timestamp, default database) from one chunk to the next while several
+//! threads read. Each thread scans its chunk for context, in the order of chunks, before reading it.
 
 use crate::logs::format::Context;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
-//! A log cut into chunks, each beginning at an event, for threads that ask for them in turn.
+//! Cuts a log into chunks, each beginning at an event. Threads ask for chunks in turn.
 //!
 //! Where a chunk ends is decided by the log alone, not by who reads it or when. What a chunk must know
-//! of what lies before it comes from the chunk before (`relay`).
+//! of what lies before it comes from the chunk before (`chunk_context`).
 
 use crate::document::NotUnderstood;
 use crate::facts::Facts;

@@ -1,4 +1,4 @@
-//! Which format a log is in: the one that the user names, or found out from its first bytes.
+//! Finds the format of a log: the user names the format, or the log's first bytes show it.
 
 use super::formats::FORMATS;
 use super::formats::postgres;

@@ -1,4 +1,4 @@
-//! What a log format must be able to do.
+//! The traits and types that a log format implements.
 //!
 //! A log is read in parts, each beginning at an event, several at a time on several threads. What a
 //! part must know of what lies before it (in MySQL's slow log the last `# Time:` and `USE`) is its

@@ -1,4 +1,4 @@
-//! Line numbers of places in a file that were not understood: counted only if there are any.
+//! Finds the line numbers of bytes that no format understood. Reads the file again only if there are any.
 
 use crate::document::NotUnderstood;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Where the bytes of a log come from: files, compressed files, standard input, a file that grows.
+//! Sources of bytes: files, compressed files, standard input, a file that grows.
 //!
 //! All are read in blocks, not mapped: from the page cache that costs a tenth of what reading the log
 //! costs, and a file that becomes shorter while it is read ends early instead of ending the process.

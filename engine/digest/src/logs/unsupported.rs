@@ -1,4 +1,4 @@
-//! Logs that are known and not read, and what to give instead.
+//! Recognises logs that are not supported, and says what to give instead.
 //!
 //! Sources: MySQL Reference Manual, "mysqlbinlog"; MongoDB's manual before 4.4, "Log Messages".
 

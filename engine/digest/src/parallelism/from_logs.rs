@@ -1,4 +1,4 @@
-//! What parallel replication could bring, worked out from logs.
+//! Computes from logs what parallel replication could bring.
 
 use crate::aggregate::tally::Tally;
 use crate::document::SCHEMA_VERSION;

@@ -1,4 +1,4 @@
-//! What sending a statement again would do, as far as its words can show.
+//! Classifies the effect of sending a statement again, as far as its words show.
 //!
 //! A statement is a read only if nothing in it speaks against that: the rule for what is sent where
 //! nothing must change is "shown to be a read", not "not known to write". What words cannot show, a

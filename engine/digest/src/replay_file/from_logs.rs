@@ -1,4 +1,4 @@
-//! Writes what logs hold into a replay file.
+//! Reads logs and writes a replay file.
 
 use super::tracer::{NO_SESSION, Tracer};
 use crate::event::Event;

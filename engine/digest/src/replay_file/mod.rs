@@ -1,4 +1,4 @@
-//! Logs as a trace: what each session sent, in its order and with its times, to be sent again.
+//! The replay file (`--trace`): what each session sent, in order and with times, so that it can be sent again.
 //!
 //! The begin of an event is its end less its duration. Where the log's clock ticks in seconds, what ended
 //! in the same second is spread evenly over it, in the log's order: the rate is right, the moment a guess.

@@ -1,4 +1,4 @@
-//! Statements with the values of their parameters in place, as PostgreSQL's logs write them.
+//! Puts the values of parameters, as PostgreSQL's logs write them, into statements.
 
 use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer};

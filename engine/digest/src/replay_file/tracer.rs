@@ -1,4 +1,4 @@
-//! Events made into a trace: sessions, begins, classes, origins, and what is left out.
+//! Turns events into records of the replay file: sessions, begins, classes, origins, omissions.
 
 use super::effect;
 use super::parameters;

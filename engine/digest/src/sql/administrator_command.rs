@@ -1,4 +1,4 @@
-//! Commands that are no statements, as MySQL's slow log has them.
+//! Recognises administrator commands, which MySQL's slow log writes like statements.
 
 /// The name of a command that is no statement, as MySQL's slow log has it:
 /// `# administrator command: Ping`.

@@ -1,4 +1,4 @@
-//! What statements are distilled to.
+//! The result of distilling a statement: verb and tables.
 
 use std::fmt;
 

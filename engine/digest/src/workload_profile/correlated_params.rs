@@ -1,4 +1,4 @@
-//! Places that hold the same value within a transaction: a row that is read and then changed, an order
+//! Finds correlated parameters: places that hold the same value within a transaction, a row that is read and then changed, an order
 //! and its lines. And places that number what a transaction repeats, from the same first number on.
 
 use schemars::JsonSchema;

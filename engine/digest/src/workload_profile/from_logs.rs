@@ -1,4 +1,4 @@
-//! What a workload is made of, read from logs.
+//! Derives a workload profile from logs.
 
 use super::{Shape, Shaper};
 use crate::event::Event;

@@ -1,4 +1,4 @@
-//! What is known of the most costly classes: all measures, who asked, when, how the times spread.
+//! Details of the most costly classes: all measures, users and hosts, times, distribution of durations.
 
 use crate::aggregate::stats::name_counts::Names;
 use crate::aggregate::stats::quantile_sketch::Sketch;

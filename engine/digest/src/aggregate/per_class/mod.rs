@@ -1,4 +1,4 @@
-//! What is known of a class: sums of every class, details of the most costly ones.
+//! Statistics of one class: sums of every class, details of the most costly classes.
 
 pub mod details;
 pub mod pending_details;

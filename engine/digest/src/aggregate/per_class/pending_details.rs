@@ -1,4 +1,4 @@
-//! Details of classes between two times that they are gathered: one thread's.
+//! Per-thread details of classes, buffered until the next merge.
 
 use crate::aggregate::per_class::details::{Details, Seen, Title};
 use crate::aggregate::per_class::sums::NO_DETAILS;

@@ -1,5 +1,5 @@
-//! What is known of every class, however many there are: at most 128 bytes each with its place in the
-//! index. All are whole numbers, so that the order in which events are added does not matter.
+//! Sums of every class, however many classes there are: at most 128 bytes a class with its place in the
+//! index. All sums are whole numbers, so that the order of events does not matter.
 
 use crate::aggregate::stats::sum_table::Keyed;
 use crate::event::{Event, weight};

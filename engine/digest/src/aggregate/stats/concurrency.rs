@@ -1,4 +1,4 @@
-//! How many statements ran at once: a sweep over all begins and ends.
+//! Counts concurrent statements by a sweep over all begins and ends.
 //!
 //! Memory is bounded: of more statements than fit, only those are kept that touch some stretches of
 //! time, one of 2^n, chosen by their number alone; within those the sweep is exact. What is kept does

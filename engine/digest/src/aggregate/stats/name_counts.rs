@@ -1,4 +1,4 @@
-//! How often each of some names occurs, in bounded memory, independent of the order of events.
+//! Counts names in bounded memory, independent of the order of events.
 //!
 //! Of more names than are kept, those with the least hashes stay: a name that stays at the end was
 //! never let go, so its count is exact, and what other threads saw adds up to the same.

@@ -1,4 +1,4 @@
-//! Bringing memory near before it is needed.
+//! Prefetches memory before a lookup needs it.
 
 /// Fetches what is there, up to a line of it, into the processor's cache, without waiting. Nothing is read or
 /// changed.

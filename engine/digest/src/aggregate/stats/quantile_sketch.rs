@@ -1,4 +1,4 @@
-//! Quantiles of many values in little room: counts in buckets of equal relative width.
+//! Estimates quantiles in bounded memory: counts in buckets of equal relative width.
 //!
 //! An octave has 64 buckets of equal width, so that the middle of a bucket is at most 1/128 off any
 //! value in it (the layout of HdrHistogram, the error bound of Masson, Rim and Lee, "DDSketch", 2019).

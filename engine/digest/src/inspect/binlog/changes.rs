@@ -1,4 +1,4 @@
-//! What events of rows change, and the statements that they are put together to.
+//! Assembles row events into the statements that caused them.
 
 use super::event::{Items, Statement};
 use super::header::kind;

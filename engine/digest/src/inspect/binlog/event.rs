@@ -1,4 +1,4 @@
-//! What a binary log tells: statements and transactions.
+//! Statements and transactions of a binary log, and the trait that takes them.
 
 /// A statement, or one statement's changes to one table where its text is not in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]

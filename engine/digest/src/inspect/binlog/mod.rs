@@ -1,5 +1,5 @@
 //! MySQL's and MariaDB's binary log, read directly: statements with their rows, and transactions with
-//! what a replica may know of their order. Shared by the format of that name and by `parallel`.
+//! what a replica may know of their order. Shared by the format `mysql-binlog` and by `parallelism`.
 //!
 //! Row events are not decoded into values: how many rows there are, in which table, and (where the log
 //! says which columns are the key) a hash of each row's key is all that is wanted.

@@ -1,4 +1,4 @@
-//! A binary log's events, one after the other.
+//! Reads the events of a binary log, one after the other.
 
 use super::changes::{At, Changes, Keys, RowStatement, Verb};
 use super::event::{Items, Statement, Transaction};

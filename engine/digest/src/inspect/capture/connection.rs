@@ -1,4 +1,4 @@
-//! One connection: which end is the server, and the way of its bytes to the protocol's messages.
+//! One connection: finds out which end is the server, and passes bytes on to the protocol stream.
 
 use super::decoder::Decoder;
 use super::dialect::Dialect;

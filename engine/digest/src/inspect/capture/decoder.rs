@@ -1,4 +1,4 @@
-//! Decoders of protocols: what is made of the messages of both ends.
+//! The trait of protocol decoders: they take the messages of both ends and give events.
 
 use super::events::Out;
 use super::framer::{Message, Style};

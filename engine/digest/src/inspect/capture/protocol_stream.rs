@@ -1,4 +1,4 @@
-//! What the two ends of a connection say, message by message, in whichever protocol.
+//! Splits the byte streams of both ends into messages and hands each message to the decoder.
 
 use super::decoder::Decoder;
 use super::events::Out;

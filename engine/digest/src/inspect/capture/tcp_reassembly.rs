@@ -1,4 +1,4 @@
-//! Segments of both directions of a connection in the order of cause and effect, each byte once.
+//! Reassembles TCP: segments of both directions in the order of cause and effect, each byte once.
 //!
 //! A segment is handed on once all bytes before it were, and all bytes of the other direction that
 //! its sender had received: so a request comes before its answer in whatever order a capture has

@@ -1,4 +1,4 @@
-//! What a statement does, in a word or a few.
+//! The verb of a statement, in a word or a few.
 
 use crate::sql::language::Language;
 

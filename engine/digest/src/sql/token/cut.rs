@@ -1,4 +1,4 @@
-//! Whether a statement is whole.
+//! Detects statements that a log has cut off.
 
 use super::{Kind, Lexer};
 use crate::sql::language::Language;

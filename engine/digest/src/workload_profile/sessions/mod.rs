@@ -1,14 +1,14 @@
-//! Which statements a session sends together: between BEGIN and COMMIT, or, where each commits by
+//! Finds the statements that a session sends together: between BEGIN and COMMIT, or, where each commits by
 //! itself, those of which one always follows the other.
 
 pub(in crate::workload_profile) mod transaction_words;
 mod transactions;
 pub(in crate::workload_profile) mod unit;
 
-use super::sessions::transaction_words::Word;
-use super::sessions::transactions::{Key, Transactions};
-use super::sessions::unit::{Step, Unit};
 use std::collections::{HashMap, HashSet};
+use transaction_words::Word;
+use transactions::{Key, Transactions};
+use unit::{Step, Unit};
 
 /// Steps of a unit, repetitions counted once; longer ones are dropped.
 const STEPS_MAX: usize = 200;

@@ -1,4 +1,4 @@
-//! What a string that a client sent says of its session: where transactions begin and end.
+//! Recognises where transactions begin and end in what a client sent.
 //!
 //! Sources: MySQL 8.4 manual ("START TRANSACTION, COMMIT, and ROLLBACK Statements", "SET Syntax for
 //! Variable Assignment"), PostgreSQL 17's ("BEGIN", "END", "ABORT").

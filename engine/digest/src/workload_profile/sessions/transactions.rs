@@ -1,4 +1,4 @@
-//! Different transactions with how often each came, in bounded memory.
+//! Counts different transactions in bounded memory.
 //!
 //! Where steps vary (a table drawn for each statement) nearly every transaction is of its own. Once
 //! there is no room for more different ones, one in two of all that were counted is kept, then one in four,

@@ -1,4 +1,4 @@
-//! What sessions send together.
+//! Units: statements that a session sends together.
 
 use schemars::JsonSchema;
 use serde::Serialize;

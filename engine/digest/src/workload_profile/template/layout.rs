@@ -1,4 +1,4 @@
-//! What places of a statement have to do with each other: elements of lists, ends of ranges.
+//! Finds related places of a statement: elements of lists, ends of ranges.
 
 use crate::sql::token::Kind;
 use std::ops::Range;

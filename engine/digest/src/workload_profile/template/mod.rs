@@ -1,14 +1,14 @@
-//! Statements with names in the place of their values, of lists one element.
+//! Makes templates: statements with names in place of values, and one element of each list.
 
 mod layout;
 
 use super::correlated_params::{Seen, Ties};
-use super::template::layout::{Layout, Mark};
 use super::values::distribution::{Numbers, Spread};
 use super::values::literal::{inner, width};
 use super::values::{Summary, Values};
 use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer};
+use layout::{Layout, Mark};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::hash::{DefaultHasher, Hasher};

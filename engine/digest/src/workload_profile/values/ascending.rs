@@ -1,4 +1,4 @@
-//! Numbers that count upwards within each session, though not over all: blocks of keys that clients
+//! Detects numbers that ascend within each session, though not over all sessions: blocks of keys that clients
 //! take one after the other (hi/lo), keys of which each session has every n-th.
 
 use std::collections::HashMap;

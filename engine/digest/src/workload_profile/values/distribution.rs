@@ -1,4 +1,4 @@
-//! How numbers are spread, in a few of them with their shares: widths of ranges, lengths of lists.
+//! The distribution of numbers (widths of ranges, lengths of lists), as a few numbers with their shares.
 //!
 //! Few different ones are counted exactly. Of more, a sample of all is kept (Vitter, "Random Sampling
 //! with a Reservoir", 1985, algorithm R), and told as the means of groups of the same size in their

@@ -1,4 +1,4 @@
-//! What a literal is, and how far two are apart.
+//! Classifies literals, and measures how far two literals are apart.
 
 use crate::timestamp::days_from_1970;
 

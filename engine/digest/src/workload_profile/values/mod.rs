@@ -1,15 +1,18 @@
-//! How the values of one place in a statement are spread, without keeping any of them.
+//! Summarises the values of one place in a statement, without keeping any of them.
 
 pub(in crate::workload_profile) mod ascending;
 pub(in crate::workload_profile) mod distribution;
 pub(in crate::workload_profile) mod literal;
+mod texts;
 
-use super::values::ascending::Upwards;
-use super::values::literal::{Found, classify, decimals, inner, is_document};
+use ascending::Upwards;
+use literal::{Found, classify, decimals, inner};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
+pub use texts::Text;
+use texts::Texts;
 
 /// Values counted one by one, to find hot ones (the algorithm "space saving").
 const COUNTERS: usize = 512;
@@ -17,9 +20,6 @@ const COUNTERS: usize = 512;
 const HOT: usize = 20;
 /// Least hashes kept, to estimate how many different values there are.
 const LEAST: usize = 1024;
-/// Characters of a text whose kinds are looked at.
-const PATTERN_MAX: usize = 128;
-
 /// Gathers the values of one place.
 #[derive(Default)]
 pub struct Values {
@@ -44,22 +44,6 @@ pub struct Values {
 }
 
 const KINDS: usize = Found::NAMES.len();
-
-/// What is known of texts.
-#[derive(Default)]
-struct Texts {
-    bytes_least: Option<u64>,
-    bytes_greatest: u64,
-    bytes_sum: u64,
-    pattern: Option<Vec<u8>>,
-    has_digits: bool,
-    has_letters: bool,
-    has_others: bool,
-    /// Whether something is there that hexadecimal digits and dashes do not have.
-    has_no_hex: bool,
-    /// Those that are no documents.
-    plain: u64,
-}
 
 /// How the values of one place are spread.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -90,26 +74,6 @@ pub struct Summary {
     pub hot: Vec<f64>,
     /// Of texts.
     pub text: Option<Text>,
-}
-
-/// Lengths and characters of texts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Text {
-    /// The shortest, bytes.
-    pub bytes_least: u64,
-    /// The longest.
-    pub bytes_greatest: u64,
-    /// Their mean.
-    pub bytes_mean: f64,
-    /// If all are alike in length: `#` for a digit, `@` for a letter, `*` for either or another, and
-    /// the signs `- : . / _` and space where all have them.
-    pub pattern: Option<String>,
-    /// Kinds of characters in them: `#` digits, `@` letters, `*` others.
-    pub alphabet: String,
-    /// Whether all consist of hexadecimal digits and dashes, as UUIDs do.
-    pub is_hex: bool,
-    /// Whether all stand in braces or brackets, as JSON documents and arrays do.
-    pub is_document: bool,
 }
 
 impl Values {
@@ -302,62 +266,6 @@ fn harmonic(n: u64, theta: f64) -> f64 {
         (to.powf(1.0 - theta) - from.powf(1.0 - theta)) / (1.0 - theta)
     };
     sum + rest
-}
-
-impl Texts {
-    fn add(&mut self, text: &[u8]) {
-        let bytes = text.len() as u64;
-        self.bytes_least = Some(self.bytes_least.map_or(bytes, |least| least.min(bytes)));
-        self.bytes_greatest = self.bytes_greatest.max(bytes);
-        self.bytes_sum += bytes;
-        self.plain += u64::from(!is_document(text));
-        for byte in text {
-            match byte {
-                b'0'..=b'9' => self.has_digits = true,
-                b'a'..=b'z' | b'A'..=b'Z' => self.has_letters = true,
-                _ => self.has_others = true,
-            }
-            self.has_no_hex |= !byte.is_ascii_hexdigit() && *byte != b'-';
-        }
-        let kinds = text.iter().take(PATTERN_MAX + 1).map(|&byte| kind_of(byte));
-        match &mut self.pattern {
-            None => self.pattern = Some(kinds.collect()),
-            Some(pattern) => {
-                for (known, kind) in pattern.iter_mut().zip(kinds) {
-                    if *known != kind {
-                        *known = b'*';
-                    }
-                }
-            }
-        }
-    }
-
-    fn finish(self, count: u64) -> Text {
-        let bytes_least = self.bytes_least.unwrap_or(0);
-        let fits = bytes_least == self.bytes_greatest && bytes_least <= PATTERN_MAX as u64;
-        let pattern = self.pattern.filter(|_| fits);
-        Text {
-            bytes_least,
-            bytes_greatest: self.bytes_greatest,
-            bytes_mean: self.bytes_sum as f64 / count.max(1) as f64,
-            pattern: pattern.map(|pattern| String::from_utf8_lossy(&pattern).into_owned()),
-            alphabet: [('#', self.has_digits), ('@', self.has_letters), ('*', self.has_others)]
-                .iter()
-                .filter_map(|&(kind, is_there)| is_there.then_some(kind))
-                .collect(),
-            is_hex: !self.has_no_hex,
-            is_document: self.plain == 0,
-        }
-    }
-}
-
-fn kind_of(byte: u8) -> u8 {
-    match byte {
-        b'0'..=b'9' => b'#',
-        b'a'..=b'z' | b'A'..=b'Z' => b'@',
-        b'-' | b':' | b'.' | b'/' | b'_' | b' ' => byte,
-        _ => b'*',
-    }
 }
 
 #[cfg(test)]

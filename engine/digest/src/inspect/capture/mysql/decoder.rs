@@ -1,4 +1,4 @@
-//! What client and server say to each other, and the events that come of it.
+//! Decodes MySQL's protocol: messages of client and server become events.
 
 use super::answer::{Answer, Step};
 use super::command::{self, Command, Reply, attributed, is_request};

@@ -1,4 +1,4 @@
-//! MySQL's protocol as a listener hears it.
+//! MySQL's protocol as a passive listener sees it.
 //!
 //! | where | what |
 //! |---|---|

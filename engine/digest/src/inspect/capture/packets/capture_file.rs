@@ -1,5 +1,4 @@
-//! Packets in a capture file of either kind, also where files were put one behind the other, or where
-//! one is damaged in the middle.
+//! Reads packets from a capture file of either kind, also from concatenated files and behind damage.
 
 use super::packet::{Found, Step};
 use super::pcap::{self, Pcap};

@@ -1,4 +1,4 @@
-//! What client and server say to each other, and the events that come of it.
+//! Decodes PostgreSQL's protocol: messages of client and server become events.
 
 use super::message::{Startup, completed, is_answer, is_request, sqlstate};
 use super::prepared::{Portal, Prepared, Statement};

@@ -1,4 +1,4 @@
-//! What waits for its answer, and the event that it becomes.
+//! Requests that wait for an answer, and the events that requests become.
 
 use crate::event::{Kind, Measure, Numbers};
 use crate::inspect::capture::events::{Done, Out};

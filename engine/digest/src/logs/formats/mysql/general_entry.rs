@@ -1,4 +1,4 @@
-//! The head of an entry: time, connection and command.
+//! The head of an entry of the general log: time, connection and command.
 
 use crate::event::Kind;
 use crate::logs::formats::mysql::timestamp::{Stamp, stamp};

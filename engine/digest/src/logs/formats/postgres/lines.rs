@@ -1,4 +1,4 @@
-//! Lines, and pieces of logs that are not understood.
+//! Splits bytes into lines, and reports bytes that are not understood.
 
 use crate::sink::Sink;
 

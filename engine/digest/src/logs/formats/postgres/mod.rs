@@ -9,6 +9,7 @@
 
 mod forms;
 mod lines;
+mod lock_waits;
 mod message;
 mod plan;
 mod prefix;

@@ -1,5 +1,4 @@
-//! From messages to events: what several messages of one session tell of one statement is put
-//! together.
+//! Assembles the messages of a session into events: several messages may describe one statement.
 //!
 //! Most statements are whole in one message (`duration: 1.2 ms  statement: ...`). What is not:
 //! `log_statement` tells the statement before it runs and its duration or error afterwards; binding
@@ -7,6 +6,7 @@
 //! also after it); so do temporary files and waiting for locks. Sessions' messages interleave, so that
 //! this needs all messages in their order; see docs/decisions/postgres-logs-in-order.md.
 
+use super::lock_waits::Locks;
 use super::message::{Did, Message, What, parameters};
 use super::plan;
 use super::prefix::number;
@@ -41,26 +41,6 @@ struct Session {
     temporary: Option<(u64, Vec<u8>)>,
     locks: Locks,
 }
-
-/// What one statement of a session waited for locks, as messages have told that may be of the next
-/// event: or of one that took less than what is logged, and never comes.
-#[derive(Debug, Default)]
-struct Locks {
-    /// Empty: the messages do not say.
-    statement: Vec<u8>,
-    /// When each was had, and after how long; at most [`LOCKS_MAX`].
-    had: Vec<Wait>,
-    /// The last one that was still waited for.
-    waiting: Option<Wait>,
-}
-
-/// When a message of waiting came, and after how many nanoseconds of it.
-type Wait = (Option<i64>, u64);
-
-/// Waits of a statement that are kept apart; of more, the oldest are one.
-const LOCKS_MAX: usize = 32;
-/// Logs may have whole seconds only.
-const TICK_NS: i64 = 1_000_000_000;
 
 /// A message that may be a part of the next event.
 #[derive(Debug)]
@@ -447,45 +427,6 @@ impl Sessions {
             event.database = or(message.database, &session.database);
         }
         event
-    }
-}
-
-impl Locks {
-    /// Those of this statement: what another one waited for is forgotten.
-    fn of(&mut self, statement: &[u8]) -> &mut Self {
-        if self.statement != statement {
-            *self = Self { statement: statement.into(), ..Self::default() };
-        }
-        self
-    }
-
-    fn had(&mut self, message: &Message<'_>, ns: u64) {
-        let locks = self.of(message.statement);
-        locks.waiting = None;
-        if locks.had.len() == LOCKS_MAX {
-            let (_, oldest_ns) = locks.had.remove(0);
-            locks.had[0].1 = locks.had[0].1.saturating_add(oldest_ns);
-        }
-        locks.had.push((message.end_ns, ns));
-    }
-
-    /// What the statement `text` waited, nanoseconds, if it is the one, and what of it came since it
-    /// began.
-    #[inline]
-    fn take(&mut self, text: &[u8], begin_ns: Option<i64>) -> u64 {
-        if self.had.is_empty() && self.waiting.is_none() {
-            return 0;
-        }
-        let locks = std::mem::take(self);
-        if !locks.statement.is_empty() && locks.statement != text {
-            return 0;
-        }
-        let is_within = |at: Option<i64>| match (at, begin_ns) {
-            (Some(at), Some(begin)) => at.saturating_add(TICK_NS) > begin,
-            _ => true,
-        };
-        let waits = locks.had.iter().chain(&locks.waiting).filter(|(at, _)| is_within(*at));
-        waits.fold(0, |sum, (_, ns)| sum.saturating_add(*ns))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is carried along while a log is read, whichever its form.
+//! The state of a reader, the same for all forms of the log.
 
 use super::message::Message;
 use super::sessions::Sessions;

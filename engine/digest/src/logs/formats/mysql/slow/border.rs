@@ -1,4 +1,4 @@
-//! Where an event begins: header lines in the exact shape that servers write, and never a line of a
+//! Finds where an event begins: header lines in the exact shape that servers write, and never a line of a
 //! statement that only looks like one of them.
 //!
 //! An event begins with `# Time: ` before `# User@Host: `, with `# User@Host: ` alone (older servers

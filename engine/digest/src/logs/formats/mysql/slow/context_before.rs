@@ -1,4 +1,4 @@
-//! What is known from before a part: the last time and the last default database, looked for backwards.
+//! Finds the context of a chunk: searches backwards for the last timestamp and the last default database.
 
 use super::border;
 use super::context_scan::may_tell;

@@ -1,5 +1,5 @@
-//! Whether events may tell a time or a default database: looked for in every part that several threads read,
-//! and in most logs in vain, so it must not cost more than reading memory does.
+//! Scans a chunk for a timestamp or a default database. The scan runs over every chunk that several threads
+//! read, and in most logs in vain: it must not cost more than reading memory.
 
 use memchr::memmem;
 

@@ -1,4 +1,4 @@
-//! The forms in which PostgreSQL and those who pass its log on write messages.
+//! The forms of a log: PostgreSQL's own, and those of programs that relay its log.
 
 pub mod cloudsql;
 pub mod csv;

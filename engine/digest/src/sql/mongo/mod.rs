@@ -2,110 +2,20 @@
 //!
 //! Keys and operators stay, values become `?`; arrays of values become `[?+]`, and in other arrays what
 //! repeats is written once. Names of the command, its collection, those that `$lookup` and its like read,
-//! and the field of `distinct` are no values; but what a command that is not in the list below is given
+//! and the field of `distinct` are no values; but what a command that is not in the list (`known_names`) is given
 //! may be anything, so it is one. What belongs to the session (`lsid`, `$clusterTime`, ...) is left out,
 //! as are comments. Paths such as `"$status"` cannot be told from strings that begin so: they become `?`, but
 //! for keys of groups, where such strings are paths. Directions of sorts (1, -1) stay, too.
 //! (MongoDB manual: "Database Commands", "Log Messages", "MongoDB Extended JSON (v2)".)
 
+mod known_names;
+
 use crate::sql::distilled::Distilled;
+use known_names::{SESSION, TYPES, is_of_collection};
 
 const TEXT_MAX: usize = 256 * 1024;
 const KEY_BYTES_MAX: usize = 256;
 const DEPTH_MAX: usize = 200;
-
-/// Members of a command that say nothing about what it does.
-const SESSION: &[&[u8]] = &[
-    b"lsid",
-    b"$clusterTime",
-    b"$db",
-    b"txnNumber",
-    b"autocommit",
-    b"startTransaction",
-    b"$readPreference",
-    b"signature",
-    b"shardVersion",
-    b"databaseVersion",
-    b"clientOperationKey",
-    b"mayBypassWriteBlocking",
-    b"$client",
-    b"$configServerState",
-    b"$configTime",
-    b"$topologyTime",
-    b"$audit",
-    b"$oplogQueryData",
-    b"$replData",
-    b"comment",
-];
-
-/// Commands, in lower case, whose value is the name of a collection, and what the log calls single
-/// operations (`remove`). Others take users, code, patterns: `createUser`, `eval`, `getParameter`.
-const OF_COLLECTIONS: &[&[u8]] = &[
-    b"aggregate",
-    b"analyze",
-    b"checkshardingindex",
-    b"cleanuporphaned",
-    b"collmod",
-    b"collstats",
-    b"compact",
-    b"converttocapped",
-    b"count",
-    b"create",
-    b"createindexes",
-    b"createsearchindexes",
-    b"datasize",
-    b"delete",
-    b"deleteindexes",
-    b"distinct",
-    b"drop",
-    b"dropindexes",
-    b"dropsearchindex",
-    b"find",
-    b"findandmodify",
-    b"geosearch",
-    b"insert",
-    b"killcursors",
-    b"listindexes",
-    b"listsearchindexes",
-    b"mapreduce",
-    b"plancacheclear",
-    b"plancacheclearfilters",
-    b"plancachelistfilters",
-    b"plancachesetfilter",
-    b"query",
-    b"reindex",
-    b"remove",
-    b"renamecollection",
-    b"shardcollection",
-    b"update",
-    b"updatesearchindex",
-    b"validate",
-];
-
-/// Whether the value of the command of this name is a collection's name.
-fn is_of_collection(command: &[u8]) -> bool {
-    OF_COLLECTIONS.iter().any(|name| name.eq_ignore_ascii_case(command))
-}
-
-/// Objects with one such key are values.
-const TYPES: &[&[u8]] = &[
-    b"$oid",
-    b"$date",
-    b"$numberLong",
-    b"$numberInt",
-    b"$numberDouble",
-    b"$numberDecimal",
-    b"$binary",
-    b"$uuid",
-    b"$timestamp",
-    b"$regularExpression",
-    b"$minKey",
-    b"$maxKey",
-    b"$undefined",
-    b"$symbol",
-    b"$code",
-    b"$dbPointer",
-];
 
 /// Its collection stands behind it.
 pub(crate) const GET_MORE: &[u8] = b"getMore";
