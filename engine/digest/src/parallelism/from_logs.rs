@@ -55,7 +55,7 @@ pub struct Parallelism {
 /// of transactions), and, of binary logs, from the order of their transactions.
 ///
 /// # Errors
-/// As [`each_log`]; logs of systems whose replication is another.
+/// As [`read_sequentially`](crate::sequential::read_sequentially); logs of systems whose replication is another.
 pub fn derive(
     request: &Request,
     stop: &'static AtomicBool,
