@@ -327,4 +327,6 @@ fn dispersion(by_second: &HashMap<i64, u64>, (first_ns, last_ns): (i64, i64)) ->
 }
 
 #[cfg(test)]
+mod charsets;
+#[cfg(test)]
 mod tests;

@@ -80,7 +80,7 @@ impl Fingerprinter {
     }
 
     /// The same, by way of the text.
-    fn key_of_text(&mut self, statement: &[u8]) -> u128 {
+    pub(crate) fn key_of_text(&mut self, statement: &[u8]) -> u128 {
         let domain = match self.language {
             Language::Mysql => 1,
             Language::Postgres => 2,
@@ -145,8 +145,6 @@ impl Fingerprinter {
     }
 }
 
-#[cfg(test)]
-mod charsets;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

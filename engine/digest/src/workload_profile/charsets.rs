@@ -1,10 +1,12 @@
 //! Statements of clients that speak gbk, gb18030, sjis, cp932 or big5, whose characters may end in a
-//! backslash or a backtick. Nothing that stood in quotes may show.
+//! backslash or a backtick. Nothing that stood in quotes may show: not in fingerprints, nor in verbs and
+//! tables, nor in workload profiles.
 
-use super::*;
+use super::Shaper;
 use crate::event::Event;
 use crate::sql::distill::distill;
-use crate::workload_profile::Shaper;
+use crate::sql::fingerprint::Fingerprinter;
+use crate::sql::language::Language;
 use proptest::prelude::*;
 
 /// Bytes that lead and bytes that trail, from and to.
