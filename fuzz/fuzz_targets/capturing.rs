@@ -1,7 +1,7 @@
 //! Any bytes as a capture: as a file, or as what two ends say in segments of a file that is right.
 
 use crate::reading::{self, Places, Way};
-use dyno_digest::format::Settings;
+use dyno_digest::logs::format::Settings;
 
 /// Reads `data` as a capture of what the format `name` speaks at `port`.
 pub fn read(name: &str, port: u16, data: &[u8]) {

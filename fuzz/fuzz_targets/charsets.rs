@@ -3,10 +3,11 @@
 //! workload, however the statement is cut. The first byte says which character set, the second where it is cut.
 #![no_main]
 
-use dyno_digest::distill::distill;
-use dyno_digest::event::{Event, Language};
-use dyno_digest::fingerprint::Fingerprinter;
-use dyno_digest::shape::Shaper;
+use dyno_digest::sql::distill::distill;
+use dyno_digest::event::Event;
+use dyno_digest::sql::language::Language;
+use dyno_digest::sql::fingerprint::Fingerprinter;
+use dyno_digest::workload_profile::Shaper;
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 

@@ -3,7 +3,7 @@
 
 mod reading;
 
-use dyno_digest::format::Settings;
+use dyno_digest::logs::format::Settings;
 use reading::{Places, Way};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

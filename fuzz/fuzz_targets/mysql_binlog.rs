@@ -8,9 +8,10 @@
 
 mod reading;
 
-use dyno_digest::binlog::{HEADER, Items, MAGIC, Reader, Statement, Transaction, checksum};
-use dyno_digest::format::{Part, Settings};
-use dyno_digest::parallel::{Rule, Simulation};
+use dyno_digest::inspect::binlog::{HEADER, Items, MAGIC, Reader, Statement, Transaction, checksum};
+use dyno_digest::sink::Part;
+use dyno_digest::logs::format::Settings;
+use dyno_digest::parallelism::{Rule, Simulation};
 use reading::{Places, Way};
 
 const KINDS: [u8; 32] = [

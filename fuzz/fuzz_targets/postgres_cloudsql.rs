@@ -3,7 +3,7 @@
 
 mod reading;
 
-use dyno_digest::format::Settings;
+use dyno_digest::logs::format::Settings;
 use reading::{Places, Way};
 
 const PREFIXES: [&str; 3] = ["%m [%p]: [%l-1] db=%d,user=%u ", "[%p]: [%l-1] db=%d,user=%u ", ""];

@@ -4,7 +4,7 @@
 
 mod reading;
 
-use dyno_digest::format::{Context, Settings};
+use dyno_digest::logs::format::{Context, Settings};
 use reading::{Places, Way};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

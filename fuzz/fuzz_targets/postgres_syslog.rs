@@ -3,7 +3,7 @@
 
 mod reading;
 
-use dyno_digest::format::Settings;
+use dyno_digest::logs::format::Settings;
 use reading::{Places, Way};
 
 const PREFIXES: [&str; 4] = ["%u@%d ", "%m [%p] %q%u@%d ", "[%l-1] ", ""];

@@ -1,8 +1,9 @@
 //! Any bytes as a log: however it comes, it holds the same events, and they lie within it.
 
 use dyno_digest::event::Event;
-use dyno_digest::format::{Context, Format, FormatKind, Part, Settings, Sink};
-use dyno_digest::formats::FORMATS;
+use dyno_digest::logs::format::{Context, Format, FormatKind, Settings};
+use dyno_digest::sink::{Part, Sink};
+use dyno_digest::logs::formats::FORMATS;
 use std::cell::RefCell;
 
 /// So much of a log is shown to what finds its format out, which takes longest.

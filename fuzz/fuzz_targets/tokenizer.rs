@@ -3,10 +3,10 @@
 //! two statements.
 #![no_main]
 
-use dyno_digest::distill::distill;
-use dyno_digest::event::Language;
-use dyno_digest::fingerprint::Fingerprinter;
-use dyno_digest::token::{Kind, Lexer};
+use dyno_digest::sql::distill::distill;
+use dyno_digest::sql::language::Language;
+use dyno_digest::sql::fingerprint::Fingerprinter;
+use dyno_digest::sql::token::{Kind, Lexer};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 

@@ -7,7 +7,7 @@
 
 use dyno_core::trace::{Index, Language, MAGIC, Meta, Origin, VERSION, Writer};
 use dyno_digest::event::{Event, Kind};
-use dyno_digest::tracing::Tracer;
+use dyno_digest::replay_file::Tracer;
 
 /// Session, begin, duration, effect, class, origin, text.
 type Owned = (u32, i64, u64, u8, u32, u32, Vec<u8>);

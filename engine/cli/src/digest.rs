@@ -7,18 +7,21 @@ use crate::confined::{self, Needs};
 use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
 use dyno_core::error::{Error, Kind};
 use dyno_core::shown::shown;
-use dyno_digest::collector::{OrderBy, Taking};
-use dyno_digest::digest::{Request, Watcher, digest};
+use dyno_digest::aggregate::collector::Taking;
+use dyno_digest::aggregate::grouping::GroupBy;
+use dyno_digest::aggregate::order_by::OrderBy;
+use dyno_digest::aggregate::summary::{Asked, Limit};
+use dyno_digest::digest::digest;
 use dyno_digest::document::{Document, Input};
 use dyno_digest::event::Measure;
 use dyno_digest::filter::{Condition, Filter};
-use dyno_digest::format::Settings;
-use dyno_digest::formats::FORMATS;
-use dyno_digest::gather;
-use dyno_digest::grouping::GroupBy;
-use dyno_digest::moment;
-use dyno_digest::summary::{Asked, Limit};
-use dyno_digest::tracing;
+use dyno_digest::logs::format::Settings;
+use dyno_digest::logs::formats::FORMATS;
+use dyno_digest::parallelism;
+use dyno_digest::replay_file;
+use dyno_digest::request::{Request, Watcher};
+use dyno_digest::timestamp;
+use dyno_digest::workload_profile;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -87,16 +90,19 @@ pub fn main(args: &[String]) -> i32 {
         Wanted::Document => digest(&arguments.request, &signals::STOP, &mut watching),
         Wanted::Trace(out) => trace(&arguments.request, out, &mut watching),
         Wanted::Shape => {
-            gather::shape(&arguments.request, &signals::STOP, &mut watching).map(|found| {
-                watching.read(&found.logs.inputs);
-                line(&json!({"event": "shape", "shape": found}));
-            })
+            workload_profile::from_logs::derive(&arguments.request, &signals::STOP, &mut watching)
+                .map(|found| {
+                    watching.read(&found.logs.inputs);
+                    line(&json!({"event": "shape", "shape": found}));
+                })
         }
         Wanted::Parallelism => {
-            gather::parallelism(&arguments.request, &signals::STOP, &mut watching).map(|found| {
-                watching.read(&found.logs.inputs);
-                line(&json!({"event": "parallelism", "parallelism": found}));
-            })
+            parallelism::from_logs::derive(&arguments.request, &signals::STOP, &mut watching).map(
+                |found| {
+                    watching.read(&found.logs.inputs);
+                    line(&json!({"event": "parallelism", "parallelism": found}));
+                },
+            )
         }
     };
     match done {
@@ -108,7 +114,7 @@ pub fn main(args: &[String]) -> i32 {
 }
 
 fn trace(request: &Request, out: &Path, watching: &mut Watching) -> Result<(), Error> {
-    let (meta, logs) = tracing::trace(request, out, &signals::STOP, watching)?;
+    let (meta, logs) = replay_file::from_logs::trace(request, out, &signals::STOP, watching)?;
     watching.read(&logs.inputs);
     let mut told = serde_json::to_value(&meta).unwrap_or_default();
     if let Some(told) = told.as_object_mut() {
@@ -304,7 +310,7 @@ fn number<T: FromStr>(name: &str, text: &str) -> Result<T, Error> {
 
 /// Unix seconds, or a moment after RFC 3339, as nanoseconds since 1970.
 fn moment(name: &str, text: &str) -> Result<i64, Error> {
-    moment::parse(text).ok_or_else(|| {
+    timestamp::parse(text).ok_or_else(|| {
         wrong(format!("{name}: {text} is neither Unix seconds nor like 2026-01-31T12:00:00Z"))
     })
 }
@@ -363,7 +369,7 @@ fn samples(text: &str) -> Result<bool, Error> {
 
 /// `+02:00`, `-0330` or seconds.
 fn offset(text: &str) -> Result<i32, Error> {
-    moment::offset_s(text)
+    timestamp::offset_s(text)
         .ok_or_else(|| wrong(format!("--utc-offset: {text} is neither like +02:00 nor seconds")))
 }
 

@@ -3,11 +3,11 @@
 
 use crate::{REFUSED, output};
 use dyno_core::shown::shown;
-use dyno_digest::distill::distill;
-use dyno_digest::event::Language;
-use dyno_digest::fingerprint::Fingerprinter;
-use dyno_digest::id::id;
-use dyno_digest::servertext::plain;
+use dyno_digest::aggregate::class_id::id;
+use dyno_digest::sql::distill::distill;
+use dyno_digest::sql::fingerprint::Fingerprinter;
+use dyno_digest::sql::language::Language;
+use dyno_digest::sql::server_text::plain;
 use serde_json::json;
 use std::io::Read;
 

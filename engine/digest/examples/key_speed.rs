@@ -1,7 +1,7 @@
 //! How fast keys are made: `cargo run --release -p dyno-digest --example key_speed`.
 
-use dyno_digest::event::Language;
-use dyno_digest::fingerprint::Fingerprinter;
+use dyno_digest::sql::fingerprint::Fingerprinter;
+use dyno_digest::sql::language::Language;
 use std::time::Instant;
 
 /// Statements of about so many bytes, alike but for their literals.

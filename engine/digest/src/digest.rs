@@ -1,61 +1,25 @@
-//! The whole: logs in, a document out.
+//! Digests logs: reads chunks on several threads, merges classes, makes the document.
 
-use crate::censoring;
-use crate::classes::{Classes, DETAILED};
-use crate::collector::{Collected, Collector, Taking, Tally};
+use crate::aggregate::censoring;
+use crate::aggregate::classes::{Classes, DETAILED};
+use crate::aggregate::collector::Collector;
+use crate::aggregate::grouping::Grouper;
+use crate::aggregate::summary;
+use crate::aggregate::tally::Tally;
+use crate::aggregate::thread_totals::Collected;
 use crate::document::{Censored, Document, Input};
-use crate::format::{Context, Format, Part, Settings};
-use crate::formats::format_of;
-use crate::grouping::Grouper;
-use crate::in_turn::{self, Turn};
-use crate::lines;
-use crate::parts::Parts;
-use crate::relay::Relay;
-use crate::source::{self, Source};
-use crate::summary::{self, Asked};
+use crate::logs::chunk_context::ChunkContext;
+use crate::logs::chunks::Chunks;
+use crate::logs::format::{Context, Format};
+use crate::logs::line_numbers;
+use crate::logs::source::{self, Source};
+use crate::request::{Request, Watcher, open};
+use crate::sequential::{self, SequentialReader};
+use crate::sink::Part;
 use dyno_core::Result;
-use dyno_core::error::{Error, Kind};
-use std::fs::File;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// What to do.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Paths; `-` is standard input.
-    pub logs: Vec<String>,
-    /// Name of the format; none: each log's own, found out from its first bytes.
-    pub format: Option<String>,
-    /// What the user says about the logs.
-    pub settings: Settings,
-    /// How many threads read.
-    pub threads: usize,
-    /// How events are taken.
-    pub taking: Taking,
-    /// How the document is made.
-    pub asked: Asked,
-    /// The only log grows: a document is made at every meeting that wants one.
-    pub follows: bool,
-}
-
-/// Who looks on.
-pub trait Watcher {
-    /// Called once, when all logs are open: before their first byte is read, and before there is a second
-    /// thread.
-    fn opened(&mut self) {}
-
-    /// Called at meetings: bytes of files read, and of how many, if that is known.
-    fn progress(&mut self, bytes: u64, bytes_total: Option<u64>);
-
-    /// Whether a document of what was read so far is wanted now: of logs that are followed.
-    fn wants_document(&mut self) -> bool {
-        false
-    }
-
-    /// The document.
-    fn document(&mut self, document: Document);
-}
 
 /// Reads all logs and gives the document to `watcher`. When `stop` is set, the document is of what was
 /// read so far.
@@ -86,28 +50,6 @@ pub fn digest(
     Ok(())
 }
 
-/// Opens all logs first: a name that is wrong is an error before hours of reading.
-pub(crate) fn open(
-    request: &Request,
-    stop: &'static AtomicBool,
-    watcher: &mut dyn Watcher,
-) -> Result<Vec<Source>> {
-    if request.logs.is_empty() {
-        return Err(Error::new(Kind::Plan, "no log is given").hint("`-` is standard input"));
-    }
-    if request.follows && request.logs.len() > 1 {
-        return Err(Error::new(Kind::Plan, "--follow takes one log"));
-    }
-    if request.logs.iter().filter(|path| *path == "-").count() > 1 {
-        return Err(Error::new(Kind::Plan, "standard input can be read once only"));
-    }
-    let files: Vec<File> =
-        request.logs.iter().map(|path| source::open(path)).collect::<Result<_>>()?;
-    watcher.opened();
-    let logs = request.logs.iter().zip(files);
-    logs.map(|(path, file)| Source::new(path, file, request.follows, stop)).collect()
-}
-
 /// A digest that is being made.
 struct Run<'a> {
     request: &'a Request,
@@ -124,24 +66,24 @@ struct Run<'a> {
 impl Run<'_> {
     /// Reads one log.
     fn log(&mut self, path: &str, source: Source, watcher: &mut dyn Watcher) -> Result<()> {
-        let mut parts = Parts::new(source, path, self.stop);
+        let mut chunks = Chunks::new(source, path, self.stop);
         let number = self.inputs.len() as u32;
         let mut input = Input { path: path.to_owned(), ..Input::default() };
-        parts.await_begin(|head| {
+        chunks.await_begin(|head| {
             source::packed_otherwise(head).is_some()
-                || format_of(self.request, path, head, None).is_ok()
+                || self.request.format_of(path, head, None).is_ok()
         })?;
-        let damage = parts.source().damage;
-        let head = parts.head()?;
+        let damage = chunks.source().damage;
+        let head = chunks.head()?;
         if head.is_empty() {
             // An empty log is a log of no events, in whatever format; a packed one may be damaged.
             "empty".clone_into(&mut input.format);
             self.inputs.push(input);
-            self.close(number, &mut parts, &Tally::default(), true);
+            self.close(number, &mut chunks, &Tally::default(), true);
             return Ok(());
         }
-        let head = parts.telling(|head| format_of(self.request, path, head, None).is_ok())?;
-        let kind = format_of(self.request, path, head, damage)?;
+        let head = chunks.telling(|head| self.request.format_of(path, head, None).is_ok())?;
+        let kind = self.request.format_of(path, head, damage)?;
         let format = (kind.open)(&self.request.settings, head)?;
         kind.name.clone_into(&mut input.format);
         self.inputs.push(input);
@@ -151,82 +93,89 @@ impl Run<'_> {
             if asked.merges_names { grouper.merging_names() } else { grouper }
         };
         let mut groupers: Vec<Grouper> = self.threads.iter().map(grouper).collect();
-        let (mut turn, mut context, relay) = <(Turn, Context, Relay)>::default();
+        let (mut reader, mut context, chunk_context) =
+            <(SequentialReader, Context, ChunkContext)>::default();
         let mut tally = Tally::default();
         loop {
-            parts.allow(self.classes.parts());
-            let before = parts.bytes();
+            chunks.allow(self.classes.chunks());
+            let before = chunks.bytes();
             if format.is_divisible() {
-                let known = (&mut context, &relay);
-                self.read_parts(&*format, number, &mut groupers, &mut parts, known)?;
+                let known = (&mut context, &chunk_context);
+                self.read_chunks(&*format, number, &mut groupers, &mut chunks, known)?;
             } else {
-                self.read_in_turn(&*format, number, &mut groupers[0], &mut parts, &mut turn)?;
+                self.read_sequentially(
+                    &*format,
+                    number,
+                    &mut groupers[0],
+                    &mut chunks,
+                    &mut reader,
+                )?;
             }
-            self.classes.meet(&mut self.threads);
+            self.classes.merge(&mut self.threads);
             for collected in &mut self.threads {
                 tally.merge(std::mem::take(&mut collected.tally));
             }
-            let read = parts.source().progress.read.load(Ordering::Relaxed);
+            let read = chunks.source().progress.read.load(Ordering::Relaxed);
             watcher.progress(self.read_before + read, self.total);
-            if parts.has_ended() || self.stop.load(Ordering::Relaxed) && !self.request.follows {
+            if chunks.has_ended() || self.stop.load(Ordering::Relaxed) && !self.request.follows {
                 break;
             }
             if self.request.follows {
                 if watcher.wants_document() {
-                    self.close(number, &mut parts, &tally, false);
+                    self.close(number, &mut chunks, &tally, false);
                     watcher.document(self.document());
                     self.censored.clear();
                 }
-                if parts.bytes() == before {
+                if chunks.bytes() == before {
                     std::thread::sleep(source::PATIENCE);
                 }
             }
         }
-        self.read_before += parts.source().progress.read.load(Ordering::Relaxed);
-        self.close(number, &mut parts, &tally, true);
+        self.read_before += chunks.source().progress.read.load(Ordering::Relaxed);
+        self.close(number, &mut chunks, &tally, true);
         Ok(())
     }
 
     /// Writes down what is known of a log.
-    fn close(&mut self, number: u32, parts: &mut Parts<'_>, tally: &Tally, is_end: bool) {
+    fn close(&mut self, number: u32, chunks: &mut Chunks<'_>, tally: &Tally, is_end: bool) {
         let input = &mut self.inputs[number as usize];
-        in_turn::close(input, parts, tally);
-        if let Some(file) = parts.source().plain_file().filter(|_| is_end) {
-            lines::number(file, &input.format, &mut input.not_understood);
+        sequential::close(input, chunks, tally);
+        if let Some(file) = chunks.source().plain_file().filter(|_| is_end) {
+            line_numbers::number(file, &input.format, &mut input.not_understood);
         }
         let format = &self.inputs[number as usize].format;
-        self.censored.extend(censoring::censored(number, format, &parts.facts, &tally.durations));
+        self.censored.extend(censoring::censored(number, format, &chunks.facts, &tally.durations));
     }
 
-    /// Reads parts on all threads until the next meeting. What they must know of those before them is carried
+    /// Reads chunks on all threads until the next merge. What they must know of those before them is carried
     /// along by a thread that is alone; several hand it on.
-    fn read_parts(
+    fn read_chunks(
         &mut self,
         format: &dyn Format,
         input: u32,
         groupers: &mut [Grouper],
-        parts: &mut Parts<'_>,
-        (carried, relay): (&mut Context, &Relay),
+        chunks: &mut Chunks<'_>,
+        (carried, chunk_context): (&mut Context, &ChunkContext),
     ) -> Result<()> {
         let (taking, classes) = (&self.request.taking, &self.classes);
         let is_alone = self.threads.len() == 1;
-        let shared = Mutex::new(parts);
+        let shared = Mutex::new(chunks);
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
         let read = |collected: &mut Collected, grouper: &mut Grouper, context: &mut Context| {
             loop {
                 let next = lock().next(format)?;
-                let Some(piece) = next else { return Ok(()) };
+                let Some(chunk) = next else { return Ok(()) };
                 if !is_alone {
-                    let tell = || format.context(&piece.bytes, piece.bytes.len());
-                    *context = relay.pass(piece.number, tell);
+                    let tell = || format.context(&chunk.bytes, chunk.bytes.len());
+                    *context = chunk_context.pass(chunk.number, tell);
                 }
-                let part = Part { bytes: &piece.bytes, offset: piece.offset, is_last: true };
+                let part = Part { bytes: &chunk.bytes, offset: chunk.offset, is_last: true };
                 let mut sink = Collector { input, taking, classes, grouper, collected };
                 format.read(part, context, &mut sink);
                 let facts = format.facts(context);
-                let mut parts = lock();
-                in_turn::tell(&mut parts, piece.number, facts);
-                parts.give_back(piece.bytes);
+                let mut chunks = lock();
+                sequential::tell(&mut chunks, chunk.number, facts);
+                chunks.give_back(chunk.bytes);
             }
         };
         let (first, others) = self.threads.split_at_mut(1);
@@ -247,18 +196,18 @@ impl Run<'_> {
         })
     }
 
-    /// Reads bytes in turn on one thread until the next meeting.
-    fn read_in_turn(
+    /// Reads bytes in turn on one thread until the next merge.
+    fn read_sequentially(
         &mut self,
         format: &dyn Format,
         input: u32,
         grouper: &mut Grouper,
-        parts: &mut Parts<'_>,
-        turn: &mut Turn,
+        chunks: &mut Chunks<'_>,
+        reader: &mut SequentialReader,
     ) -> Result<()> {
         let (taking, classes) = (&self.request.taking, &self.classes);
         let collected = &mut self.threads[0];
-        turn.read(format, parts, &mut Collector { input, taking, classes, grouper, collected })
+        reader.read(format, chunks, &mut Collector { input, taking, classes, grouper, collected })
     }
 
     fn document(&mut self) -> Document {
@@ -276,10 +225,12 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collector::OrderBy;
+    use crate::aggregate::collector::Taking;
+    use crate::aggregate::grouping::GroupBy;
+    use crate::aggregate::order_by::OrderBy;
+    use crate::aggregate::summary::{Asked, Limit};
     use crate::filter::Filter;
-    use crate::grouping::GroupBy;
-    use crate::summary::Limit;
+    use crate::logs::format::Settings;
     use std::fmt::Write as _;
     use std::io::Write as _;
 
@@ -397,7 +348,9 @@ mod tests {
             assert_eq!((input.events, input.pieces_not_understood), (18_100, 0));
         }
         let mut kept = Keeps::default();
-        let shape = crate::gather::shape(&request(path(&file), 1), &STOP, &mut kept).unwrap();
+        let shape =
+            crate::workload_profile::from_logs::derive(&request(path(&file), 1), &STOP, &mut kept)
+                .unwrap();
         assert_eq!(shape.logs.inputs[0].servers.len(), 2);
     }
 
@@ -423,7 +376,7 @@ mod tests {
         let found = read(&request(path(&file(&packed[..packed.len() / 2])), 1)).unwrap();
         let input = &found.inputs[0];
         assert!(input.events < 2000, "{input:?}");
-        assert!(input.not_understood.iter().any(|piece| piece.why.contains("damaged")));
+        assert!(input.not_understood.iter().any(|chunk| chunk.why.contains("damaged")));
     }
 
     #[test]

@@ -51,17 +51,6 @@ pub enum Kind {
     Command,
 }
 
-/// Whose statements these are, which decides how they are taken apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Language {
-    /// MySQL and MariaDB: backslashes escape, double quotes hold strings, backticks names.
-    Mysql,
-    /// PostgreSQL: double quotes hold names, dollar quotes strings.
-    Postgres,
-    /// MongoDB's commands as JSON.
-    Mongo,
-}
-
 macro_rules! measures {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal, $unit:ident;)*) => {
         /// What logs measure of an event besides its time.
@@ -224,6 +213,12 @@ impl Numbers {
     pub fn clear(&mut self) {
         self.present = 0;
     }
+}
+
+/// How many events this one stands for.
+#[inline]
+pub fn weight(event: &Event<'_>) -> u32 {
+    event.weight.max(1)
 }
 
 #[cfg(test)]

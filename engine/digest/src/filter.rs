@@ -1,12 +1,12 @@
-//! Which events are looked at: by time, by who asked, by an expression over their fields.
+//! Selects events: by time, by user, host or database, by an expression over their fields.
 //!
 //! `query_time > 0.5 and (rows_examined >= 1000 or user = 'app') and not database = 'test'`
 //!
 //! A field that an event does not have meets no comparison, not even `!=`; `not` turns the whole
 //! around. Times are seconds. `~` asks whether a text contains another.
 
+use crate::event::weight;
 use crate::event::{Event, Measure, Unit};
-use crate::sums::weight;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 

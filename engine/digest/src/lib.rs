@@ -3,55 +3,33 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | `event` | one thing that a server did: the schema that all formats share |
-//! | `format` | what a log format must be able to do; `formats/` has one file or folder a format |
-//! | `token`, `fingerprint` | SQL as tokens, and statements without their literals |
-//! | `servertext` | texts of statements as servers keep them, as logs would have them |
-//! | `source` | files, compressed files, standard input, a file that grows |
-//! | `classes` | classes and their sums while reading |
-//! | `document` | what comes out |
-//! | `digest` | the whole: reads sources by chunks on several threads |
+//! | `event`, `sink`, `facts` | one event in the schema that all formats share; what takes events; what a log says of its server |
+//! | `sql/` | statements as text: tokens, fingerprints, verb and tables |
+//! | `logs/` | logs -> events: sources, chunks for several threads, one file or folder a format |
+//! | `inspect/` | files that servers or networks leave behind: binary logs, captures |
+//! | `aggregate/` | events -> classes with sums and details -> the document |
+//! | `workload_profile/` | events -> statements, their values and their order, to run a like workload |
+//! | `replay_file/` | events -> a file from which they can be sent again |
+//! | `parallelism/` | events and transactions -> what parallel replication could bring |
+//! | `request`, `sequential`, `digest` | what is asked for; logs read in order on one thread; logs read by chunks on several threads |
+//! | `document` | the JSON document |
 //!
 //! Nothing is skipped silently: what a format does not understand is told to the sink with its
 //! position, and stands in the document.
 
-pub mod binlog;
-pub mod buffer;
-mod bytes;
-pub mod capture;
-pub mod censoring;
-pub mod classes;
-pub mod collector;
-pub mod concurrency;
-pub mod details;
+pub mod aggregate;
 pub mod digest;
-pub mod distill;
 pub mod document;
 pub mod event;
-mod fetch;
+pub mod facts;
 pub mod filter;
-pub mod fingerprint;
-pub mod format;
-pub mod formats;
-pub mod gather;
-pub mod grouping;
-pub mod held;
-pub mod id;
-pub mod in_turn;
-pub mod lines;
-pub mod moment;
-mod mongo;
-pub mod names;
-pub mod parallel;
-pub mod parts;
-pub mod relay;
-pub mod servertext;
-pub mod shape;
-pub mod sketch;
-pub mod source;
-pub mod summary;
-pub mod sums;
-pub mod table;
-pub mod timeline;
-pub mod token;
-pub mod tracing;
+pub mod inspect;
+pub mod logs;
+pub mod parallelism;
+pub mod replay_file;
+pub mod request;
+pub mod sequential;
+pub mod sink;
+pub mod sql;
+pub mod timestamp;
+pub mod workload_profile;

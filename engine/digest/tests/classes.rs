@@ -1,13 +1,15 @@
 //! Classes of whole logs: what a log that keeps one of so many stands for, and what MongoDB's log tells of
 //! cursors, plans, sorts and groups.
 
-use dyno_digest::collector::{OrderBy, Taking};
-use dyno_digest::digest::{Request, Watcher, digest};
+use dyno_digest::aggregate::collector::Taking;
+use dyno_digest::aggregate::grouping::GroupBy;
+use dyno_digest::aggregate::order_by::OrderBy;
+use dyno_digest::aggregate::summary::{Asked, Limit};
+use dyno_digest::digest::digest;
 use dyno_digest::document::Document;
 use dyno_digest::filter::Filter;
-use dyno_digest::format::Settings;
-use dyno_digest::grouping::GroupBy;
-use dyno_digest::summary::{Asked, Limit};
+use dyno_digest::logs::format::Settings;
+use dyno_digest::request::{Request, Watcher};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;

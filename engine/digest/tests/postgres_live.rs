@@ -1,8 +1,9 @@
 //! Logs of a real, private PostgreSQL: the three forms of one load tell the same, and what was sent.
 
 use dyno_digest::event::{Event, Kind};
-use dyno_digest::format::{Context, Part, Settings, Sink};
-use dyno_digest::formats::FORMATS;
+use dyno_digest::logs::format::{Context, Settings};
+use dyno_digest::logs::formats::FORMATS;
+use dyno_digest::sink::{Part, Sink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -3,7 +3,7 @@
 //! After a change: `UPDATE_SCHEMAS=1 cargo test --release -p dyno-digest --test schemas`.
 
 use dyno_digest::document::Document;
-use dyno_digest::gather::Parallelism;
+use dyno_digest::parallelism::from_logs::Parallelism;
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 """What parallel replication could bring, as types: the document of
-`dyno-engine digest --parallelism`. Layout: `engine/digest/src/gather.rs`, whose names these are.
+`dyno-engine digest --parallelism`. Layout: `engine/digest/src/parallelism/from_logs.rs`, whose
+names these are.
 
 Costs are seconds of query time or bytes of binary log; only their ratios matter.
 """

@@ -1,8 +1,8 @@
 """What a workload is made of, as `dyno-engine digest --shape` says it: statements with places for
 values, how these are spread, and which statements sessions send together.
 
-Layout: `engine/digest/src/shape/`, whose names these are. No literal is in it but the least and the
-greatest of numbers, dates and times, and what stands in hints.
+Layout: `engine/digest/src/workload_profile/`, whose names these are. No literal is in it but the
+least and the greatest of numbers, dates and times, and what stands in hints.
 """
 
 from __future__ import annotations

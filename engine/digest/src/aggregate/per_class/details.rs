@@ -1,0 +1,292 @@
+//! Details of the most costly classes: all measures, users and hosts, times, distribution of durations.
+
+use crate::aggregate::stats::name_counts::Names;
+use crate::aggregate::stats::quantile_sketch::Sketch;
+use crate::aggregate::stats::timeline::Times;
+use crate::document::Sample;
+use crate::event::weight;
+use crate::event::{Event, MEASURES, Measure};
+
+/// The most bytes of a sample's text that are kept.
+pub const SAMPLE_BYTES: usize = 64 << 10;
+/// Upper bounds of the histogram of query times but the last, nanoseconds.
+const BOUNDS_NS: [u64; 8] =
+    [1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
+
+/// Values of one measure.
+#[derive(Debug, Clone)]
+pub struct Spread {
+    /// Values.
+    pub count: u64,
+    /// What they stand for.
+    pub weighted: u64,
+    /// Their sum, weighted.
+    pub sum: u64,
+    /// The least.
+    pub min: u64,
+    /// The greatest.
+    pub max: u64,
+    /// Sum of squares, weighted.
+    pub squares: u128,
+    /// How they spread.
+    pub sketch: Sketch,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            weighted: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            squares: 0,
+            sketch: Sketch::default(),
+        }
+    }
+}
+
+impl Spread {
+    #[inline]
+    fn add(&mut self, value: u64, weight: u32) {
+        self.count += 1;
+        self.weighted += u64::from(weight);
+        self.sum = self.sum.saturating_add(value.saturating_mul(u64::from(weight)));
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        let square = u128::from(value) * u128::from(value);
+        // Products of 128 bits take their time, and nearly all weights are 1.
+        let squares = if weight == 1 { square } else { square.saturating_mul(weight.into()) };
+        self.squares = self.squares.saturating_add(squares);
+        self.sketch.add(value, weight);
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Spread) {
+        self.count += other.count;
+        self.weighted += other.weighted;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.squares = self.squares.saturating_add(other.squares);
+        self.sketch.merge(&other.sketch);
+    }
+}
+
+/// What a class is called, and where the event is that it is called after: of several the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Title {
+    /// Position of the log, and of the event in it.
+    pub at: (u32, u64),
+    /// The fingerprint, or what the class is grouped by.
+    pub fingerprint: String,
+    /// pt-query-digest's ID, if it has the same class.
+    pub pt_id: Option<String>,
+    /// Verbs and tables.
+    pub distill: String,
+    /// Tables.
+    pub tables: Vec<String>,
+}
+
+/// What details keep of an event, beside its measures.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen<'a> {
+    /// Position of the log, and of the event in it.
+    pub at: (u32, u64),
+    /// As in [`Event`], like those below.
+    pub end_ns: Option<i64>,
+    /// How long it took.
+    pub duration_ns: Option<u64>,
+    /// How many events it stands for.
+    pub weight: u32,
+    /// Who asked.
+    pub user: &'a [u8],
+    /// From where.
+    pub host: &'a [u8],
+    /// The default database.
+    pub database: &'a [u8],
+    /// The error.
+    pub error: &'a [u8],
+    /// The plan, summed up.
+    pub plan: &'a [u8],
+    /// The statement, if samples have their text.
+    pub text: Option<&'a [u8]>,
+}
+
+impl<'a> Seen<'a> {
+    /// An event of log `input`; `keeps_text`: samples have their text.
+    #[inline]
+    pub fn new(input: u32, event: &Event<'a>, keeps_text: bool) -> Self {
+        Self {
+            at: (input, event.offset),
+            end_ns: event.end_ns,
+            duration_ns: event.duration_ns,
+            weight: weight(event),
+            user: event.user,
+            host: event.host,
+            database: event.database,
+            error: event.error,
+            plan: event.plan,
+            text: keeps_text.then_some(event.text),
+        }
+    }
+}
+
+/// Details of some events.
+#[derive(Debug, Clone, Default)]
+pub struct Details {
+    /// What the class is called; none until an event of it was seen.
+    pub title: Option<Box<Title>>,
+    /// Durations.
+    pub time: Spread,
+    /// The other measures, as far as seen.
+    pub measures: Vec<(Measure, Spread)>,
+    /// Where a measure is in `measures`, plus 1.
+    pub place: [u8; MEASURES],
+    /// Durations by powers of ten.
+    pub histogram: [u64; 9],
+    /// When.
+    pub times: Times,
+    /// Users, hosts, default databases, errors and plans: apart, since they are seldom changed.
+    pub names: Box<[Names; 5]>,
+    /// The slowest event.
+    pub sample: Option<Box<Sample>>,
+}
+
+impl Details {
+    /// Adds an event.
+    #[inline]
+    pub fn add(&mut self, seen: &Seen<'_>, numbers: impl Iterator<Item = (Measure, u64)>) {
+        let weight = seen.weight;
+        if let Some(time_ns) = seen.duration_ns {
+            self.time.add(time_ns, weight);
+            let above = BOUNDS_NS.iter().map(|&bound| usize::from(time_ns >= bound)).sum::<usize>();
+            self.histogram[above] += 1;
+        }
+        for (measure, value) in numbers {
+            self.spread(measure).add(value, weight);
+        }
+        if let Some(end_ns) = seen.end_ns {
+            self.times.add(end_ns, seen.duration_ns.unwrap_or(0), weight);
+        }
+        let texts = [seen.user, seen.host, seen.database, seen.error, seen.plan];
+        for (names, text) in self.names.iter_mut().zip(texts) {
+            names.add(text, 1);
+        }
+        // Nearly all are quicker than the slowest so far, the one that is shown.
+        if self.sample.is_none() || seen.duration_ns.is_none_or(|ns| ns >= self.time.max) {
+            offer(&mut self.sample, seen);
+        }
+    }
+
+    /// Fetches into the processor's cache what adding such an event will change far from here: values are
+    /// counted in buckets all over its sketches.
+    #[inline]
+    pub fn fetch(&self, duration_ns: u64, numbers: impl Iterator<Item = (Measure, u64)>) {
+        self.time.sketch.fetch(duration_ns);
+        for (measure, value) in numbers {
+            let place = usize::from(self.place[measure as usize]);
+            if let Some((_, spread)) = self.measures.get(place.wrapping_sub(1)) {
+                spread.sketch.fetch(value);
+            }
+        }
+    }
+
+    #[inline]
+    fn spread(&mut self, measure: Measure) -> &mut Spread {
+        let place = &mut self.place[measure as usize];
+        if *place == 0 {
+            self.measures.push((measure, Spread::default()));
+            // MEASURES is at most 32.
+            *place = self.measures.len() as u8;
+        }
+        &mut self.measures[usize::from(*place) - 1].1
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Details) {
+        self.time.merge(&other.time);
+        for (measure, spread) in &other.measures {
+            self.spread(*measure).merge(spread);
+        }
+        for (mine, theirs) in self.histogram.iter_mut().zip(other.histogram) {
+            *mine += theirs;
+        }
+        self.times.merge(&other.times);
+        for (mine, theirs) in self.names.iter_mut().zip(other.names.iter()) {
+            mine.merge(theirs);
+        }
+        self.call(other.title.as_deref());
+        self.show(other.sample.as_deref());
+    }
+
+    /// Adds all of another, which is not needed any more.
+    pub fn take_in(&mut self, other: Details) {
+        let is_new = self.time.count == 0
+            && self.measures.is_empty()
+            && self.times.is_empty()
+            && self.names.iter().all(Names::is_empty);
+        if !is_new {
+            return self.merge(&other);
+        }
+        let mine = std::mem::replace(self, other);
+        self.call(mine.title.as_deref());
+        self.show(mine.sample.as_deref());
+    }
+
+    /// Takes a title if it is of an earlier event.
+    pub fn call(&mut self, title: Option<&Title>) {
+        if let Some(title) = title
+            && self.title.as_ref().is_none_or(|mine| title.at < mine.at)
+        {
+            self.title = Some(Box::new(title.clone()));
+        }
+    }
+
+    /// Takes a sample if it is slower.
+    pub fn show(&mut self, sample: Option<&Sample>) {
+        if let Some(theirs) = sample
+            && self.sample.as_ref().is_none_or(|mine| {
+                let rank = |s: &Sample| (s.query_time_s.unwrap_or(-1.0), s.input, s.offset);
+                let ((time, input, offset), (their_time, their_input, their_offset)) =
+                    (rank(mine), rank(theirs));
+                is_slower(their_time, (their_input, their_offset), time, (input, offset))
+            })
+        {
+            self.sample = Some(Box::new(theirs.clone()));
+        }
+    }
+}
+
+/// Whether an event is to be shown rather than the second: the slower, of equals the first.
+fn is_slower(time: f64, at: (u32, u64), than: f64, than_at: (u32, u64)) -> bool {
+    time > than || (time == than && at < than_at)
+}
+
+/// Keeps an event as the sample if it is slower.
+#[inline]
+pub fn offer(sample: &mut Option<Box<Sample>>, seen: &Seen<'_>) {
+    let time_s = seen.duration_ns.map(seconds);
+    let than = sample.as_ref().map(|s| (s.query_time_s.unwrap_or(-1.0), (s.input, s.offset)));
+    if than.is_none_or(|(than, at)| is_slower(time_s.unwrap_or(-1.0), seen.at, than, at)) {
+        keep(sample, seen, time_s);
+    }
+}
+
+#[cold]
+fn keep(sample: &mut Option<Box<Sample>>, seen: &Seen<'_>, query_time_s: Option<f64>) {
+    let kept = seen.text.map(|text| &text[..text.len().min(SAMPLE_BYTES)]);
+    *sample = Some(Box::new(Sample {
+        input: seen.at.0,
+        offset: seen.at.1,
+        end_unix_s: seen.end_ns.map(|ns| ns as f64 / 1e9),
+        query_time_s,
+        text: kept.map(|kept| String::from_utf8_lossy(kept).into_owned()),
+        is_cut: kept.map(<[u8]>::len) < seen.text.map(<[u8]>::len),
+    }));
+}
+
+/// Nanoseconds as seconds.
+pub fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

@@ -1,0 +1,373 @@
+//! Per-thread details of classes, buffered until the next merge.
+
+use crate::aggregate::per_class::details::{Details, Seen, Title};
+use crate::aggregate::per_class::sums::NO_DETAILS;
+use crate::aggregate::stats::name_counts::Names;
+use crate::event::{Measure, Numbers, measures};
+use std::collections::HashMap;
+
+/// Details that a thread holds: it keeps them from merge to merge, since merging costs more than adding.
+///
+/// They lie far apart, and an event changes some twenty lines of memory in them. So events wait with their
+/// class, a line each, until there are enough to be added together.
+#[derive(Debug, Default)]
+pub struct PendingDetails {
+    all: Vec<Details>,
+    /// Where in `all` the details of a place are (see `Classes::tier`), or [`NO_DETAILS`].
+    of_place: Vec<u32>,
+    free: Vec<u32>,
+    /// Events not yet added, by the same places as `all`.
+    waiting: Vec<Waiting>,
+    used: Vec<Used>,
+    /// Names not yet counted in `all`, likewise.
+    counts: Vec<Counts>,
+    names: [Numbered; 4],
+    /// Position of the log that waiting events are of.
+    input: u32,
+}
+
+/// Words that waiting events of a class have: eight events with three measures.
+const WORDS: usize = 64;
+/// Words of an event before its measures.
+const FIXED: usize = 5;
+
+/// Events of a class that wait.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+struct Waiting([u64; WORDS]);
+
+/// How many words of [`Waiting`] are used, and which measures its events have: all have the same. Apart, since
+/// it is looked at for each event.
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    words: u32,
+    mask: u32,
+}
+
+impl Used {
+    /// Words of an event.
+    #[inline]
+    fn size(self) -> usize {
+        FIXED + self.mask.count_ones() as usize
+    }
+
+    /// Whether another event with these measures can wait, too.
+    #[inline]
+    fn has_room(self, mask: u32) -> bool {
+        self.words == 0 || self.mask == mask && self.words as usize + self.size() <= WORDS
+    }
+}
+
+const HAS_END: u64 = 1 << 32;
+const HAS_DURATION: u64 = 1 << 33;
+
+/// Writes an event down, with as many words as its measures need.
+#[inline]
+fn write(words: &mut [u64], seen: &Seen<'_>, who: Who, numbers: &Numbers) {
+    let known = if seen.end_ns.is_some() { HAS_END } else { 0 }
+        | if seen.duration_ns.is_some() { HAS_DURATION } else { 0 };
+    let [user, host, database, error] = who.map(u64::from);
+    let fixed = [
+        u64::from(seen.weight) | known,
+        seen.at.1,
+        seen.end_ns.unwrap_or(0) as u64,
+        seen.duration_ns.unwrap_or(0),
+        user | host << 16 | database << 32 | error << 48,
+    ];
+    let (head, measured) = words.split_at_mut(FIXED);
+    head.copy_from_slice(&fixed);
+    for (word, (_, value)) in measured.iter_mut().zip(numbers.iter()) {
+        *word = value;
+    }
+}
+
+/// Reads an event of log `input`.
+#[inline]
+fn read(input: u32, words: &[u64]) -> (Seen<'static>, Who) {
+    let seen = Seen {
+        at: (input, words[1]),
+        end_ns: (words[0] & HAS_END != 0).then_some(words[2] as i64),
+        duration_ns: (words[0] & HAS_DURATION != 0).then_some(words[3]),
+        weight: words[0] as u32,
+        ..Seen::default()
+    };
+    (seen, [0, 16, 32, 48].map(|at| (words[4] >> at) as u16))
+}
+
+/// The measures of an event.
+#[inline]
+fn numbers(used: Used, words: &[u64]) -> impl Iterator<Item = (Measure, u64)> + '_ {
+    measures(used.mask).zip(words[FIXED..].iter().copied())
+}
+
+/// User, host, database and error of an event, by number.
+type Who = [u16; 4];
+
+/// The names that a thread meets in one of these roles, by number: comparing numbers is quicker, and they lie
+/// nearer.
+#[derive(Debug)]
+struct Numbered {
+    /// Names by number; number 0 is the empty one.
+    all: Vec<Box<[u8]>>,
+    by_name: HashMap<Box<[u8]>, u16>,
+    /// Some short ones again, by [`short`].
+    near: [(Short, u16); NEAR],
+}
+
+const NEAR: usize = 64;
+
+/// All of a name of at most 16 bytes: its length, and words that cover it.
+type Short = (usize, u64, u64);
+
+/// None: the name is longer.
+#[inline]
+fn short(name: &[u8]) -> Option<Short> {
+    let length = name.len();
+    let (first, last) = match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) if length <= 16 => {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        }
+        (None, _) => (name.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)), 0),
+        _ => return None,
+    };
+    Some((length, first, last))
+}
+
+impl Default for Numbered {
+    fn default() -> Self {
+        let all = vec![Box::default()];
+        Self { all, by_name: HashMap::new(), near: [((0, 0, 0), 0); NEAR] }
+    }
+}
+
+impl Numbered {
+    /// The number of a name; none: there are too many.
+    #[inline]
+    fn number(&mut self, name: &[u8]) -> Option<u16> {
+        if name.is_empty() {
+            return Some(0);
+        }
+        let Some(short) = short(name) else { return self.number_of(name) };
+        let mixed = (short.1 ^ short.2.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let near = (mixed >> 32) as usize % NEAR;
+        if self.near[near].0 != short {
+            self.near[near] = (short, self.number_of(name)?);
+        }
+        Some(self.near[near].1)
+    }
+
+    fn number_of(&mut self, name: &[u8]) -> Option<u16> {
+        if let Some(&number) = self.by_name.get(name) {
+            return Some(number);
+        }
+        let next = u16::try_from(self.all.len()).ok()?;
+        self.all.push(name.into());
+        self.by_name.insert(name.into(), next);
+        Some(next)
+    }
+}
+
+/// Users and hosts, the names that nearly all events have, take one line of memory.
+const PLACES: usize = 8;
+
+/// How often the names of late came with a class: numbers and counts, for each of [`Who`]. A name whose place
+/// another one takes is counted in the details.
+#[derive(Debug, Clone, Default)]
+#[repr(align(64))]
+struct Counts([[(u16, u16); PLACES]; 4]);
+
+impl Counts {
+    #[inline]
+    fn add(&mut self, who: Who, details: &mut Details, names: &[Numbered; 4]) {
+        for (what, (counts, number)) in self.0.iter_mut().zip(who).enumerate() {
+            if number == 0 {
+                continue;
+            }
+            let place = &mut counts[number as usize % PLACES];
+            if place.0 != number || place.1 == u16::MAX {
+                settle(place, &mut details.names[what], &names[what]);
+                place.0 = number;
+            }
+            place.1 += 1;
+        }
+    }
+
+    /// Counts all in the details.
+    fn settle(&mut self, details: &mut Details, names: &[Numbered; 4]) {
+        for (what, counts) in self.0.iter_mut().enumerate() {
+            for place in counts {
+                settle(place, &mut details.names[what], &names[what]);
+            }
+        }
+    }
+}
+
+fn settle(place: &mut (u16, u16), of: &mut Names, names: &Numbered) {
+    let (number, count) = std::mem::take(place);
+    if count > 0 {
+        of.add(&names.all[number as usize], u64::from(count));
+    }
+}
+
+impl PendingDetails {
+    /// Adds an event to the details that are at `at`, by and by.
+    #[inline]
+    pub fn add(&mut self, at: u32, seen: &Seen<'_>, numbers: &Numbers) {
+        let Some(who) = self.who(seen) else {
+            self.all[at as usize].add(seen, numbers.iter());
+            return;
+        };
+        if seen.at.0 != self.input {
+            (0..self.all.len()).for_each(|at| self.settle(at));
+            self.input = seen.at.0;
+        }
+        let at = at as usize;
+        if !self.used[at].has_room(numbers.mask()) {
+            self.settle(at);
+        }
+        let used = &mut self.used[at];
+        used.mask = numbers.mask();
+        let begin = used.words as usize;
+        used.words += used.size() as u32;
+        write(&mut self.waiting[at].0[begin..], seen, who, numbers);
+    }
+
+    /// Adds what waits with the details that are at `at`.
+    fn settle(&mut self, at: usize) {
+        let used = std::mem::take(&mut self.used[at]);
+        let waiting = &self.waiting[at].0[..used.words as usize];
+        let (details, counts) = (&mut self.all[at], &mut self.counts[at]);
+        for words in waiting.chunks_exact(used.size()) {
+            details.fetch(words[3], numbers(used, words));
+        }
+        for words in waiting.chunks_exact(used.size()) {
+            let (seen, who) = read(self.input, words);
+            details.add(&seen, numbers(used, words));
+            counts.add(who, details, &self.names);
+        }
+    }
+
+    /// None: it is added at once, with its text or plan, or since there are too many names.
+    #[inline]
+    fn who(&mut self, seen: &Seen<'_>) -> Option<Who> {
+        if seen.text.is_some() || !seen.plan.is_empty() {
+            return None;
+        }
+        let [users, hosts, databases, errors] = &mut self.names;
+        Some([
+            users.number(seen.user)?,
+            hosts.number(seen.host)?,
+            databases.number(seen.database)?,
+            errors.number(seen.error)?,
+        ])
+    }
+
+    /// Names the class whose details are at `at`, if the event is earlier than what it was named after.
+    pub fn call(&mut self, at: u32, title: &Title) {
+        self.all[at as usize].call(Some(title));
+    }
+
+    /// Where the details of `place` are, begun if there are none; none: of a class without a place yet.
+    pub fn at(&mut self, place: Option<u32>) -> u32 {
+        let pending = place.and_then(|place| self.of_place.get(place as usize));
+        if let Some(&at) = pending.filter(|at| **at != NO_DETAILS) {
+            return at;
+        }
+        let at = self.free.pop().unwrap_or(self.all.len() as u32);
+        if at as usize == self.all.len() {
+            self.all.push(Details::default());
+            self.counts.push(Counts::default());
+            self.waiting.push(Waiting([0; WORDS]));
+            self.used.push(Used::default());
+        }
+        if let Some(place) = place {
+            self.set(place, at);
+        }
+        at
+    }
+
+    fn set(&mut self, place: u32, at: u32) {
+        if self.of_place.len() <= place as usize {
+            self.of_place.resize(place as usize + 1, NO_DETAILS);
+        }
+        self.of_place[place as usize] = at;
+    }
+
+    /// Notes the place of the details that are at `at`; gives what this thread would call the class.
+    pub fn attach(&mut self, at: u32, place: u32) -> Option<Box<Title>> {
+        let details = self.all.get_mut(at as usize)?;
+        let title = details.title.take();
+        self.set(place, at);
+        title
+    }
+
+    /// Of how many classes there are details, or were.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Gives up the room of details that were all given away.
+    pub fn clear(&mut self) {
+        let names = std::mem::take(&mut self.names);
+        *self = Self { names, ..Self::default() };
+    }
+
+    /// Gives the details of a place away, if there are any.
+    pub fn take(&mut self, place: u32) -> Option<Details> {
+        let at = std::mem::replace(self.of_place.get_mut(place as usize)?, NO_DETAILS);
+        if at == NO_DETAILS {
+            return None;
+        }
+        self.settle(at as usize);
+        let details = &mut self.all[at as usize];
+        self.counts[at as usize].settle(details, &self.names);
+        self.free.push(at);
+        Some(std::mem::take(details))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    /// Adds events of `users` names, some long; some are given away in the middle.
+    fn names(users: usize) -> std::collections::BTreeMap<String, u64> {
+        let (mut pending, mut all) = (PendingDetails::default(), Details::default());
+        for n in 0..users * 3 {
+            let user = format!("{}{}", "u".repeat(n % 7 * 4), n % users);
+            let event = Event { user: user.as_bytes(), duration_ns: Some(5), ..Event::default() };
+            let at = pending.at(Some(7));
+            pending.add(at, &Seen::new(0, &event, n % 5 == 0), &event.numbers);
+            if n % 1000 == 999 {
+                all.merge(&pending.take(7).unwrap());
+            }
+        }
+        if let Some(last) = pending.take(7) {
+            all.merge(&last);
+        }
+        assert_eq!((all.time.count, pending.take(7).is_none()), (users as u64 * 3, true));
+        all.names[0].map()
+    }
+
+    #[test]
+    fn every_name_of_every_event_is_counted_however_many_there_are() {
+        for users in [1, 9, 40, 70_000] {
+            let counts = names(users);
+            assert_eq!(counts.values().sum::<u64>(), users as u64 * 3, "{users}");
+        }
+    }
+
+    #[test]
+    fn short_names_are_told_apart_by_words_that_cover_them() {
+        let all = ["a", "b", "ab", "ba", "aaaaaaa", "aaaaaaaa", "aaaaaaaab", "aaaaaaaaaaaaaaaa"];
+        let words: std::collections::BTreeSet<_> = all.map(|name| short(name.as_bytes())).into();
+        assert_eq!((words.len(), words.contains(&None)), (all.len(), false));
+        assert_eq!(short(b"aaaaaaaaaaaaaaaaa"), None);
+    }
+}

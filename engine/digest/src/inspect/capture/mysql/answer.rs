@@ -1,0 +1,224 @@
+//! Where a server's answer ends, and what it says. Source: MySQL source documentation, "Text Resultset",
+//! "OK_Packet", "EOF_Packet", "ERR_Packet".
+
+use super::command::Reply;
+use crate::inspect::bytes::Bytes;
+
+/// What an answer has said so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Rows given to the client.
+    pub rows: u64,
+    /// Rows changed.
+    pub affected: Option<u64>,
+    /// The server's error; 0: none.
+    pub error: u16,
+    /// A statement was prepared: its number, and how many parameters it has.
+    pub prepared: Option<(u32, usize)>,
+}
+
+/// An answer that is coming.
+#[derive(Debug)]
+pub struct Answer {
+    phase: Phase,
+    /// What it has said.
+    pub said: Said,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The begin, of this kind.
+    Begin(Reply),
+    /// So many descriptions of columns, then rows.
+    Columns(u64),
+    /// An end of them, or rows.
+    BehindColumns,
+    Rows,
+    /// Descriptions of parameters, and of columns.
+    Parts {
+        left: u64,
+        then: u64,
+    },
+    /// The client sends a file.
+    File,
+}
+
+/// What a packet did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// More is to come.
+    More,
+    /// The answer is whole.
+    End,
+    /// It cannot be a packet of this answer.
+    Wrong,
+}
+
+const MORE_RESULTS: u64 = 8;
+const CURSOR: u64 = 64;
+
+/// How long a packet with the first byte of an end is an end: rows that begin so are longer.
+const END_BELOW: usize = 0xFF_FFFF;
+
+impl Answer {
+    /// To a command that is answered so.
+    pub fn new(reply: Reply) -> Self {
+        let phase = if reply == Reply::Rows { Phase::Rows } else { Phase::Begin(reply) };
+        Self { phase, said: Said::default() }
+    }
+
+    /// Whether the client sends a file now.
+    pub fn is_taking_file(&self) -> bool {
+        self.phase == Phase::File
+    }
+
+    /// The client has sent all of its file.
+    pub fn file_ended(&mut self) {
+        self.phase = Phase::Begin(Reply::Simple);
+    }
+
+    /// Takes a packet of `length` bytes, of which the front is there. `without_eof`: whether ends of
+    /// descriptions are left out; none: not known yet.
+    pub fn packet(&mut self, body: &[u8], length: usize, without_eof: &mut Option<bool>) -> Step {
+        let Some(&first) = body.first() else {
+            return match self.phase {
+                _ if length > 0 => Step::Wrong,
+                // A row of no columns is none, but an empty text is a statistic.
+                Phase::Begin(Reply::Simple) => Step::End,
+                _ => Step::Wrong,
+            };
+        };
+        let is_error = first == 0xFF;
+        if is_error {
+            let error = Bytes(&body[1..]).little(2).unwrap_or(0) as u16;
+            // MariaDB tells how far it is in the form of an error.
+            if error == 0xFFFF {
+                return Step::More;
+            }
+            self.said.error = error.max(1);
+            return Step::End;
+        }
+        let is_end = first == 0xFE && length < END_BELOW;
+        let is_eof = is_end && length == 5;
+        match self.phase {
+            Phase::Begin(reply) => self.begin(reply, body, length),
+            Phase::Columns(left) => {
+                self.phase = if left > 1 { Phase::Columns(left - 1) } else { Phase::BehindColumns };
+                Step::More
+            }
+            Phase::BehindColumns => {
+                *without_eof = Some(!is_eof);
+                if is_eof && status_of_eof(body) & CURSOR == 0 {
+                    self.phase = Phase::Rows;
+                    return Step::More;
+                }
+                self.row(body, is_end, is_eof)
+            }
+            Phase::Rows => self.row(body, is_end, is_eof),
+            Phase::Parts { left, then } => self.part(left, then, is_eof, without_eof),
+            Phase::File => Step::Wrong,
+        }
+    }
+
+    /// A description of a parameter or column, or the end of such.
+    fn part(&mut self, left: u64, then: u64, is_eof: bool, without_eof: &mut Option<bool>) -> Step {
+        if is_eof {
+            *without_eof = Some(false);
+            self.phase = Phase::Parts { left: then, then: 0 };
+            return if then == 0 { Step::End } else { Step::More };
+        }
+        let (left, then) = if left == 0 { (then, 0) } else { (left, then) };
+        let Some(left) = left.checked_sub(1) else { return Step::Wrong };
+        self.phase = Phase::Parts { left, then };
+        // Where it is not known whether an end follows, one that does is passed over.
+        let waits = left + then > 0 || *without_eof == Some(false);
+        if waits { Step::More } else { Step::End }
+    }
+
+    fn begin(&mut self, reply: Reply, body: &[u8], length: usize) -> Step {
+        match (reply, body[0]) {
+            (Reply::Simple | Reply::Login, _) => {
+                if body[0] == 0 {
+                    self.ok(body);
+                }
+                Step::End
+            }
+            (Reply::Columns, 0xFE) if length < END_BELOW => Step::End,
+            (Reply::Columns, _) => Step::More,
+            (Reply::Prepare, 0) => self.prepared(body),
+            (Reply::Result, 0) => self.ok(body),
+            (Reply::Result, 0xFB) => {
+                self.phase = Phase::File;
+                Step::More
+            }
+            (Reply::Result, _) => self.columns(body),
+            _ => Step::Wrong,
+        }
+    }
+
+    /// How many columns rows have; behind it a flag, whether they are described.
+    fn columns(&mut self, body: &[u8]) -> Step {
+        let mut bytes = Bytes(body);
+        let Some(count) = bytes.packed().filter(|&count| count > 0 && count <= 0xFFFF) else {
+            return Step::Wrong;
+        };
+        self.phase = match bytes.0 {
+            [] | [1] => Phase::Columns(count),
+            [0] => Phase::BehindColumns,
+            _ => return Step::Wrong,
+        };
+        Step::More
+    }
+
+    fn row(&mut self, body: &[u8], is_end: bool, is_eof: bool) -> Step {
+        if !is_end {
+            self.phase = Phase::Rows;
+            self.said.rows += 1;
+            return Step::More;
+        }
+        let status = if is_eof { status_of_eof(body) } else { ok(body).map_or(0, |ok| ok.1) };
+        self.next_result(status)
+    }
+
+    fn ok(&mut self, body: &[u8]) -> Step {
+        let Some((affected, status)) = ok(body) else { return Step::End };
+        self.said.affected = Some(self.said.affected.unwrap_or(0).saturating_add(affected));
+        self.next_result(status)
+    }
+
+    fn next_result(&mut self, status: u64) -> Step {
+        if status & MORE_RESULTS == 0 {
+            return Step::End;
+        }
+        self.phase = Phase::Begin(Reply::Result);
+        Step::More
+    }
+
+    fn prepared(&mut self, body: &[u8]) -> Step {
+        let mut bytes = Bytes(&body[1..]);
+        let mut read = || Some((bytes.little(4)?, bytes.little(2)?, bytes.little(2)?));
+        let Some((id, columns, parameters)) = read() else { return Step::End };
+        self.said.prepared = Some((id as u32, parameters as usize));
+        // The last byte says whether descriptions follow, where that can be chosen.
+        let is_described = body.get(12) != Some(&0);
+        if columns + parameters == 0 || !is_described {
+            return Step::End;
+        }
+        let (left, then) = if parameters > 0 { (parameters, columns) } else { (columns, 0) };
+        self.phase = Phase::Parts { left, then };
+        Step::More
+    }
+}
+
+fn status_of_eof(body: &[u8]) -> u64 {
+    body.get(3..).and_then(|status| Bytes(status).little(2)).unwrap_or(0)
+}
+
+/// (rows changed, status).
+fn ok(body: &[u8]) -> Option<(u64, u64)> {
+    let mut bytes = Bytes(body.get(1..)?);
+    let affected = bytes.packed()?;
+    bytes.packed()?;
+    Some((affected, bytes.little(2)?))
+}

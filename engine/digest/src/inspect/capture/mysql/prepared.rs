@@ -1,0 +1,200 @@
+//! Statements that a connection has prepared, and what their executions say.
+
+use super::values;
+use crate::inspect::bytes::Bytes;
+use crate::sql::language::Language;
+use crate::sql::token::{Kind, Lexer};
+use std::collections::HashMap;
+
+/// Statements that are kept of a connection.
+const STATEMENTS: usize = 4096;
+/// Bytes that these and their long values may have.
+const BYTES: usize = 16 << 20;
+/// What stands for the statement that was prepared last (MariaDB's drivers).
+const LAST: u32 = u32::MAX;
+
+/// The prepared statements of a connection.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// By the number that the server gave.
+    slots: HashMap<u32, u64>,
+    statements: HashMap<u64, Statement>,
+    last: u64,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Statement {
+    text: Vec<u8>,
+    /// Where its parameters stand.
+    places: Vec<usize>,
+    /// How many it has, as the server says.
+    count: Option<usize>,
+    types: Vec<u16>,
+    /// Values that were sent before, by the parameter's number.
+    long: HashMap<u16, Vec<u8>>,
+}
+
+impl Statement {
+    fn size(&self) -> usize {
+        self.text.len() + self.long.values().map(Vec::len).sum::<usize>()
+    }
+}
+
+impl Prepared {
+    /// Bytes that are kept.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        (self.slots, self.statements, self.bytes) = Default::default();
+    }
+
+    /// A statement that is being prepared; its place.
+    pub fn begin(&mut self, text: &[u8]) -> u64 {
+        self.last += 1;
+        if self.statements.len() < STATEMENTS && self.bytes + text.len() <= BYTES {
+            let mut lexer = Lexer::new(text, Language::Mysql);
+            let mut places = vec![];
+            loop {
+                let token = lexer.next_token();
+                match token.kind {
+                    Kind::End => break,
+                    Kind::Question => places.push(token.begin),
+                    _ => {}
+                }
+            }
+            self.bytes += text.len();
+            let statement = Statement { text: text.to_vec(), places, ..Statement::default() };
+            self.statements.insert(self.last, statement);
+        }
+        self.last
+    }
+
+    /// The server has prepared it, under a number and with so many parameters.
+    pub fn prepared(&mut self, slot: u64, id: u32, count: usize) {
+        if let Some(statement) = self.statements.get_mut(&slot) {
+            statement.count = Some(count);
+            if let Some(before) = self.slots.insert(id, slot).filter(|&before| before != slot) {
+                self.drop_slot(before);
+            }
+        }
+    }
+
+    /// The server has refused it.
+    pub fn drop_slot(&mut self, slot: u64) {
+        if let Some(statement) = self.statements.remove(&slot) {
+            self.bytes -= statement.size();
+        }
+    }
+
+    /// The client needs it no more. `body` is behind the command's byte.
+    pub fn close(&mut self, body: &[u8]) {
+        if let Some(id) = Bytes(body).little(4)
+            && let Some(slot) = self.slot(id as u32)
+        {
+            self.slots.remove(&(id as u32));
+            self.drop_slot(slot);
+        }
+    }
+
+    /// Values that were sent before are forgotten.
+    pub fn reset(&mut self, body: &[u8]) {
+        if let Some(id) = Bytes(body).little(4)
+            && let Some(slot) = self.slot(id as u32)
+            && let Some(statement) = self.statements.get_mut(&slot)
+        {
+            self.bytes -= statement.long.values().map(Vec::len).sum::<usize>();
+            statement.long.clear();
+        }
+    }
+
+    /// A part of a long value.
+    pub fn long_data(&mut self, body: &[u8]) {
+        let mut bytes = Bytes(body);
+        if let Some(id) = bytes.little(4)
+            && let Some(number) = bytes.little(2)
+            && let Some(slot) = self.slot(id as u32)
+            && let Some(statement) = self.statements.get_mut(&slot)
+        {
+            let room = BYTES.saturating_sub(self.bytes).min(bytes.0.len());
+            statement.long.entry(number as u16).or_default().extend_from_slice(&bytes.0[..room]);
+            self.bytes += room;
+        }
+    }
+
+    fn slot(&self, id: u32) -> Option<u64> {
+        if id == LAST { Some(self.last) } else { self.slots.get(&id).copied() }
+    }
+
+    /// The statement that is executed with its values for parameters, where these can be read; `None`:
+    /// which statement it is, is not known. `has_attributes`: as in
+    /// [`attributed`](super::command::attributed).
+    pub fn execute(&mut self, body: &[u8], has_attributes: Option<bool>) -> Option<Vec<u8>> {
+        let mut bytes = Bytes(body);
+        let slot = self.slot(bytes.little(4)? as u32)?;
+        let statement = self.statements.get_mut(&slot)?;
+        let text = statement.with_values(bytes, has_attributes);
+        self.bytes -= statement.long.values().map(Vec::len).sum::<usize>();
+        statement.long.clear();
+        Some(text.unwrap_or_else(|| statement.text.clone()))
+    }
+
+    /// The statement that is executed for many rows.
+    pub fn bulk_execute(&self, body: &[u8]) -> Option<Vec<u8>> {
+        let slot = self.slot(Bytes(body).little(4)? as u32)?;
+        Some(self.statements.get(&slot)?.text.clone())
+    }
+}
+
+impl Statement {
+    /// `bytes` are behind the statement's number.
+    fn with_values(
+        &mut self,
+        mut bytes: Bytes<'_>,
+        has_attributes: Option<bool>,
+    ) -> Option<Vec<u8>> {
+        const HAS_COUNT: u8 = 8;
+        let flags = bytes.byte()?;
+        bytes.take(4)?;
+        let given = self.count.unwrap_or(self.places.len());
+        if given != self.places.len() {
+            return None;
+        }
+        let has_attributes = has_attributes.unwrap_or(flags & HAS_COUNT != 0);
+        let mut count = given;
+        if has_attributes && (given > 0 || flags & HAS_COUNT != 0) {
+            count = usize::try_from(bytes.packed()?).ok()?;
+        }
+        if count < given || count > usize::from(u16::MAX) {
+            return None;
+        }
+        let nulls = bytes.take(count.div_ceil(8))?;
+        if count > 0 && bytes.byte()? == 1 {
+            self.types.clear();
+            for _ in 0..count {
+                self.types.push(bytes.little(2)? as u16);
+                if has_attributes {
+                    bytes.counted()?;
+                }
+            }
+        }
+        let mut text = Vec::with_capacity(self.text.len() + bytes.0.len());
+        let mut copied = 0;
+        for (number, &place) in self.places.iter().enumerate() {
+            text.extend_from_slice(&self.text[copied..place]);
+            copied = place + 1;
+            if nulls[number / 8] >> (number % 8) & 1 == 1 {
+                text.extend_from_slice(b"NULL");
+            } else if let Some(long) = self.long.get(&(number as u16)) {
+                values::text(long, &mut text);
+            } else {
+                values::write(*self.types.get(number)?, &mut bytes, &mut text)?;
+            }
+        }
+        text.extend_from_slice(&self.text[copied..]);
+        Some(text)
+    }
+}

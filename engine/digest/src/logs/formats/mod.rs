@@ -1,0 +1,25 @@
+//! The log formats, one file or folder each.
+
+use crate::logs::format::FormatKind;
+
+mod capture;
+mod json;
+mod mongodb;
+pub(crate) mod mysql;
+pub(crate) mod postgres;
+
+/// All formats, in the order in which they are asked whether a log is theirs.
+pub const FORMATS: &[FormatKind] = &[
+    capture::MYSQL_CAPTURE,
+    capture::POSTGRES_CAPTURE,
+    mysql::binlog::MYSQL_BINLOG,
+    mysql::general::MYSQL_GENERAL,
+    mysql::slow::MYSQL_SLOW,
+    mongodb::MONGODB,
+    postgres::POSTGRES_CSV,
+    postgres::POSTGRES_JSON,
+    postgres::POSTGRES_CLOUDSQL,
+    // Before the lines themselves, whose prefix is found out.
+    postgres::POSTGRES_SYSLOG,
+    postgres::POSTGRES_STDERR,
+];

@@ -1,0 +1,85 @@
+//! `mysql-binlog`: the binary log of MySQL and MariaDB, and relay logs. What was logged as text is a
+//! statement; what was logged as rows is one if the log has its text too
+//! (`binlog_rows_query_log_events`, `binlog_annotate_row_events`), otherwise verb and table. Times are
+//! whole seconds, and only statements that were logged as text say how long they took.
+
+use crate::event::{Event, Kind, Measure, Numbers};
+use crate::facts::Facts;
+use crate::inspect::binlog::{
+    Header, Items, MAGIC, MAGIC_ENCRYPTED, Reader, Statement, Transaction,
+};
+use crate::logs::format::{Context, Format, FormatKind};
+use crate::sink::{Part, Sink};
+use crate::sql::language::Language;
+
+/// The format's entry.
+pub const MYSQL_BINLOG: FormatKind = FormatKind {
+    name: "mysql-binlog",
+    about: "binary and relay logs of MySQL and MariaDB, by statement or row",
+    is_seen_live: true,
+    detect,
+    open: |_, _| Ok(Box::new(Binlog)),
+};
+
+fn detect(head: &[u8]) -> bool {
+    head.starts_with(MAGIC_ENCRYPTED)
+        || head
+            .strip_prefix(MAGIC)
+            .is_some_and(|rest| rest.is_empty() || Header::read(rest).is_some())
+}
+
+struct Binlog;
+
+impl Format for Binlog {
+    fn language(&self) -> Language {
+        Language::Mysql
+    }
+
+    fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize {
+        let state = context.state.get_or_insert_with(|| Box::new(Reader::default()));
+        let Some(reader) = state.downcast_mut::<Reader>() else { return 0 };
+        let read = reader.read(part, &mut Told { sink });
+        context.facts = Facts { server: reader.server(), ..Facts::default() };
+        read
+    }
+}
+
+/// Hands statements on as events.
+struct Told<'a> {
+    sink: &'a mut dyn Sink,
+}
+
+impl Items for Told<'_> {
+    fn statement(&mut self, statement: &Statement<'_>) {
+        with_event(statement, &mut |event| self.sink.event(event));
+    }
+
+    fn transaction(&mut self, _: &Transaction) {}
+
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
+        self.sink.not_understood(offset, bytes, why);
+    }
+}
+
+/// Calls `take` with a statement as an event.
+pub fn with_event(statement: &Statement<'_>, take: &mut dyn FnMut(&Event<'_>)) {
+    let mut numbers = Numbers::default();
+    if let Some(rows) = statement.rows {
+        numbers.set(Measure::RowsAffected, rows);
+    }
+    let error = if statement.error == 0 { String::new() } else { statement.error.to_string() };
+    let end_s = i64::from(statement.begin_s) + i64::from(statement.took_s.unwrap_or(0));
+    take(&Event {
+        offset: statement.offset,
+        bytes: statement.bytes,
+        kind: Kind::Statement,
+        end_ns: Some(end_s * 1_000_000_000),
+        duration_ns: statement.took_s.map(|s| u64::from(s) * 1_000_000_000),
+        text: statement.text,
+        database: statement.database,
+        session: statement.session,
+        error: error.as_bytes(),
+        numbers,
+        ..Event::default()
+    });
+}

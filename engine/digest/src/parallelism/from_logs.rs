@@ -1,0 +1,205 @@
+//! Computes from logs what parallel replication could bring.
+
+use crate::aggregate::tally::Tally;
+use crate::document::SCHEMA_VERSION;
+use crate::event::weight;
+use crate::event::{Event, Kind};
+use crate::facts::Facts;
+use crate::filter::Filter;
+use crate::inspect::binlog::{self, Items, Statement, Transaction};
+use crate::logs::formats::mysql::binlog::with_event;
+use crate::parallelism::{Cost, Curve, Schemas, Simulation};
+use crate::request::{Request, Watcher};
+use crate::sequential::{EventConsumer, Log, Logs, each_log};
+use crate::sink::Part;
+use crate::sql::distill::distill;
+use crate::sql::language::Language;
+use dyno_core::Result;
+use dyno_core::error::{Error, Kind as ErrorKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+/// What parallel replication could bring.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Parallelism {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Version of the program that made it.
+    pub engine_version: String,
+    /// The logs.
+    #[serde(flatten)]
+    pub logs: Logs,
+    /// By schema; absent if there are no writes, or nothing tells what they cost.
+    pub schemas: Option<Schemas>,
+    /// Transactions of binary logs; 0: there are none, and no curves.
+    pub transactions: u64,
+    /// Share of them whose rows all have known keys.
+    pub keyed_share: f64,
+    /// Rows whose last change is remembered at a time, by which transactions are found to have none in
+    /// common.
+    pub history_rows: u64,
+    /// How often that history was full and began anew, so that all wait for what was before.
+    pub histories_cleared: u64,
+    /// Share of the binary logs' statements that were logged as text: their bytes tell little of what
+    /// they cost.
+    pub text_share: f64,
+    /// What a transaction's cost is taken from.
+    pub cost: Cost,
+    /// Speed-up by number of workers.
+    pub curves: Vec<Curve>,
+}
+
+/// What parallel replication could bring: from the times of writes by schema (of binary logs, the bytes
+/// of transactions), and, of binary logs, from the order of their transactions.
+///
+/// # Errors
+/// As [`read_sequentially`](crate::sequential::read_sequentially); logs of systems whose replication is another.
+pub fn derive(
+    request: &Request,
+    stop: &'static AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Parallelism> {
+    let mut timed = Writes::default();
+    let mut found = Transactions::default();
+    let logs = each_log(request, stop, watcher, &mut |log| {
+        if log.chunks.head()?.starts_with(binlog::MAGIC) {
+            "mysql-binlog".clone_into(&mut log.input.format);
+            found.read(log)
+        } else {
+            log.read(&mut timed)
+        }
+    })?;
+    let by_time = Schemas::of(Cost::Seconds, &timed.by_schema);
+    Ok(Parallelism {
+        schema_version: SCHEMA_VERSION,
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+        logs,
+        schemas: by_time.or_else(|| Schemas::of(Cost::Bytes, &found.by_schema)),
+        transactions: found.simulation.len() as u64,
+        keyed_share: found.simulation.keyed_share(),
+        history_rows: binlog::KEYS_MAX as u64,
+        histories_cleared: found.simulation.histories_cleared(),
+        text_share: found.as_text as f64 / (found.statements as f64).max(1.0),
+        cost: Cost::Bytes,
+        curves: found.simulation.curves(),
+    })
+}
+
+/// By schema: how many, and what they cost.
+type BySchema = BTreeMap<Vec<u8>, (u64, u64)>;
+
+/// Writes of logs that tell times.
+#[derive(Default)]
+struct Writes {
+    by_schema: BySchema,
+}
+
+/// Verbs of statements that a replica carries out.
+const WRITES: [&str; 14] = [
+    "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CREATE", "ALTER", "DROP", "TRUNCATE",
+    "MERGE", "RENAME", "OPTIMIZE", "REPAIR", "ANALYZE",
+];
+
+impl EventConsumer for Writes {
+    fn log(&mut self, language: Language) -> Result<()> {
+        if language != Language::Mysql {
+            let what = "parallel replication is worked out for MySQL and MariaDB only";
+            let hint = "give a slow log, or binary logs, of one of them";
+            return Err(Error::new(ErrorKind::Plan, what).hint(hint));
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if event.kind != Kind::Statement {
+            return;
+        }
+        let distilled = distill(event.text, Language::Mysql);
+        let verb = distilled.verb.split(' ').next().unwrap_or("");
+        if !WRITES.contains(&verb) {
+            return;
+        }
+        // A table's own schema says more than the session's.
+        let own = distilled.tables.first().and_then(|table| table.split_once('.'));
+        let schema = own.map_or(event.database, |(schema, _)| schema.as_bytes());
+        let stands_for = u64::from(weight(event));
+        let sums = self.by_schema.entry(schema.to_vec()).or_default();
+        sums.0 += stands_for;
+        sums.1 += event.duration_ns.unwrap_or(0).saturating_mul(stands_for);
+    }
+}
+
+/// What binary logs hold, read once.
+#[derive(Default)]
+struct Transactions {
+    by_schema: BySchema,
+    simulation: Simulation,
+    statements: u64,
+    /// Of the statements those that were logged as text.
+    as_text: u64,
+    /// Whether any statement of the transaction passed the filters: then all of it counts.
+    has_passed: bool,
+}
+
+/// How much of a binary log is read at a time, bytes.
+const BINLOG_PART: usize = 4 << 20;
+
+impl Transactions {
+    fn read(&mut self, log: &mut Log<'_>) -> Result<()> {
+        let mut reader = binlog::Reader::with_keys();
+        let mut size = BINLOG_PART;
+        while log.goes_on() {
+            while let Some((bytes, offset, is_last)) = log.chunks.more(size)? {
+                let (filter, tally) = (&log.request.taking.filter, &mut log.tally);
+                let mut items = Binlog { all: self, filter, tally };
+                let done = reader.read(Part { bytes: &bytes, offset, is_last }, &mut items);
+                size = if done == 0 { size.saturating_mul(2) } else { BINLOG_PART };
+                log.chunks.done(bytes, done);
+            }
+        }
+        log.chunks.tell(0, Facts { server: reader.server(), ..Facts::default() });
+        Ok(())
+    }
+}
+
+/// One binary log's.
+struct Binlog<'a> {
+    all: &'a mut Transactions,
+    filter: &'a Filter,
+    tally: &'a mut Tally,
+}
+
+impl Items for Binlog<'_> {
+    fn statement(&mut self, statement: &Statement<'_>) {
+        with_event(statement, &mut |event| {
+            if self.tally.passes(self.filter, event) {
+                self.all.statements += 1;
+                self.all.as_text += u64::from(statement.rows.is_none());
+                self.all.has_passed = true;
+            }
+        });
+    }
+
+    fn transaction(&mut self, transaction: &Transaction) {
+        if !std::mem::take(&mut self.all.has_passed) {
+            return;
+        }
+        self.all.simulation.add(transaction, transaction.bytes);
+        let schemas = transaction.schemas.len().max(1) as u64;
+        for schema in &transaction.schemas {
+            let sums = self.all.by_schema.entry(schema.clone()).or_default();
+            sums.0 += 1;
+            // What was written to several at once is shared out.
+            sums.1 += transaction.bytes / schemas;
+        }
+    }
+
+    fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
+        self.tally.not_understood(offset, bytes, why);
+    }
+}
+
+#[cfg(test)]
+mod tests;

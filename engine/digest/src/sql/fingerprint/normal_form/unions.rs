@@ -1,0 +1,65 @@
+//! Unions: of selects that repeat, the normal form has the first one only.
+
+use super::{Before, NOWHERE, Normaliser};
+
+impl Normaliser {
+    /// UNION and its like: the operator has been written from `begin` on.
+    pub(super) fn union(&mut self, begin: usize) {
+        let word_end = self.length;
+        let word: [u8; 16] = std::array::from_fn(|at| self.text[begin + at]);
+        self.length = begin;
+        let was_like_before = self.end_arm();
+        let arm = self.arm();
+        let at = self.length;
+        let frame = self.frame();
+        if !was_like_before {
+            frame.arm = arm;
+        }
+        frame.union = at;
+        frame.select = NOWHERE;
+        self.write(&word[..word_end - begin]);
+    }
+
+    /// The select or bracketed query that has just been written, if one has.
+    fn arm(&mut self) -> Option<(usize, usize)> {
+        let length = self.length;
+        let frame = self.frame();
+        if frame.select != NOWHERE {
+            return Some((frame.select, length));
+        }
+        (frame.query.1 == length && length > 0).then_some(frame.query)
+    }
+
+    /// A keyword written from `begin` on ends the last select of a union.
+    pub(super) fn end_arm_before(&mut self, begin: usize) {
+        if self.frame().arm.is_none() {
+            return;
+        }
+        let length = self.length - begin;
+        let word: [u8; 16] = std::array::from_fn(|at| self.text[begin + at]);
+        self.length = begin;
+        self.end_arm();
+        self.write(&word[..length]);
+    }
+
+    /// The select behind a UNION has been written: takes it back if it is like the one before, and says
+    /// whether it was.
+    pub(super) fn end_arm(&mut self) -> bool {
+        let Some((from, to)) = self.frame().arm else { return false };
+        let Some((begin, end)) = self.arm() else { return false };
+        let union = self.frame().union;
+        let operator = begin.saturating_sub(union);
+        if begin < union || operator > 16 || self.text[from..to] != self.text[begin..end] {
+            return false;
+        }
+        let word: [u8; 16] = std::array::from_fn(|at| self.text[union + at]);
+        self.length = to;
+        self.write(word[..operator].trim_ascii_end());
+        self.write(b"+");
+        self.frame().select = NOWHERE;
+        self.frame().query = (0, 0);
+        self.before = Before::Operand;
+        self.is_glued = false;
+        true
+    }
+}

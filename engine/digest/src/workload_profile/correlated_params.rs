@@ -1,0 +1,284 @@
+//! Finds correlated parameters: places that hold the same value within a transaction, a row that is read and then changed, an order
+//! and its lines. And places that number what a transaction repeats, from the same first number on.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Places of a statement that are looked at.
+const PLACES_MAX: usize = 16;
+/// Values of a session's transaction that are remembered.
+const VALUES_MAX: usize = 64;
+/// Sessions whose values are remembered; with more, all begin anew.
+const SESSIONS_MAX: usize = 10_000;
+/// Different ties that are counted.
+const TIES_MAX: usize = 100_000;
+/// The share of times from which on two places are tied, and how often they must have met.
+const SURE: f64 = 0.95;
+const SEEN_MIN: u64 = 20;
+
+/// Two places with the same value, whenever their statements come in one transaction; or one place
+/// of a statement, if it is the same whenever the transaction has that statement again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct Tie {
+    /// Position in `statements`.
+    pub statement: u32,
+    /// Its place, from 1.
+    pub place: u16,
+    /// The statement before it; or itself.
+    pub earlier: u32,
+    /// The earlier one's place, from 1.
+    pub earlier_place: u16,
+}
+
+/// A place that is one more whenever its transaction has the statement again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct Counter {
+    /// Position in `statements`.
+    pub statement: u32,
+    /// Its place, from 1.
+    pub place: u16,
+    /// What it begins with in each transaction.
+    pub first: i64,
+}
+
+/// Looks for ties.
+#[derive(Debug, Default)]
+pub struct Ties {
+    open: HashMap<u64, Vec<Value>>,
+    same: HashMap<Tie, u64>,
+    /// How often a statement came after another in one transaction.
+    met: HashMap<(u32, u32), u64>,
+    /// How often a place was one more than before in its transaction.
+    next: HashMap<(u32, u16), u64>,
+    /// What a place was first in a transaction: the first time, how often that again, and how often.
+    begun: HashMap<(u32, u16), (i64, u64, u64)>,
+    /// Places, from 0, of the last statement that are what they were before in its transaction.
+    held: [bool; PLACES_MAX],
+    /// The last statement's session, if it is known.
+    session: Option<u64>,
+}
+
+/// A value of a statement, of whole numbers the number too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    pub hash: u64,
+    pub number: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Value {
+    statement: u32,
+    place: u16,
+    seen: Seen,
+}
+
+impl Ties {
+    /// A session's transaction is over.
+    pub fn end(&mut self, session: u64) {
+        self.open.remove(&session);
+    }
+
+    /// A statement with its values; None: not known. `is_alone`: outside a transaction, where only the
+    /// statement directly before it counts.
+    pub fn statement(
+        &mut self,
+        session: u64,
+        statement: u32,
+        is_alone: bool,
+        values: impl Iterator<Item = Option<Seen>>,
+    ) {
+        if self.open.len() >= SESSIONS_MAX && !self.open.contains_key(&session) {
+            self.open.clear();
+        }
+        self.held = [false; PLACES_MAX];
+        self.session = Some(session);
+        let mut before = self.open.remove(&session).unwrap_or_default();
+        let counts = |value: &Value| value.statement != statement || !is_alone;
+        let mut last = None;
+        for value in before.iter().filter(|value| counts(value)) {
+            if last.replace(value.statement) != Some(value.statement) {
+                count(&mut self.met, (statement, value.statement));
+            }
+        }
+        let first = before.len();
+        for (place, seen) in (1..).zip(values.take(PLACES_MAX)) {
+            let Some(seen) = seen else { continue };
+            let mut own = None;
+            for other in before[..first].iter().filter(|value| counts(value)) {
+                let is_own = other.statement == statement;
+                own = own.or((is_own && other.place == place).then_some(other.seen));
+                if other.seen.hash == seen.hash && (!is_own || other.place == place) {
+                    let (earlier, earlier_place) = (other.statement, other.place);
+                    count(&mut self.same, Tie { statement, place, earlier, earlier_place });
+                }
+            }
+            self.held[usize::from(place) - 1] = own.is_some_and(|own| own.hash == seen.hash);
+            if !is_alone {
+                self.number((statement, place), own, seen);
+            }
+            before.push(Value { statement, place, seen });
+        }
+        // Of a statement that comes again, only its last values count.
+        let mut at = 0;
+        before.retain(|value| {
+            at += 1;
+            at > first || (!is_alone && value.statement != statement)
+        });
+        if before.len() > VALUES_MAX {
+            before.drain(..before.len() - VALUES_MAX);
+        }
+        self.open.insert(session, before);
+    }
+
+    /// A statement of an unknown session: in no transaction with others.
+    pub fn unplaced(&mut self) {
+        self.held = [false; PLACES_MAX];
+        self.session = None;
+    }
+
+    /// The session of the last statement.
+    pub fn session(&self) -> Option<u64> {
+        self.session
+    }
+
+    /// A place of a statement in a transaction that is, or is not, there for the first time.
+    fn number(&mut self, spot: (u32, u16), own: Option<Seen>, seen: Seen) {
+        let Some(number) = seen.number else { return };
+        match own {
+            Some(own) if own.number.and_then(|own| own.checked_add(1)) == Some(number) => {
+                count(&mut self.next, spot);
+            }
+            Some(_) => {}
+            None if self.begun.len() < TIES_MAX || self.begun.contains_key(&spot) => {
+                let (first, same, all) = self.begun.entry(spot).or_insert((number, 0, 0));
+                *same += u64::from(*first == number);
+                *all += 1;
+            }
+            None => {}
+        }
+    }
+
+    /// Whether a place, from 0, of the last statement is what it was before in its transaction.
+    pub fn is_held(&self, place: usize) -> bool {
+        self.held.get(place).copied().unwrap_or(false)
+    }
+
+    /// The places that number what a transaction repeats.
+    pub fn counters(&self) -> Vec<Counter> {
+        let mut counters = Vec::new();
+        for (&(statement, place), &next) in &self.next {
+            let met = self.met.get(&(statement, statement)).copied().unwrap_or(0);
+            let Some(&(first, same, all)) = self.begun.get(&(statement, place)) else { continue };
+            if is_sure(next, met) && is_sure(same, all) {
+                counters.push(Counter { statement, place, first });
+            }
+        }
+        counters.sort_unstable();
+        counters
+    }
+
+    /// The ties that are sure.
+    pub fn finish(self) -> Vec<Tie> {
+        let met = |tie: &Tie| self.met.get(&(tie.statement, tie.earlier)).copied().unwrap_or(0);
+        let sure = self.same.iter().filter(|(tie, same)| is_sure(**same, met(tie)));
+        let mut ties: Vec<Tie> = sure.map(|(tie, _)| *tie).collect();
+        ties.sort_unstable();
+        ties
+    }
+}
+
+fn is_sure(times: u64, of: u64) -> bool {
+    of >= SEEN_MIN && times as f64 >= of as f64 * SURE
+}
+
+fn count<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, u64>, key: K) {
+    let has_room = counts.len() < TIES_MAX;
+    match counts.get_mut(&key) {
+        Some(count) => *count += 1,
+        None if has_room => {
+            counts.insert(key, 1);
+        }
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(number: u64) -> Option<Seen> {
+        Some(Seen { hash: number, number: i64::try_from(number).ok() })
+    }
+
+    fn tie(statement: u32, place: u16, earlier: u32, earlier_place: u16) -> Tie {
+        Tie { statement, place, earlier, earlier_place }
+    }
+
+    #[test]
+    fn places_are_tied_that_hold_the_same_value_each_time() {
+        let mut ties = Ties::default();
+        for n in 0..100u64 {
+            let session = n % 3;
+            ties.statement(session, 0, false, [seen(n), seen(7000 + n)].into_iter());
+            ties.statement(session, 1, false, [seen(n % 2), seen(n)].into_iter());
+            ties.statement(session, 2, false, [None, seen(7000 + n)].into_iter());
+            ties.end(session);
+        }
+        assert_eq!(ties.finish(), [tie(1, 2, 0, 1), tie(2, 2, 0, 2)]);
+    }
+
+    #[test]
+    fn a_statement_that_comes_again_counts_with_its_last_values() {
+        let mut ties = Ties::default();
+        for n in 0..40u64 {
+            for repeat in 0..10 {
+                ties.statement(1, 0, false, [seen(100 * n + repeat)].into_iter());
+            }
+            let last = 100 * n + 9;
+            ties.statement(1, 1, false, [seen(last)].into_iter());
+            ties.statement(1, 1, false, [seen(last)].into_iter());
+            ties.end(1);
+        }
+        assert_eq!(ties.finish(), [tie(1, 1, 0, 1), tie(1, 1, 1, 1)]);
+    }
+
+    #[test]
+    fn outside_transactions_only_the_statement_before_counts() {
+        let mut ties = Ties::default();
+        for n in 0..40u64 {
+            ties.statement(1, 0, true, [seen(n)].into_iter());
+            ties.statement(1, 1, true, [seen(n)].into_iter());
+            ties.statement(1, 2, true, [seen(n)].into_iter());
+        }
+        assert_eq!(ties.finish(), [tie(1, 1, 0, 1), tie(2, 1, 1, 1)]);
+    }
+
+    #[test]
+    fn an_order_and_its_lines_hold_the_key_and_count_the_lines() {
+        let mut ties = Ties::default();
+        for order in 0..40u64 {
+            let session = order % 2;
+            ties.statement(session, 0, false, [seen(1000 + order)].into_iter());
+            for line in 1..=3 {
+                let values = [seen(1000 + order), seen(line), seen(order * 7 + line * 11)];
+                ties.statement(session, 1, false, values.into_iter());
+                assert_eq!((ties.is_held(0), ties.is_held(1)), (line > 1, false));
+            }
+            ties.end(session);
+        }
+        assert_eq!(ties.counters(), [Counter { statement: 1, place: 2, first: 1 }]);
+        assert_eq!(ties.finish(), [tie(1, 1, 0, 1), tie(1, 1, 1, 1)]);
+    }
+
+    #[test]
+    fn repetitions_outside_transactions_hold_and_count_nothing() {
+        let mut ties = Ties::default();
+        for n in 0..60 {
+            ties.statement(1, 0, true, [seen(5), seen(n % 3)].into_iter());
+            assert!(!ties.is_held(0));
+        }
+        assert_eq!(ties.counters(), []);
+        assert_eq!(ties.finish(), []);
+    }
+}
