@@ -3,7 +3,7 @@
 
 use crate::output;
 use dyno_core::clock::{Clock, MonotonicClock};
-use dyno_generator::recorder::GroupRecorder;
+use dyno_generator::metrics::group::GroupRecorder;
 use std::hint::black_box;
 
 /// Operations a round: so few that most rounds are not interrupted on a busy machine.

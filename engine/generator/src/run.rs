@@ -1,18 +1,22 @@
 //! One trial from plan to last event: build, connect, warm up, measure, drain, stop. Reads like the table
 //! of contents of this crate.
 
-use crate::blocking::BlockingWorker;
-use crate::build::{Built, Seats, build, lanes, recorders, seats, tell_examples, worker_count};
-use crate::control::{Control, Lane};
-use crate::hlog::Hlog;
-use crate::notice::Notices;
-use crate::open::Ending;
-use crate::poller::Epoll;
-use crate::recorder::Recorder;
+use crate::machine;
+use crate::metrics::hlog::Hlog;
+use crate::metrics::notice::Notices;
+use crate::metrics::thread::Recorder;
+use crate::reactor::blocking::BlockingWorker;
+use crate::reactor::cancel;
+use crate::reactor::control::{Control, Lane};
+use crate::reactor::worker::Worker;
+use crate::report::open_loop::Ending;
+use crate::report::watch::{Times, Watch};
 use crate::report::{Ended, Names, Reporter};
-use crate::watch::{Times, Watch};
-use crate::worker::Worker;
-use crate::{cancel, check, machine};
+use crate::setup::build::{
+    Built, Seats, build, lanes, recorders, seats, tell_examples, worker_count,
+};
+use crate::setup::check;
+use crate::transport::poller::Epoll;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::driver::DriverKind;
 use dyno_core::error::{Error, Kind, Result};

@@ -3,12 +3,12 @@
 //!
 //! With a rate events fall due as a Poisson process, or in a trial of an experiment by its schedule,
 //! a pure function of (seed, number), and each belongs to the session that asks first
-//! (`dyno_generator::intake`). However late the sessions are, nothing is dropped and no queue grows: the
+//! (`dyno_generator::pacing::arrival_source`). However late the sessions are, nothing is dropped and no queue grows: the
 //! backlog is a difference of two numbers.
 
 use dyno_core::plan::{Arrivals, Process, RateStep};
-use dyno_generator::arrivals::Stream;
-use dyno_generator::intake::{Arrival, Intake};
+use dyno_generator::pacing::arrival_source::{Arrival, Intake};
+use dyno_generator::pacing::arrivals::Stream;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

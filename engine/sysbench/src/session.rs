@@ -8,9 +8,9 @@ use crate::tally::{Latencies, Sort, Tallies, Tally};
 use dyno_core::client::Answer;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Result};
-use dyno_generator::intake::Arrival;
-use dyno_generator::notice::{Notice, Notices};
-use dyno_generator::recorder::GroupRecorder;
+use dyno_generator::metrics::group::GroupRecorder;
+use dyno_generator::metrics::notice::{Notice, Notices};
+use dyno_generator::pacing::arrival_source::Arrival;
 use std::cell::Cell;
 
 /// What a session does from its begin to its end.
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
     use dyno_core::histogram::Histogram;
     use dyno_core::plan::{Arrivals, Process, RateStep};
-    use dyno_generator::arrivals::Stream;
+    use dyno_generator::pacing::arrivals::Stream;
 
     const MS: u64 = 1_000_000;
 
@@ -413,7 +413,7 @@ mod tests {
             session.begin_event(12 * MS);
             session.end_event(15 * MS);
             let open = &tallies.trial.as_ref().unwrap().recorders[0].groups[0].open;
-            let of = |live: &dyno_generator::recorder::LiveHistogram| {
+            let of = |live: &dyno_generator::metrics::live_histogram::LiveHistogram| {
                 let mut histogram = Histogram::default();
                 live.add_to(&mut histogram);
                 (histogram.count(), histogram.sum_ns())

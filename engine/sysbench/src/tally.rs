@@ -3,8 +3,11 @@
 //! (docs/decisions/single-writer-recorders.md).
 
 use dyno_core::histogram::Histogram;
-use dyno_generator::notice::Notices;
-use dyno_generator::recorder::{CODES_MAX, Counter, LiveHistogram, OTHER, Recorder};
+use dyno_generator::metrics::counter::Counter;
+use dyno_generator::metrics::group::{CODES_MAX, OTHER};
+use dyno_generator::metrics::live_histogram::LiveHistogram;
+use dyno_generator::metrics::notice::Notices;
+use dyno_generator::metrics::thread::Recorder;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -13,7 +13,7 @@ from dbdyno.experiment.model import GroupBase, SetupModel, TargetModel
 from dbdyno.experiment.names import did_you_mean, listed
 from dbdyno.experiment.types import KINDS, Cell, Cpus, Group, Setup, Target
 
-INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/check.rs` has them
+INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/setup/check.rs` has them
 
 
 def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -> Cell:

@@ -2,13 +2,13 @@
 //! turn of a session takes a known time.
 
 use super::{MS, ORIGIN, One, SECOND};
-use crate::control::{Control, Lane, Server};
-use crate::endpoint::Endpoint;
-use crate::notice::Notices;
-use crate::poller::{Poller, Ready};
-use crate::recorder::Recorder;
+use crate::metrics::notice::Notices;
+use crate::metrics::thread::Recorder;
+use crate::reactor::control::{Control, Lane, Server};
+use crate::reactor::worker::Worker;
 use crate::session::Shape;
-use crate::worker::Worker;
+use crate::transport::endpoint::Endpoint;
+use crate::transport::poller::{Poller, Ready};
 use dyno_core::clock::Clock;
 use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Wire};
 use dyno_core::error::Result;

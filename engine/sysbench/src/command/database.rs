@@ -10,7 +10,7 @@ use crate::report::Compat;
 use dyno_core::client::{Clients, Nature};
 use dyno_core::error::Error;
 use dyno_core::plan::{Address, LoginRules, Protocol, PublicKey, Secret, Target, Tls, TlsExtras};
-use dyno_generator::endpoint::Endpoint;
+use dyno_generator::transport::endpoint::Endpoint;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

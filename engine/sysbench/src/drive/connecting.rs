@@ -7,11 +7,11 @@ use crate::connection::Stage;
 use crate::session::Outcome;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::endpoint::Endpoint;
-use dyno_generator::poller::Poller;
-use dyno_generator::seat::CONNECT_TIMEOUT_NS;
-use dyno_generator::timers::Cause;
-use dyno_generator::transport::Link;
+use dyno_generator::reactor::session_slot::CONNECT_TIMEOUT_NS;
+use dyno_generator::reactor::timers::Cause;
+use dyno_generator::transport::endpoint::Endpoint;
+use dyno_generator::transport::link::Link;
+use dyno_generator::transport::poller::Poller;
 use std::collections::VecDeque;
 
 /// Connections that are wanted, and how many are being made.

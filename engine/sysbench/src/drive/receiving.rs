@@ -7,8 +7,8 @@ use crate::session::Outcome;
 use dyno_core::client::Said;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind};
-use dyno_generator::poller::{Poller, Ready};
-use dyno_generator::receiving::{KEEP_BYTES, READS_A_TURN};
+use dyno_generator::reactor::receive_buffer::{KEEP_BYTES, READS_A_TURN};
+use dyno_generator::transport::poller::{Poller, Ready};
 use std::io;
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {

@@ -5,7 +5,7 @@ use crate::pace::Pace;
 use crate::session::{Baggage, Session};
 use crate::tally::Tallies;
 use dyno_core::driver::Cancel;
-use dyno_generator::recorder::Recorder;
+use dyno_generator::metrics::thread::Recorder;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

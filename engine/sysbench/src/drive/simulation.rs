@@ -9,7 +9,7 @@ use crate::pace::{Next, Pace, Rate};
 use crate::session::{Baggage, Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::{Reading, Tallies};
 use dyno_core::clock::{Clock, SimulatedClock};
-use dyno_generator::poller::SimulatedPoller;
+use dyno_generator::transport::poller::SimulatedPoller;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

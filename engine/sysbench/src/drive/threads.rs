@@ -9,7 +9,7 @@ use crate::session::{Baggage, MakeScripts};
 use dyno_core::clock::MonotonicClock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::machine;
-use dyno_generator::poller::Epoll;
+use dyno_generator::transport::poller::Epoll;
 use std::sync::Arc;
 use std::thread::Builder;
 

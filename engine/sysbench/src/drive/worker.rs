@@ -15,11 +15,11 @@ use crate::connection::Stage;
 use crate::session::{Baggage, Outcome, Scripts, Step, Wait};
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::poller::{Poller, Ready};
-use dyno_generator::receiving::SLOT;
-use dyno_generator::recorder::Recorder;
-use dyno_generator::timers::{Cause, Timer, Timers};
-use dyno_generator::unread::Unread;
+use dyno_generator::metrics::thread::Recorder;
+use dyno_generator::reactor::receive_buffer::SLOT;
+use dyno_generator::reactor::timers::{Cause, Timer, Timers};
+use dyno_generator::reactor::unread::Unread;
+use dyno_generator::transport::poller::{Poller, Ready};
 use std::collections::VecDeque;
 use std::io;
 

@@ -6,8 +6,8 @@ use crate::session::{Outcome, Session, Wait};
 use dyno_core::client::Said;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::endpoint::Endpoint;
-use dyno_generator::transport::Link;
+use dyno_generator::transport::endpoint::Endpoint;
+use dyno_generator::transport::link::Link;
 use std::time::{Duration, Instant};
 
 /// Longest time to connect and log in.
