@@ -1,7 +1,7 @@
 //! How a load thread makes the connections that its sessions ask for. Cold paths: errors here are
 //! values with sentences, and go to the session that asked; whether it tries again is its affair.
 
-use super::seat::{Token, Waits};
+use super::session_slot::{Token, Waits};
 use super::worker::Worker;
 use crate::connection::Stage;
 use crate::session::Outcome;
@@ -12,38 +12,6 @@ use dyno_generator::reactor::timers::Cause;
 use dyno_generator::transport::endpoint::Endpoint;
 use dyno_generator::transport::link::Link;
 use dyno_generator::transport::poller::Poller;
-use std::collections::VecDeque;
-
-/// Connections that are wanted, and how many are being made.
-#[derive(Debug)]
-pub(crate) struct Queue {
-    waiting: VecDeque<(u32, usize)>,
-    under_way: usize,
-    under_way_max: usize,
-    has_sockets: bool,
-}
-
-impl Queue {
-    /// Nothing is wanted; at most `under_way_max` are made at the same time.
-    pub fn new(under_way_max: usize) -> Self {
-        let (waiting, under_way_max) = (VecDeque::new(), under_way_max.max(1));
-        Self { waiting, under_way: 0, under_way_max, has_sockets: false }
-    }
-
-    /// Whether the thread has had any socket at all.
-    pub fn has_sockets(&self) -> bool {
-        self.has_sockets
-    }
-
-    fn pop(&mut self) -> Option<(u32, usize)> {
-        if self.under_way >= self.under_way_max {
-            return None;
-        }
-        let wanted = self.waiting.pop_front()?;
-        self.under_way += 1;
-        Some(wanted)
-    }
-}
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The session waits for its connection `place` to be made, or made anew.
@@ -55,7 +23,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             Some(wired) if can_have => {
                 wired.quit();
                 wired.address = 0;
-                self.queue.waiting.push_back((index, place));
+                self.queue.push(index, place);
             }
             _ => {
                 let error = Error::new(Kind::Plan, "a session has too many connections")
@@ -90,7 +58,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let era = seat.eras;
         let address = seat.wired(place).map_or(0, |wired| wired.address);
         let (link, connected) = Link::open(self.endpoint(index, place)?, address)?;
-        self.queue.has_sockets = true;
+        self.queue.note_socket();
         let token = Token::new(index, place, era);
         self.poller.watch(link.fd(), token.0, !connected, false).map_err(|error| {
             Error::new(Kind::System, format!("cannot watch a socket: {error}"))
@@ -154,7 +122,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     pub fn logged_in(&mut self, index: u32, place: usize) {
-        self.queue.under_way -= 1;
+        self.queue.settle();
         if let Some(wired) = self.seats[index as usize].wired(place) {
             wired.stage = Stage::Up;
             let server = wired.server;
@@ -207,7 +175,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     fn connect_failed(&mut self, index: u32, place: usize, error: Error) {
-        self.queue.under_way -= 1;
+        self.queue.settle();
         let candidates = self.endpoint(index, place).map_or(1, Endpoint::candidates);
         let Some(wired) = self.seats[index as usize].wired(place) else { return };
         let was_connecting = matches!(wired.stage, Stage::Connecting | Stage::Down);
@@ -215,7 +183,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         wired.address += 1;
         if was_connecting && wired.address < candidates {
             // The name has another address: that is part of the same attempt.
-            return self.queue.waiting.push_back((index, place));
+            return self.queue.push(index, place);
         }
         self.turn_with(index, Outcome::Lost(error));
     }

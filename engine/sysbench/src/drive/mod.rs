@@ -5,10 +5,11 @@
 //! borrowed from the caller, and nobody waits for a thread without a limit.
 
 mod cancel;
+mod connect_queue;
 mod connecting;
 pub mod progress;
 mod receiving;
-mod seat;
+mod session_slot;
 mod shared;
 #[cfg(test)]
 mod simulation;

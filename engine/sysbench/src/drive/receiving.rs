@@ -1,6 +1,6 @@
 //! The receiving half of a turn: bytes from sockets, decrypted, put together and understood.
 
-use super::seat::{Token, Waits};
+use super::session_slot::{Token, Waits};
 use super::worker::Worker;
 use crate::connection::{Stage, Wired};
 use crate::session::Outcome;

@@ -1,7 +1,7 @@
 //! Exact tests of pace, warm-up and waiting: simulated time, the real worker, scripts whose events
 //! are pauses.
 
-use super::seat::Seat;
+use super::session_slot::Seat;
 use super::shared::Shared;
 use super::worker::Worker;
 use super::{Drive, Times};

@@ -2,7 +2,7 @@
 //! return; each says when it has ended.
 
 use super::Drive;
-use super::seat::{SESSIONS_MAX, Seat};
+use super::session_slot::{SESSIONS_MAX, Seat};
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::session::{Baggage, MakeScripts};

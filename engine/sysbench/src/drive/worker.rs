@@ -8,8 +8,8 @@
 //! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
 //! allocation. The receiving half is in `receiving.rs`, connections are made in `connecting.rs`.
 
-use super::connecting::Queue;
-use super::seat::{CONNECTIONS_MAX, Seat, Token, Waits};
+use super::connect_queue::ConnectQueue;
+use super::session_slot::{CONNECTIONS_MAX, Seat, Token, Waits};
 use super::shared::Shared;
 use crate::connection::Stage;
 use crate::session::{Baggage, Outcome, Scripts, Step, Wait};
@@ -45,7 +45,7 @@ pub(crate) struct Worker<'a, C, P> {
     /// Seats that go on without any wait, each when all the others have had their turn.
     turns: VecDeque<(u32, Outcome)>,
     timers: Timers,
-    pub queue: Queue,
+    pub queue: ConnectQueue,
     /// What is received from one socket; none until there is one.
     buffer: Box<[u8]>,
     ready: Vec<Ready>,
@@ -77,7 +77,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             move_out,
             turns: (0..seats.len() as u32).map(|seat| (seat, Outcome::Begin)).collect(),
             timers: Timers::default(),
-            queue: Queue::new(connects_max),
+            queue: ConnectQueue::new(connects_max),
             buffer: Box::default(),
             ready: Vec::with_capacity(seats.len()),
             unread: Unread::default(),

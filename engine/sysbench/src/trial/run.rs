@@ -4,7 +4,7 @@
 
 use super::only_group;
 use super::order::Order;
-use crate::command::Kinds;
+use crate::command::call::Kinds;
 use crate::drive::progress::{Observer, Progress};
 use crate::drive::{self, Drive, Ended as LoadEnded, Ending as LoadEnding, Times as LoadTimes};
 use crate::pace::Pace;

@@ -1,8 +1,14 @@
 //! Which test is meant, and what its command does.
 
-use super::resolve::{self, Unknown};
-use super::running::{self, Work};
-use super::{Call, DONE, Refusal, help, script, settings};
+use crate::command::call::{Call, DONE};
+use crate::command::help;
+use crate::command::options::resolve;
+use crate::command::options::resolve::Unknown;
+use crate::command::options::settings;
+use crate::command::refusal::Refusal;
+use crate::command::running;
+use crate::command::running::Work;
+use crate::command::script;
 use crate::console;
 use crate::lua::Source;
 use crate::native::{self, Crew, NATIVE, Native};

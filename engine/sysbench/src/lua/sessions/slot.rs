@@ -1,8 +1,8 @@
 //! A session's side in Lua: its coroutine, what it waits for, its connections' places.
 
-use super::setup::{During, Setup};
-use super::watch::Conduct;
 use crate::connection::Connection;
+use crate::lua::sessions::blocking_watch::Conduct;
+use crate::lua::setup::{During, Setup};
 use crate::rand::Rand;
 use crate::session::{Session, Wait};
 use dyno_core::client::{Answers, Refused};
@@ -71,7 +71,7 @@ impl Pending {
             Self::Connect(place) | Self::Reconnect(place) | Self::Recover(place, _) => {
                 Some(Wait::Connect(*place))
             }
-            Self::Retry(..) => Some(Wait::Until(super::events::now_ns() + RETRY_NS)),
+            Self::Retry(..) => Some(Wait::Until(super::now_ns() + RETRY_NS)),
             Self::Results(place) | Self::Prepared(place) | Self::Closed(place) => {
                 Some(Wait::Answer(*place))
             }

@@ -1,7 +1,8 @@
 //! Options as given -> options with their values.
 
-use super::line::Given;
-use super::{Refusal, value};
+use crate::command::options::given::Given;
+use crate::command::refusal::Refusal;
+use crate::options::value;
 use crate::options::{Declared, Kind, Options, Value};
 
 /// What becomes of an option that nothing declares.

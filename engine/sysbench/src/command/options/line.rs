@@ -1,20 +1,8 @@
 //! The command line taken apart: options in their order, the test's name, its command.
 
-use super::{Refusal, config};
-use crate::options::canonical;
-
-/// One option as it was typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
-    /// With `-`, without the leading dashes.
-    pub name: String,
-    /// What stands behind `=`; none: the name alone.
-    pub value: Option<String>,
-    /// As typed, for messages.
-    pub text: String,
-    /// Where it stands, if not on the command line.
-    pub place: Option<String>,
-}
+use super::config_file;
+use super::given::Given;
+use crate::command::refusal::Refusal;
 
 /// A command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,7 +40,7 @@ impl Line {
         for given in self.options {
             let file = given.value.as_deref().filter(|path| !path.is_empty());
             if let Some(path) = file.filter(|_| given.name == "config-file") {
-                let read = config::read(path)?;
+                let read = config_file::read(path)?;
                 options.extend(read.into_iter().filter(|given| given.name != "config-file"));
             }
             options.push(given);
@@ -79,29 +67,6 @@ impl Line {
     /// The last value given to an option.
     pub fn last(&self, name: &str) -> Option<&Given> {
         self.options.iter().rfind(|given| given.name == name)
-    }
-}
-
-impl Given {
-    /// `--name`, `--name=value`; nothing else is an option.
-    pub fn parse(arg: &str) -> Option<Self> {
-        arg.strip_prefix("--").map(|typed| Self::named(typed, arg))
-    }
-
-    /// `name` or `name=value`; `text` is what messages repeat.
-    pub fn named(typed: &str, text: &str) -> Self {
-        let (name, value) = match typed.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (typed, None),
-        };
-        Self { name: canonical(name), value, text: text.to_owned(), place: None }
-    }
-
-    /// The same, read from a file.
-    #[must_use]
-    pub fn in_file(mut self, place: &str) -> Self {
-        self.place = Some(place.to_owned());
-        self
     }
 }
 

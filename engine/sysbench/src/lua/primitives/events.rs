@@ -1,13 +1,13 @@
 //! Functions that Lua calls through its FFI, so that compiled code need not be left: events, time,
 //! random numbers. None touches Lua's state.
 
-use super::current::Running;
-use super::slot::Pending;
-use super::watch::Conduct;
+use crate::lua::sessions::blocking_watch::Conduct;
+use crate::lua::sessions::current::Running;
+use crate::lua::sessions::now_ns;
+use crate::lua::sessions::slot::Pending;
 use crate::pace::Next;
 use crate::rand::Kind;
 use crate::session::Wait;
-use dyno_core::clock::{Clock, MonotonicClock};
 use std::ffi::{c_char, c_int, c_void};
 
 /// An event may begin.
@@ -44,12 +44,6 @@ pub static EXPORTED: &[(&str, Address)] = &[
     ("rand_varstring", Address(rand_varstring as *const c_void)),
     ("rand_text", Address(rand_text as *const c_void)),
 ];
-
-/// Time on the run's clock.
-#[inline]
-pub fn now_ns() -> u64 {
-    MonotonicClock.now_ns()
-}
 
 /// Whether an event may begin at `now_ns`.
 #[inline]

@@ -14,7 +14,7 @@
 //!
 //! Read back by this module: `env.sysbench.cmdline.options`, `.commands` and `.PARALLEL_COMMAND`
 //! after the chunk; `env.sysbench.error.RESTART_EVENT` and `env.sysbench.hooks` where an event
-//! fails (`lua/program.lua`).
+//! fails (`lua/interpreter/program.lua`).
 //!
 //! # About the run
 //! | primitive | gives |
@@ -88,16 +88,20 @@
 //! `sysbench.cmdline.print_test_options`. `open(env)` is called again when a script has declared
 //! options, and in the main session when their values are known.
 
-use super::bind::bind;
-use super::current::Running;
-use super::database;
-use super::declared;
-use super::reply::Reply;
-use super::reporting;
-use super::setup::Setup;
-use super::slot::Pending;
-use super::state::{push_text, read_texts, set_text};
+mod bind;
+pub(crate) mod database;
+pub(crate) mod events;
+pub(crate) mod reply;
+mod reporting;
+
 use crate::console::{self, Level};
+use crate::lua::declared;
+use crate::lua::primitives::bind::bind;
+use crate::lua::primitives::reply::Reply;
+use crate::lua::sessions::current::Running;
+use crate::lua::sessions::slot::Pending;
+use crate::lua::setup::Setup;
+use crate::lua::stack::{number, push_text, read_texts, set_text, text};
 use crate::options::Value;
 use crate::session::Wait;
 use dyno_core::client::Bind;
@@ -144,7 +148,7 @@ const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
 ///
 /// # Safety
 /// In a protected call, with room for five values.
-pub(super) unsafe fn push(lua: *mut lua_State, setup: &Setup) {
+pub(crate) unsafe fn push(lua: *mut lua_State, setup: &Setup) {
     // SAFETY: as promised by the caller.
     unsafe {
         ffi::lua_createtable(lua, 0, 48);
@@ -202,24 +206,6 @@ unsafe fn waiting(lua: *mut lua_State, body: impl FnOnce(&mut Running) -> Reply)
 
 fn no_session() -> Reply {
     Reply::misuse("attempt to reach a database where no session runs")
-}
-
-/// A number among the arguments; 0 if it is none.
-#[inline]
-unsafe fn number(lua: *mut lua_State, index: c_int) -> f64 {
-    // SAFETY: reads an argument of a running C function.
-    unsafe { ffi::lua_tonumber(lua, index) }
-}
-
-/// A text among the arguments; empty if it is none. Valid while it is on the stack.
-#[inline]
-pub(super) unsafe fn text<'a>(lua: *mut lua_State, index: c_int) -> &'a [u8] {
-    let mut length = 0;
-    // SAFETY: reads an argument of a running C function, which stays on its stack.
-    unsafe {
-        let bytes = ffi::lua_tolstring(lua, index, &raw mut length);
-        if bytes.is_null() { &[] } else { std::slice::from_raw_parts(bytes.cast(), length) }
-    }
 }
 
 // What follows is called by Lua, with arguments on `lua`'s stack: hence the blocks below are sound
@@ -489,7 +475,7 @@ unsafe extern "C-unwind" fn sleep(lua: *mut lua_State) -> c_int {
     unsafe {
         let wait_ns = (number(lua, 1) * 1e9).clamp(0.0, 1e18) as u64;
         waiting(lua, |running| {
-            let until_ns = super::events::now_ns() + wait_ns;
+            let until_ns = crate::lua::sessions::now_ns() + wait_ns;
             running.slot().pending = Pending::Plain(Wait::Until(until_ns));
             Reply::Yield
         })

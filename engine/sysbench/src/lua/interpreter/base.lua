@@ -1,5 +1,5 @@
 -- What surrounds scripts in a state: each session's globals, its modules, its coroutine, and what it
--- runs there. Run once a state, with `host` (state.rs) and `dyno` (primitives.rs).
+-- runs there. Run once a state, with `host` (state.rs) and `dyno` (primitives/mod.rs).
 --
 -- Texts are compiled once a state, as functions that return the chunk as a closure: every session
 -- calls these for closures of its own over the same compiled code, so that machine code made for

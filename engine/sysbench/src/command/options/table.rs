@@ -1,7 +1,7 @@
 //! Every option that a call may give whatever the test: names, help lines and defaults, of both
 //! dialects, and ours beside them. Help lines are interface: they equal sysbench's to the letter.
 
-use super::value;
+use crate::options::value;
 use crate::options::{Declared, Kind};
 use crate::report::Compat;
 

@@ -2,8 +2,8 @@
 //! of the command line. Lines that begin with `#` or `;` are comments, `[section]` lines divide for
 //! the reader alone. Blanks around names and values do not count.
 
-use super::Refusal;
-use super::line::Given;
+use crate::command::options::given::Given;
+use crate::command::refusal::Refusal;
 use std::path::Path;
 
 /// The options of a file, in its order.

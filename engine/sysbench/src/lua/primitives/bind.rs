@@ -1,6 +1,6 @@
 //! Values that scripts bind to the parameters of a statement, as they lie on Lua's stack.
 
-use super::primitives::text;
+use crate::lua::stack::text;
 use dyno_core::client::Bind;
 use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;
@@ -13,7 +13,7 @@ const INT_END: f64 = 9_223_372_036_854_775_808.0;
 /// # Safety
 /// As for [`text`].
 #[inline]
-pub(super) unsafe fn bind<'a>(lua: *mut lua_State, index: c_int) -> Option<Bind<'a>> {
+pub(crate) unsafe fn bind<'a>(lua: *mut lua_State, index: c_int) -> Option<Bind<'a>> {
     // SAFETY: as promised by the caller.
     unsafe {
         Some(match ffi::lua_type(lua, index) {

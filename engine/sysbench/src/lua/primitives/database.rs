@@ -1,12 +1,12 @@
 //! What primitives do with connections. Nothing here touches Lua's state.
 
-use super::current::Running;
-use super::events;
-use super::reply::{Failure, Reply};
-use super::setup::{During, Setup};
-use super::slot::{Pending, Slot, answers};
-use super::trace::Trace;
 use crate::connection::{Connection, Wired};
+use crate::lua::primitives::reply::{Failure, Reply};
+use crate::lua::sessions::current::Running;
+use crate::lua::sessions::debug_log::Trace;
+use crate::lua::sessions::now_ns;
+use crate::lua::sessions::slot::{Pending, Slot, answers};
+use crate::lua::setup::{During, Setup};
 use crate::session::Session;
 use dyno_core::client::{Bind, Nature, Refused};
 use dyno_core::error::{Error, Kind, Result};
@@ -421,7 +421,7 @@ pub fn retry(
     refused: Box<Refused>,
     error: &Error,
 ) -> Reply {
-    let is_hopeless = error.kind == Kind::Authentication || session.is_over(events::now_ns());
+    let is_hopeless = error.kind == Kind::Authentication || session.is_over(now_ns());
     if is_hopeless || slot.tid.is_none() {
         return not_connected(session, slot, setup, place, error);
     }

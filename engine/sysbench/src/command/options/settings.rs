@@ -1,6 +1,6 @@
 //! The general options as a run uses them: typed, checked, old names resolved.
 
-use super::Refusal;
+use crate::command::refusal::Refusal;
 use crate::console::{self, Level};
 use crate::options::{Options, Value};
 use crate::rand;
@@ -225,9 +225,9 @@ fn percentiles(options: &Options) -> Result<Percentiles, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::line::Given;
-    use crate::command::resolve::{Unknown, resolve};
-    use crate::command::table;
+    use crate::command::options::given::Given;
+    use crate::command::options::resolve::{Unknown, resolve};
+    use crate::command::options::table;
 
     fn of(args: &[&str]) -> Result<Settings, String> {
         let declared: Vec<_> = table::all(Compat::V1_0);

@@ -1,7 +1,7 @@
 //! Primitives of reports and histograms, and the count of errors that a script's hook lets pass.
 
-use super::current::Running;
-use super::state::push_text;
+use crate::lua::sessions::current::Running;
+use crate::lua::stack::push_text;
 use crate::report::histogram::Histogram;
 use crate::report::hooks::{self, Format, Row};
 use mlua::ffi::{self, lua_State};
@@ -12,7 +12,7 @@ const METHODS: [(&CStr, ffi::lua_CFunction); 3] =
     [(c"update", update), (c"percentile", percentile), (c"draw", draw)];
 
 /// `dyno.count_error()`
-pub(super) unsafe extern "C-unwind" fn count_error(_: *mut lua_State) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn count_error(_: *mut lua_State) -> c_int {
     if let Some(mut running) = Running::take() {
         running.parts().0.error("hook", "an error that the script's own hook lets pass");
     }
@@ -20,7 +20,7 @@ pub(super) unsafe extern "C-unwind" fn count_error(_: *mut lua_State) -> c_int {
 }
 
 /// `dyno.report(form, stat)`
-pub(super) unsafe extern "C-unwind" fn report(lua: *mut lua_State) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn report(lua: *mut lua_State) -> c_int {
     let rank = Running::take().map_or(0.0, |mut running| rank(&mut running));
     // SAFETY: called by Lua with its arguments on the stack: a text, and a table whose fields are
     // read without metamethods; two values are pushed at most.
@@ -75,7 +75,7 @@ unsafe fn field(lua: *mut lua_State, name: &str) -> f64 {
 }
 
 /// `dyno.histogram(size, min, max)`
-pub(super) unsafe extern "C-unwind" fn histogram(lua: *mut lua_State) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn histogram(lua: *mut lua_State) -> c_int {
     // SAFETY: called by Lua; at most six values are pushed. The place for the histogram is made
     // before the histogram, which then is written into it whole, and dropped by `drop_histogram`.
     unsafe {

@@ -2,6 +2,8 @@
 //!
 //! Names are kept with `-`; `_` means the same wherever a name is read.
 
+pub mod value;
+
 use std::collections::BTreeMap;
 
 /// What an option's text must look like, and how scripts see it.

@@ -1,8 +1,8 @@
 //! The session that runs on this thread, as primitives reach it: one load from thread-local memory,
 //! no look-up.
 
-use super::setup::Setup;
-use super::slot::Slot;
+use crate::lua::sessions::slot::Slot;
+use crate::lua::setup::Setup;
 use crate::session::Session;
 use std::cell::Cell;
 use std::ptr::NonNull;

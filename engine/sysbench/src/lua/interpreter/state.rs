@@ -1,14 +1,15 @@
 //! One LuaJIT state: what is loaded into it once, and the coroutines of its sessions.
 
-use super::events;
-use super::memory::Memory;
-use super::prelude::PRELUDE;
-use super::primitives;
-use super::setup::Setup;
-use super::source::Source;
+use crate::lua::interpreter::memory::Memory;
+use crate::lua::interpreter::prelude::PRELUDE;
+use crate::lua::primitives;
+use crate::lua::primitives::events;
+use crate::lua::setup::Setup;
+use crate::lua::source::Source;
+use crate::lua::stack::{push_text, push_texts, read_texts, set_text};
 use dyno_core::error::{Error, Kind, Result};
 use mlua::ffi::{self, lua_State};
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_int};
 
 const BASE: &str = include_str!("base.lua");
 const PROGRAM: &str = include_str!("program.lua");
@@ -195,40 +196,6 @@ impl Drop for State {
     }
 }
 
-/// Pushes a string.
-///
-/// # Safety
-/// In a protected call, with room for a value.
-pub(super) unsafe fn push_text(lua: *mut lua_State, text: impl AsRef<[u8]>) {
-    let text = text.as_ref();
-    // SAFETY: as promised by the caller.
-    unsafe { ffi::lua_pushlstring_(lua, text.as_ptr().cast::<c_char>(), text.len()) };
-}
-
-/// Sets a field of the table on top to a text.
-///
-/// # Safety
-/// In a protected call, with room for two values, a table on top.
-pub(super) unsafe fn set_text(lua: *mut lua_State, name: &str, text: impl AsRef<[u8]>) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        push_text(lua, name);
-        push_text(lua, text);
-        ffi::lua_rawset(lua, -3);
-    }
-}
-
-/// Sets fields of a new table, left on top, to texts.
-unsafe fn push_texts(lua: *mut lua_State, texts: &[(&str, &str)]) {
-    // SAFETY: called by `build` alone, in a protected call.
-    unsafe {
-        ffi::lua_createtable(lua, 0, texts.len() as c_int);
-        for (name, text) in texts {
-            set_text(lua, name, text);
-        }
-    }
-}
-
 /// Loads everything that sessions share. Called protected, with a [`Building`].
 unsafe extern "C-unwind" fn build(lua: *mut lua_State) -> c_int {
     // SAFETY: the argument is the one that `State::new` gave; errors unwind through frames without
@@ -337,27 +304,4 @@ unsafe extern "C-unwind" fn answer(lua: *mut lua_State) -> c_int {
         read_texts(lua, -1, &mut asking.answers);
     }
     0
-}
-
-/// Appends the texts of a list.
-///
-/// # Safety
-/// `index` is a list of texts, and there is room for a value.
-pub(super) unsafe fn read_texts(lua: *mut lua_State, index: c_int, texts: &mut Vec<String>) {
-    // SAFETY: as promised by the caller; each text is copied before it is popped.
-    unsafe {
-        ffi::lua_pushvalue(lua, index);
-        for place in 1..=ffi::lua_objlen(lua, -1) {
-            ffi::lua_rawgeti_(lua, -1, place as c_int);
-            let mut length = 0;
-            let text = ffi::lua_tolstring(lua, -1, &raw mut length);
-            let bytes: &[u8] = match text.is_null() {
-                true => &[],
-                false => std::slice::from_raw_parts(text.cast(), length),
-            };
-            texts.push(String::from_utf8_lossy(bytes).into_owned());
-            ffi::lua_settop(lua, -2);
-        }
-        ffi::lua_settop(lua, -2);
-    }
 }

@@ -1,6 +1,6 @@
 //! What a primitive gives back, at once or after a wait, and how it looks in Lua.
 
-use super::state::set_text;
+use crate::lua::stack::set_text;
 use dyno_core::client::{Answer, Refused};
 use dyno_core::plan::Address;
 use mlua::ffi::{self, lua_State};
@@ -92,7 +92,7 @@ impl Reply {
 }
 
 impl Failure {
-    /// Pushes the table `err` of the contract (primitives.rs).
+    /// Pushes the table `err` of the contract (primitives/mod.rs).
     ///
     /// # Safety
     /// `lua` is a valid thread in a protected call, with room for three values.

@@ -22,7 +22,7 @@ pub fn wait(session: &mut Session<'_>, servers: &[Server], wait: Wait) -> Outcom
     let place = match wait {
         Wait::Start => return Outcome::Come,
         Wait::Until(until_ns) => {
-            let left_ns = until_ns.saturating_sub(super::events::now_ns());
+            let left_ns = until_ns.saturating_sub(crate::lua::sessions::now_ns());
             std::thread::sleep(Duration::from_nanos(left_ns));
             return Outcome::Come;
         }

@@ -1,9 +1,9 @@
 //! What drivers are asked and what they answer, a line each, at `--verbosity=5`: the options
 //! `db-debug` and `mysql-debug`. A connection is called by its driver, session and place.
 
-use super::setup::{Driver, Setup};
-use super::slot::Slot;
 use crate::console::{self, Level};
+use crate::lua::sessions::slot::Slot;
+use crate::lua::setup::{Driver, Setup};
 use dyno_core::client::{Answer, Bind, Refused};
 use dyno_core::plan::Address;
 use std::fmt::{Display, Formatter, Result};
