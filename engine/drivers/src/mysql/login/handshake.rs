@@ -4,8 +4,8 @@
 //! "Protocol::SSLRequest"; MariaDB knowledge base, "Connection".
 
 use super::auth::{NONCE_BYTES, Plugin};
-use super::flags::{COLLATION_UTF8MB4, capability, extended};
-use super::packet::{self, Fields, broken};
+use crate::mysql::flags::{COLLATION_UTF8MB4, capability, extended};
+use crate::mysql::packet::{self, Fields, broken};
 use dyno_core::error::Result;
 
 /// Longest packet that we announce to accept, bytes.

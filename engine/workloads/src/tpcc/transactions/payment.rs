@@ -2,7 +2,7 @@
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.5.
 
-use super::{Customer, Draws, Tpcc, middle};
+use crate::tpcc::{Customer, Draws, Tpcc, middle};
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 

@@ -3,16 +3,19 @@
 //! Sources: MySQL protocol, "Connection Phase", "Caching_sha2_password information"; MariaDB
 //! knowledge base, "Connection".
 
-use super::Config;
-use super::auth::{NONCE_BYTES, Plugin, rsa_password};
-use super::codes::Refusal;
-use super::control;
-use super::flags::capability;
-use super::handshake::{Agreed, Greeting, Login as LoginPacket};
-use super::packet::{self, CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
+pub(in crate::mysql) mod auth;
+pub(in crate::mysql) mod handshake;
+
+use crate::mysql::Config;
+use crate::mysql::control;
+use crate::mysql::errors::Refusal;
+use crate::mysql::flags::capability;
+use crate::mysql::packet::{self, CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
 use crate::policy::{self, Asked, MYSQL_FULL};
+use auth::{NONCE_BYTES, Plugin, rsa_password};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{PublicKey, Tls};
+use handshake::{Agreed, Greeting, Login as LoginPacket};
 
 /// Replies to one login: more is a server that will not come to an end.
 const ROUNDS_MAX: u32 = 16;

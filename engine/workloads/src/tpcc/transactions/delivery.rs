@@ -5,8 +5,8 @@
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.7.
 
-use super::settings::DISTRICTS;
-use super::{Draws, Tpcc};
+use crate::tpcc::settings::DISTRICTS;
+use crate::tpcc::{Draws, Tpcc};
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 

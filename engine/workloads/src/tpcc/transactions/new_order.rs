@@ -3,7 +3,7 @@
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.4.
 
-use super::{Draws, Tpcc};
+use crate::tpcc::{Draws, Tpcc};
 use dyno_core::rng::Rng;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
