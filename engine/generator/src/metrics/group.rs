@@ -2,7 +2,7 @@
 
 use super::counter::Counter;
 use super::live_histogram::LiveHistogram;
-use super::open_loop::OpenRecorder;
+use super::open_loop::OpenLoopMetrics;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::fence;
@@ -38,7 +38,7 @@ impl Codes {
 
 /// One group's numbers on one load thread, since the thread began.
 #[derive(Debug, Clone)]
-pub struct GroupRecorder {
+pub struct GroupMetrics {
     /// Entries begun, and ended: equal while nothing is half written.
     entries_begun: Counter,
     entries_ended: Counter,
@@ -69,11 +69,11 @@ pub struct GroupRecorder {
     /// Transactions given up by kind, at the same places.
     pub censored_kinds: Box<[LiveHistogram]>,
     /// Stays empty in a closed loop.
-    pub open: OpenRecorder,
+    pub open: OpenLoopMetrics,
     codes: Codes,
 }
 
-impl GroupRecorder {
+impl GroupMetrics {
     /// With this many classes (0 on a thread that does not serve the group).
     pub fn new(classes: usize) -> Self {
         Self {
@@ -92,12 +92,12 @@ impl GroupRecorder {
             censored: LiveHistogram::default(),
             classes: (0..classes).map(|_| LiveHistogram::default()).collect(),
             censored_kinds: (0..classes).map(|_| LiveHistogram::default()).collect(),
-            open: OpenRecorder::default(),
+            open: OpenLoopMetrics::default(),
             codes: Codes::default(),
         }
     }
 
-    /// What `write` records is in a [`Recorder::settled`] copy as a whole, or not at all.
+    /// What `write` records is in a [`ThreadMetrics::settled`] copy as a whole, or not at all.
     #[inline]
     pub fn entry<T>(&self, write: impl FnOnce(&Self) -> T) -> T {
         self.entries_begun.add(1);
@@ -185,19 +185,19 @@ mod tests {
     #[test]
     fn a_reader_beside_the_writer_counts_every_event_once() {
         const EVENTS: u64 = 200_000;
-        let recorder = GroupRecorder::new(0);
+        let metrics = GroupMetrics::new(0);
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                (0..EVENTS).for_each(|n| recorder.commit(n, 1, 2));
+                (0..EVENTS).for_each(|n| metrics.commit(n, 1, 2));
                 done.store(true, Release);
             });
             let (mut before, mut seen) = (Histogram::default(), 0);
             loop {
                 let last = done.load(Acquire);
-                let committed = recorder.committed();
+                let committed = metrics.committed();
                 let mut now = Histogram::default();
-                recorder.latency.add_to(&mut now);
+                metrics.latency.add_to(&mut now);
                 assert!(now.count() >= committed, "a counted commit must be in the histogram");
                 seen += now.since(&before).count();
                 before = now;
@@ -207,19 +207,19 @@ mod tests {
             }
             assert_eq!(seen, EVENTS);
         });
-        assert_eq!((recorder.operations.get(), recorder.rows.get()), (EVENTS, 2 * EVENTS));
+        assert_eq!((metrics.operations.get(), metrics.rows.get()), (EVENTS, 2 * EVENTS));
     }
 
     #[test]
     fn surplus_error_codes_count_as_other() {
-        let recorder = GroupRecorder::new(0);
+        let metrics = GroupMetrics::new(0);
         for code in 0..200 {
-            recorder.fail(&code.to_string(), 1);
+            metrics.fail(&code.to_string(), 1);
         }
         let mut codes = BTreeMap::new();
-        recorder.add_codes_to(&mut codes);
+        metrics.add_codes_to(&mut codes);
         assert_eq!(codes.len(), CODES_MAX);
         assert_eq!(codes[OTHER], 200 - (CODES_MAX as u64 - 1));
-        assert_eq!(codes.values().sum::<u64>(), recorder.errors.get());
+        assert_eq!(codes.values().sum::<u64>(), metrics.errors.get());
     }
 }

@@ -50,7 +50,7 @@ impl Notices {
     }
 
     /// Tells, or counts that it could not be told.
-    pub fn tell(&self, notice: Notice) {
+    pub fn emit(&self, notice: Notice) {
         if self.sender.try_send(notice).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }

@@ -6,7 +6,7 @@ use crate::pacing::arrival_source::Arrival;
 
 /// What an open loop counts beside, on one load thread, since the thread began.
 #[derive(Debug, Default, Clone)]
-pub struct OpenRecorder {
+pub struct OpenLoopMetrics {
     /// Arrivals begun.
     pub begun: Counter,
     /// Of these, due in the measured phase.
@@ -26,7 +26,7 @@ pub struct OpenRecorder {
     pub dispatch: LiveHistogram,
 }
 
-impl OpenRecorder {
+impl OpenLoopMetrics {
     /// The first byte of an arrival left at `now_ns`. `was_awaited`: a session had waited for it.
     #[inline]
     pub fn begin(&self, arrival: Arrival, now_ns: u64, was_awaited: bool) {

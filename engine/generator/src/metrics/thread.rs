@@ -1,7 +1,7 @@
 //! What one load thread counts: a room for each group, and what belongs to the thread itself.
 
 use super::counter::Counter;
-use super::group::GroupRecorder;
+use super::group::GroupMetrics;
 use super::live_histogram::LiveHistogram;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// One load thread's numbers. Aligned so that two threads never write to one pair of cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Recorder {
+pub struct ThreadMetrics {
     /// By group of the plan.
-    pub groups: Box<[GroupRecorder]>,
+    pub groups: Box<[GroupMetrics]>,
     /// How long answers may have lain unread.
     pub lag: LiveHistogram,
     /// Returns of the poll call.
@@ -26,11 +26,11 @@ pub struct Recorder {
     pub in_process: bool,
 }
 
-impl Recorder {
+impl ThreadMetrics {
     /// For a thread whose groups have these many classes.
     pub fn new(classes: impl IntoIterator<Item = usize>, in_process: bool) -> Self {
         Self {
-            groups: classes.into_iter().map(GroupRecorder::new).collect(),
+            groups: classes.into_iter().map(GroupMetrics::new).collect(),
             lag: LiveHistogram::default(),
             polls: Counter::default(),
             spun_ns: Counter::default(),
@@ -44,7 +44,7 @@ impl Recorder {
     /// numbers it changes. A thread that never pauses between two entries is copied as it is.
     pub fn settled(&self) -> Self {
         Self {
-            groups: self.groups.iter().map(GroupRecorder::settled).collect(),
+            groups: self.groups.iter().map(GroupMetrics::settled).collect(),
             lag: self.lag.clone(),
             polls: self.polls.clone(),
             spun_ns: self.spun_ns.clone(),
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn a_settled_copy_has_no_half_of_a_transaction() {
-        let recorder = Recorder::new([2], false);
-        let group = &recorder.groups[0];
+        let metrics = ThreadMetrics::new([2], false);
+        let group = &metrics.groups[0];
         let done = AtomicBool::new(false);
         let mut copies = 0;
         std::thread::scope(|scope| {
@@ -88,7 +88,7 @@ mod tests {
                 }
             });
             while copies < 200 {
-                let still = recorder.settled();
+                let still = metrics.settled();
                 let of = |live: &LiveHistogram| {
                     let mut histogram = Histogram::default();
                     live.add_to(&mut histogram);

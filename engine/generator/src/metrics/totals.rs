@@ -1,10 +1,10 @@
 //! Everything counted up to a moment, over all load threads: two of them give an interval.
 
 use crate::machine;
-use crate::metrics::group::GroupRecorder;
+use crate::metrics::group::GroupMetrics;
 use crate::metrics::live_histogram::LiveHistogram;
-use crate::metrics::open_loop::OpenRecorder;
-use crate::metrics::thread::Recorder;
+use crate::metrics::open_loop::OpenLoopMetrics;
+use crate::metrics::thread::ThreadMetrics;
 use dyno_core::histogram::Histogram;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -67,29 +67,29 @@ pub struct Details {
 }
 
 impl Totals {
-    /// Reads all recorders. A thread that has ended keeps the CPU time of `earlier`.
-    pub fn read(recorders: &[Recorder], groups: usize, at_ns: u64, earlier: &[u64]) -> Self {
+    /// Reads all metrics. A thread that has ended keeps the CPU time of `earlier`.
+    pub fn read(metrics: &[ThreadMetrics], groups: usize, at_ns: u64, earlier: &[u64]) -> Self {
         Self {
             at_ns,
-            groups: (0..groups).map(|group| GroupTotals::read(recorders, group)).collect(),
-            lag: histogram(recorders, |recorder| Some(&recorder.lag)),
-            polls: recorders.iter().map(|recorder| recorder.polls.get()).sum(),
-            syscalls: recorders.iter().map(|recorder| recorder.syscalls.get()).sum(),
-            cpu_ns: cpu_ns(recorders, earlier),
-            spun_ns: spun_ns(recorders),
+            groups: (0..groups).map(|group| GroupTotals::read(metrics, group)).collect(),
+            lag: histogram(metrics, |metrics| Some(&metrics.lag)),
+            polls: metrics.iter().map(|metrics| metrics.polls.get()).sum(),
+            syscalls: metrics.iter().map(|metrics| metrics.syscalls.get()).sum(),
+            cpu_ns: cpu_ns(metrics, earlier),
+            spun_ns: spun_ns(metrics),
         }
     }
 }
 
 impl GroupTotals {
-    fn read(recorders: &[Recorder], group: usize) -> Self {
-        let of = |live: fn(&OpenRecorder) -> &LiveHistogram| {
-            histogram(recorders, move |recorder| Some(live(&recorder.groups[group].open)))
+    fn read(metrics: &[ThreadMetrics], group: usize) -> Self {
+        let of = |live: fn(&OpenLoopMetrics) -> &LiveHistogram| {
+            histogram(metrics, move |metrics| Some(live(&metrics.groups[group].open)))
         };
         let mut response = of(|open| &open.response);
         response.merge(&of(|open| &open.early_response));
-        let sum = |counter: fn(&GroupRecorder) -> u64| {
-            recorders.iter().map(|recorder| counter(&recorder.groups[group])).sum()
+        let sum = |counter: fn(&GroupMetrics) -> u64| {
+            metrics.iter().map(|metrics| counter(&metrics.groups[group])).sum()
         };
         Self {
             operations: sum(|group| group.operations.get()),
@@ -100,25 +100,25 @@ impl GroupTotals {
             begun_measured: sum(|group| group.open.begun_measured.get()),
             response,
             lost: u32::try_from(sum(|group| group.lost.get())).unwrap_or(u32::MAX),
-            latency: histogram(recorders, |recorder| Some(&recorder.groups[group].latency)),
-            censored: histogram(recorders, |recorder| Some(&recorder.groups[group].censored)),
+            latency: histogram(metrics, |metrics| Some(&metrics.groups[group].latency)),
+            censored: histogram(metrics, |metrics| Some(&metrics.groups[group].censored)),
         }
     }
 }
 
 impl Details {
-    /// Reads all recorders, for one group of `classes` classes.
-    pub fn read(recorders: &[Recorder], group: usize, classes: usize) -> Self {
+    /// Reads all metrics, for one group of `classes` classes.
+    pub fn read(metrics: &[ThreadMetrics], group: usize, classes: usize) -> Self {
         let mut codes = BTreeMap::new();
-        for recorder in recorders {
-            recorder.groups[group].add_codes_to(&mut codes);
+        for metrics in metrics {
+            metrics.groups[group].add_codes_to(&mut codes);
         }
-        let each = |of: fn(&GroupRecorder) -> &[LiveHistogram]| {
-            let at = move |place| histogram(recorders, move |r| of(&r.groups[group]).get(place));
+        let each = |of: fn(&GroupMetrics) -> &[LiveHistogram]| {
+            let at = move |place| histogram(metrics, move |r| of(&r.groups[group]).get(place));
             (0..classes).map(at).collect()
         };
         Self {
-            error_latency: histogram(recorders, |r| Some(&r.groups[group].error_latency)),
+            error_latency: histogram(metrics, |r| Some(&r.groups[group].error_latency)),
             classes: each(|group| &group.classes),
             censored_kinds: each(|group| &group.censored_kinds),
             codes,
@@ -127,13 +127,13 @@ impl Details {
 }
 
 /// Commits of a group so far.
-pub fn committed(recorders: &[Recorder], group: usize) -> u64 {
-    recorders.iter().map(|recorder| recorder.groups[group].committed()).sum()
+pub fn committed(metrics: &[ThreadMetrics], group: usize) -> u64 {
+    metrics.iter().map(|metrics| metrics.groups[group].committed()).sum()
 }
 
 /// CPU time of each load thread; of one that has ended, what `earlier` says.
-pub fn cpu_ns(recorders: &[Recorder], earlier: &[u64]) -> Vec<u64> {
-    let clocks = recorders.iter().map(|recorder| recorder.cpu_clock.load(Ordering::Relaxed));
+pub fn cpu_ns(metrics: &[ThreadMetrics], earlier: &[u64]) -> Vec<u64> {
+    let clocks = metrics.iter().map(|metrics| metrics.cpu_clock.load(Ordering::Relaxed));
     clocks
         .enumerate()
         .map(|(place, clock)| {
@@ -144,15 +144,15 @@ pub fn cpu_ns(recorders: &[Recorder], earlier: &[u64]) -> Vec<u64> {
 }
 
 /// What each load thread spent in vain before arrivals were due.
-pub fn spun_ns(recorders: &[Recorder]) -> Vec<u64> {
-    recorders.iter().map(|recorder| recorder.spun_ns.get()).collect()
+pub fn spun_ns(metrics: &[ThreadMetrics]) -> Vec<u64> {
+    metrics.iter().map(|metrics| metrics.spun_ns.get()).collect()
 }
 
 fn histogram<'a>(
-    recorders: &'a [Recorder],
-    of: impl Fn(&'a Recorder) -> Option<&'a LiveHistogram>,
+    metrics: &'a [ThreadMetrics],
+    of: impl Fn(&'a ThreadMetrics) -> Option<&'a LiveHistogram>,
 ) -> Histogram {
     let mut total = Histogram::default();
-    recorders.iter().filter_map(of).for_each(|live| live.add_to(&mut total));
+    metrics.iter().filter_map(of).for_each(|live| live.add_to(&mut total));
     total
 }

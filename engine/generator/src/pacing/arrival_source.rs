@@ -7,10 +7,10 @@
 //!
 //! A session that loses its connection before its arrival has begun gives the arrival back. It is
 //! then the first that anybody claims; a session that waits for a later one takes it instead
-//! ([`Intake::has_before`], [`Intake::exchange`]).
+//! ([`ArrivalSource::has_before`], [`ArrivalSource::exchange`]).
 //!
 //! One lock a group, taken once a transaction by a session without work and never while a statement
-//! is under way. Closed loops have no intake.
+//! is under way. Closed loops have no arrival source.
 
 use crate::pacing::arrivals::{NEVER, Stream};
 use dyno_core::histogram::Histogram;
@@ -33,7 +33,7 @@ pub struct Arrival {
 
 /// The arrivals of one group, shared by its sessions.
 #[derive(Debug)]
-pub struct Intake {
+pub struct ArrivalSource {
     state: Mutex<State>,
     /// Arrivals from then on never begin.
     end_ns: AtomicU64,
@@ -52,7 +52,7 @@ struct State {
     back: BinaryHeap<Reverse<Arrival>>,
 }
 
-impl Intake {
+impl ArrivalSource {
     /// Nothing falls due before [`open`](Self::open).
     pub fn new(stream: Stream) -> Self {
         let state = State { stream, measure_ns: 0, back: BinaryHeap::new() };
@@ -183,84 +183,87 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// An arrival each 10 ms from 20 ms on, measured from 40 ms to 100 ms.
-    fn intake() -> Intake {
+    fn arrival_source() -> ArrivalSource {
         let steps = vec![RateStep { for_s: None, from_per_s: 100.0, to_per_s: 100.0 }];
         let arrivals = Arrivals { process: Process::Uniform, steps };
-        let intake = Intake::new(Stream::new(&arrivals, 1, 0, 0.02));
-        intake.open(40 * MS, 100 * MS);
-        intake
+        let arrival_source = ArrivalSource::new(Stream::new(&arrivals, 1, 0, 0.02));
+        arrival_source.open(40 * MS, 100 * MS);
+        arrival_source
     }
 
-    fn numbers(intake: &Intake) -> Vec<u64> {
-        std::iter::from_fn(|| intake.claim()).map(|arrival| arrival.number).collect()
+    fn numbers(arrival_source: &ArrivalSource) -> Vec<u64> {
+        std::iter::from_fn(|| arrival_source.claim()).map(|arrival| arrival.number).collect()
     }
 
     #[test]
     fn arrivals_come_in_order_until_the_end() {
-        let intake = intake();
-        let all: Vec<Arrival> = std::iter::from_fn(|| intake.claim()).collect();
+        let arrival_source = arrival_source();
+        let all: Vec<Arrival> = std::iter::from_fn(|| arrival_source.claim()).collect();
         let due: Vec<u64> = all.iter().map(|arrival| arrival.due_ns / MS).collect();
         assert_eq!(due, [20, 30, 40, 50, 60, 70, 80, 90]);
         assert_eq!(all.iter().filter(|arrival| arrival.is_measured).count(), 6);
-        assert_eq!(intake.claim(), None);
+        assert_eq!(arrival_source.claim(), None);
     }
 
     #[test]
     fn nothing_is_due_before_the_load_begins() {
         let steps = vec![RateStep { for_s: None, from_per_s: 100.0, to_per_s: 100.0 }];
         let arrivals = Arrivals { process: Process::Poisson, steps };
-        assert_eq!(Intake::new(Stream::new(&arrivals, 1, 0, 0.0)).claim(), None);
+        assert_eq!(ArrivalSource::new(Stream::new(&arrivals, 1, 0, 0.0)).claim(), None);
     }
 
     #[test]
     fn what_is_given_back_comes_first() {
-        let intake = intake();
-        let [a, b, c] = [(); 3].map(|()| intake.claim().unwrap());
-        assert!(!intake.has_before(c.number));
-        intake.give_back(b);
-        intake.give_back(a);
-        assert!(intake.has_before(1) && !intake.has_before(0));
-        assert_eq!(intake.exchange(c), a);
-        assert!(intake.has_before(b.number + 1) && !intake.has_before(b.number));
+        let arrival_source = arrival_source();
+        let [a, b, c] = [(); 3].map(|()| arrival_source.claim().unwrap());
+        assert!(!arrival_source.has_before(c.number));
+        arrival_source.give_back(b);
+        arrival_source.give_back(a);
+        assert!(arrival_source.has_before(1) && !arrival_source.has_before(0));
+        assert_eq!(arrival_source.exchange(c), a);
+        assert!(arrival_source.has_before(b.number + 1) && !arrival_source.has_before(b.number));
         // A later one is kept.
-        assert_eq!(intake.exchange(a), a);
-        assert_eq!(numbers(&intake), [1, 2, 3, 4, 5, 6, 7]);
-        assert!(!intake.has_before(u64::MAX));
+        assert_eq!(arrival_source.exchange(a), a);
+        assert_eq!(numbers(&arrival_source), [1, 2, 3, 4, 5, 6, 7]);
+        assert!(!arrival_source.has_before(u64::MAX));
     }
 
     #[test]
     fn an_end_that_comes_sooner_holds_for_what_was_claimed_and_given_back_too() {
-        let intake = intake();
-        let taken: Vec<Arrival> = (0..6).map(|_| intake.claim().unwrap()).collect();
-        intake.end_at(65 * MS);
-        assert_eq!(taken.iter().map(|&one| intake.is_over(one)).filter(|&over| over).count(), 1);
+        let arrival_source = arrival_source();
+        let taken: Vec<Arrival> = (0..6).map(|_| arrival_source.claim().unwrap()).collect();
+        arrival_source.end_at(65 * MS);
+        assert_eq!(
+            taken.iter().map(|&one| arrival_source.is_over(one)).filter(|&over| over).count(),
+            1
+        );
         // Due at 60 and 70 ms.
-        intake.give_back(taken[5]);
-        intake.give_back(taken[4]);
-        assert_eq!(numbers(&intake), [4]);
-        assert_eq!(intake.claim(), None);
-        assert!(!intake.has_before(u64::MAX));
+        arrival_source.give_back(taken[5]);
+        arrival_source.give_back(taken[4]);
+        assert_eq!(numbers(&arrival_source), [4]);
+        assert_eq!(arrival_source.claim(), None);
+        assert!(!arrival_source.has_before(u64::MAX));
     }
 
     #[test]
     fn whatever_is_left_counts_with_its_age() {
-        let intake = intake();
-        let taken: Vec<Arrival> = (0..5).map(|_| intake.claim().unwrap()).collect();
+        let arrival_source = arrival_source();
+        let taken: Vec<Arrival> = (0..5).map(|_| arrival_source.claim().unwrap()).collect();
         // Due at 20 (warm-up) and 60 ms; nobody claimed 70, 80 and 90 ms.
-        intake.give_back(taken[0]);
-        intake.give_back(taken[4]);
+        arrival_source.give_back(taken[0]);
+        arrival_source.give_back(taken[4]);
         let mut ages = Histogram::default();
-        let left = intake.leave(100 * MS, 150 * MS, &mut ages);
+        let left = arrival_source.leave(100 * MS, 150 * MS, &mut ages);
         assert_eq!((left, ages.min_ns() / MS), (4, 59));
         assert_eq!((ages.count(), ages.mean_ns()), (4, 75.0 * MS as f64));
     }
 
     #[test]
     fn an_early_end_leaves_only_what_was_due() {
-        let intake = intake();
+        let arrival_source = arrival_source();
         let mut ages = Histogram::default();
-        assert_eq!(intake.leave(30 * MS, 30 * MS, &mut ages), 0);
-        assert_eq!(intake.leave(65 * MS, 65 * MS, &mut ages), 3);
+        assert_eq!(arrival_source.leave(30 * MS, 30 * MS, &mut ages), 0);
+        assert_eq!(arrival_source.leave(65 * MS, 65 * MS, &mut ages), 3);
         assert_eq!((ages.count(), ages.min_ns() / MS), (3, 4));
     }
 }

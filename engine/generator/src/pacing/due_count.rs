@@ -1,18 +1,18 @@
 //! What falls due in an open loop, as the reporter counts it: arrivals that are drawn, or those of a
 //! recording.
 
-use crate::pacing::arrival_source::Intake;
+use crate::pacing::arrival_source::ArrivalSource;
 use crate::pacing::arrivals::Stream;
-use crate::pacing::replay::{Calendar, Playback};
+use crate::pacing::replay::{Calendar, Replay};
 use dyno_core::histogram::Histogram;
 
 /// Where the arrivals of a group come from.
 #[derive(Debug, Clone, Copy)]
-pub enum Due<'a> {
+pub enum DueCount<'a> {
     /// Drawn by a schedule.
-    Drawn(&'a Intake),
+    Drawn(&'a ArrivalSource),
     /// Recorded.
-    Recorded(Playback<'a>),
+    Recorded(Replay<'a>),
 }
 
 /// The same arrivals again, passed as time passes.
@@ -24,16 +24,16 @@ pub enum Walk<'a> {
     Recorded(Calendar<'a>),
 }
 
-impl<'a> Due<'a> {
-    /// See [`Intake::count_along`].
+impl<'a> DueCount<'a> {
+    /// See [`ArrivalSource::count_along`].
     pub fn count_along(&self) -> (Walk<'a>, u64) {
         match self {
-            Self::Drawn(intake) => {
-                let (stream, measure_ns) = intake.count_along();
+            Self::Drawn(arrival_source) => {
+                let (stream, measure_ns) = arrival_source.count_along();
                 (Walk::Drawn(stream), measure_ns)
             }
-            Self::Recorded(playback) => {
-                let (calendar, measure_ns) = playback.count_along();
+            Self::Recorded(replay) => {
+                let (calendar, measure_ns) = replay.count_along();
                 (Walk::Recorded(calendar), measure_ns)
             }
         }
@@ -42,16 +42,16 @@ impl<'a> Due<'a> {
     /// When the measured phase ends.
     pub fn end_ns(&self) -> u64 {
         match self {
-            Self::Drawn(intake) => intake.end_ns(),
-            Self::Recorded(playback) => playback.end_ns(),
+            Self::Drawn(arrival_source) => arrival_source.end_ns(),
+            Self::Recorded(replay) => replay.end_ns(),
         }
     }
 
-    /// See [`Intake::leave`].
+    /// See [`ArrivalSource::leave`].
     pub fn leave(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> u64 {
         match self {
-            Self::Drawn(intake) => intake.leave(until_ns, now_ns, ages),
-            Self::Recorded(playback) => playback.leave_ages(until_ns, now_ns, ages),
+            Self::Drawn(arrival_source) => arrival_source.leave(until_ns, now_ns, ages),
+            Self::Recorded(replay) => replay.leave_ages(until_ns, now_ns, ages),
         }
     }
 }

@@ -23,7 +23,7 @@ pub const LEAD_NS: u64 = 1_000_000_000;
 
 /// What those who play share; written a few times a recorded session.
 #[derive(Debug, Default)]
-pub struct Stage {
+pub struct ReplayState {
     /// The recorded session that is claimed next.
     next: AtomicU32,
     /// Sessions that found nothing more to claim.
@@ -46,20 +46,20 @@ struct Rest {
 
 /// A recording that is played.
 #[derive(Clone, Copy)]
-pub struct Playback<'a> {
+pub struct Replay<'a> {
     /// What is played.
     pub recording: &'a dyn Recording,
     /// By whom.
-    pub stage: &'a Stage,
+    pub stage: &'a ReplayState,
 }
 
-impl fmt::Debug for Playback<'_> {
+impl fmt::Debug for Replay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Playback").field("stage", &self.stage).finish_non_exhaustive()
+        f.debug_struct("Replay").field("stage", &self.stage).finish_non_exhaustive()
     }
 }
 
-impl<'a> Playback<'a> {
+impl<'a> Replay<'a> {
     /// The load begins; measured from `measure_ns` on; nothing due from `end_ns` on begins.
     pub fn open(&self, origin_ns: u64, measure_ns: u64, end_ns: u64) {
         self.stage.origin_ns.store(origin_ns, Relaxed);

@@ -10,14 +10,14 @@ const THINK: u64 = 0x7468_696e_6b69_6e67;
 
 /// How long sessions of a group pause.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Think {
+pub struct ThinkTime {
     mean_ns: f64,
     distribution: ThinkDistribution,
     per: ThinkPer,
     seed: u64,
 }
 
-impl Think {
+impl ThinkTime {
     /// As the plan says.
     pub fn new(plan: &Plan, seed: u64) -> Self {
         let Plan { mean_s, distribution, per } = *plan;
@@ -53,8 +53,8 @@ impl Think {
 mod tests {
     use super::*;
 
-    fn think(distribution: ThinkDistribution, per: ThinkPer) -> Think {
-        Think::new(&Plan { mean_s: 0.01, distribution, per }, 42)
+    fn think(distribution: ThinkDistribution, per: ThinkPer) -> ThinkTime {
+        ThinkTime::new(&Plan { mean_s: 0.01, distribution, per }, 42)
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! A load thread with one session whose calls block (a library in this process).
 
 use crate::metrics::notice::{Notice, Notices};
-use crate::metrics::thread::Recorder;
-use crate::reactor::control::{Control, Lane};
+use crate::metrics::thread::ThreadMetrics;
+use crate::reactor::control::{Control, GroupTargets};
 use crate::reactor::session_slot::{SHORT_LIFE_NS, START_ATTEMPTS, reconnect_wait_ns};
-use crate::session::{Books, Session, Step};
+use crate::session::{Session, Sinks, Step};
 use dyno_core::clock::Clock;
 use dyno_core::driver::{Blocking, Reply, Session as Connection};
 use dyno_core::error::{Error, Kind, Result};
@@ -26,9 +26,9 @@ pub struct BlockingWorker<'a, C> {
     /// When to begin and to end.
     pub control: &'a Control,
     /// The session's group.
-    pub lane: &'a Lane<'a>,
+    pub targets: &'a GroupTargets<'a>,
     /// The thread's numbers.
-    pub recorder: &'a Recorder,
+    pub metrics: &'a ThreadMetrics,
     /// The way to the reporter.
     pub notices: &'a Notices,
     /// Number within the group.
@@ -38,27 +38,27 @@ pub struct BlockingWorker<'a, C> {
 impl<C: Clock> BlockingWorker<'_, C> {
     /// Works until told to stop.
     pub fn run(&self) {
-        let group = self.lane.shape.group;
-        let books = Books { group, recorder: &self.recorder.groups[group], notices: self.notices };
+        let group = self.targets.config.group;
+        let sinks = Sinks { group, metrics: &self.metrics.groups[group], notices: self.notices };
         let mut session = Session::new(self.number);
         // Since when and why there is no connection.
         let mut down: Option<(u64, String)> = None;
         let mut short_lives = 0;
         while !self.control.is_stopped() {
-            let Some(mut connection) = self.connect(&mut down, books) else { break };
+            let Some(mut connection) = self.connect(&mut down, sinks) else { break };
             if !self.wait_for_start() {
                 break;
             }
             let up_ns = self.clock.now_ns();
             if let Some((start_ns, cause)) = down.take() {
-                books.recorder.lost.sub(1);
+                sinks.metrics.lost.sub(1);
                 self.tell_outage(start_ns, Some(up_ns), cause);
             }
-            let step = session.begin(up_ns, books, &self.lane.shape);
-            if let Err(error) = self.work(&mut *connection, &mut session, step, books) {
+            let step = session.begin(up_ns, sinks, &self.targets.config);
+            if let Err(error) = self.work(&mut *connection, &mut session, step, sinks) {
                 let now_ns = self.clock.now_ns();
-                session.lost(now_ns, &error.to_string(), books, &self.lane.shape);
-                books.recorder.lost.add(1);
+                session.lost(now_ns, &error.to_string(), sinks, &self.targets.config);
+                sinks.metrics.lost.add(1);
                 down = Some((now_ns, error.to_string()));
                 let is_short = now_ns - up_ns < SHORT_LIFE_NS;
                 short_lives = if is_short { short_lives + 1 } else { 0 };
@@ -70,21 +70,21 @@ impl<C: Clock> BlockingWorker<'_, C> {
             self.tell_outage(start_ns, None, cause);
         }
         let age_ns = session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
-        books.recorder.in_flight_oldest_ns.raise(age_ns);
-        session.leave(&self.lane.shape);
+        sinks.metrics.in_flight_oldest_ns.raise(age_ns);
+        session.leave(&self.targets.config);
     }
 
     /// Opens the session, as often as it takes; `None` when the load ends first.
     fn connect(
         &self,
         down: &mut Option<(u64, String)>,
-        books: Books<'_>,
+        sinks: Sinks<'_>,
     ) -> Option<Box<dyn Blocking>> {
-        let gate = &self.control.gates[self.lane.shape.group];
+        let gate = &self.control.gates[self.targets.config.group];
         let mut is_settled = self.control.origin().is_some();
         let mut failures = 0;
         while !self.control.is_stopped() {
-            let error = match self.lane.server(self.number).driver.session(self.number) {
+            let error = match self.targets.server(self.number).driver.session(self.number) {
                 Ok(Connection::Blocking(connection)) => {
                     if !is_settled {
                         gate.connected();
@@ -102,9 +102,9 @@ impl<C: Clock> BlockingWorker<'_, C> {
             let now_ns = self.clock.now_ns();
             if is_settled && down.is_none() {
                 *down = Some((now_ns, error.to_string()));
-                books.recorder.lost.add(1);
+                sinks.metrics.lost.add(1);
             }
-            let seed = self.lane.shape.seed;
+            let seed = self.targets.config.seed;
             let random = Rng::for_transaction(seed, self.number, now_ns).u64();
             self.sleep_until(now_ns + reconnect_wait_ns(failures, random));
         }
@@ -128,10 +128,10 @@ impl<C: Clock> BlockingWorker<'_, C> {
         connection: &mut dyn Blocking,
         session: &mut Session,
         mut step: Step,
-        books: Books<'_>,
+        sinks: Sinks<'_>,
     ) -> Result<()> {
-        let shape = &self.lane.shape;
-        let open = &books.recorder.open;
+        let config = &self.targets.config;
+        let open = &sinks.metrics.open;
         while !self.control.is_stopped() {
             step = match step {
                 Step::Send => {
@@ -140,7 +140,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     let since_ns = session.under_way_since_ns().unwrap_or(now_ns);
                     // A call must not hold up the end of the trial for its whole deadline.
                     let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
-                    let until_ns = (since_ns + shape.deadline_ns).min(end_ns);
+                    let until_ns = (since_ns + config.deadline_ns).min(end_ns);
                     let left_ns = until_ns.saturating_sub(now_ns);
                     let (op, transaction) = session.op();
                     let reply =
@@ -149,27 +149,27 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     if reply.error.is_some() && self.control.is_stopped() {
                         return Ok(());
                     }
-                    session.answered(self.clock.now_ns(), reply, books, shape)
+                    session.answered(self.clock.now_ns(), reply, sinks, config)
                 }
                 Step::Rollback => {
                     session.sent(self.clock.now_ns(), open);
                     connection.rollback()?;
-                    session.answered(self.clock.now_ns(), Reply::default(), books, shape)
+                    session.answered(self.clock.now_ns(), Reply::default(), sinks, config)
                 }
                 Step::Wait(_) | Step::Rest => {
                     let until_ns =
                         if let Step::Wait(until_ns) = step { until_ns } else { u64::MAX };
                     if self.waits_in_vain(until_ns, session) {
-                        session.reconsider(self.clock.now_ns(), books, shape)
+                        session.reconsider(self.clock.now_ns(), sinks, config)
                     } else if self.control.is_stopped() {
                         return Ok(());
                     } else {
-                        session.woken(self.clock.now_ns(), books, shape)
+                        session.woken(self.clock.now_ns(), sinks, config)
                     }
                 }
                 Step::Reconnect(cause) => return Err(Error::new(Kind::Server, cause)),
                 // Libraries play no recordings: their drivers refuse verbatim statements.
-                Step::Say(_) | Step::Leave => {
+                Step::SendText(_) | Step::Leave => {
                     return Err(Error::new(Kind::Plan, "a recording reached a blocking worker"));
                 }
             };
@@ -180,14 +180,14 @@ impl<C: Clock> BlockingWorker<'_, C> {
     /// Sleeps until then or until the load ends; true when an arrival is there before the one that
     /// the session waits for.
     fn waits_in_vain(&self, until_ns: u64, session: &Session) -> bool {
-        let awaited = self.lane.shape.intake.zip(session.awaits());
-        let Some((intake, held)) = awaited else {
+        let awaited = self.targets.config.arrival_source.zip(session.awaits());
+        let Some((arrival_source, held)) = awaited else {
             self.sleep_until(until_ns);
             return false;
         };
         let slice_ns = SLEEP_MAX.as_nanos() as u64;
         while !self.control.is_stopped() {
-            if intake.has_before(held) {
+            if arrival_source.has_before(held) {
                 return true;
             }
             let now_ns = self.clock.now_ns();
@@ -210,8 +210,8 @@ impl<C: Clock> BlockingWorker<'_, C> {
     }
 
     fn tell_outage(&self, start_ns: u64, end_ns: Option<u64>, cause: String) {
-        self.notices.tell(Notice::Outage {
-            group: self.lane.shape.group,
+        self.notices.emit(Notice::Outage {
+            group: self.targets.config.group,
             session: self.number,
             start_ns,
             end_ns,

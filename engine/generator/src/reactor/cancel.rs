@@ -1,7 +1,7 @@
 //! Stopping statements at their server, from a thread beside the load: a statement whose client has
 //! merely gone away may run on, holding locks that the next trial would wait for.
 
-use crate::reactor::control::{Cancellation, Lane, Server};
+use crate::reactor::control::{Cancellation, GroupTargets, Server};
 use crate::transport::link::Link;
 use dyno_core::driver::{Cancel, Progress, Session, Wire};
 use dyno_core::error::{Error, Kind, Result};
@@ -16,12 +16,16 @@ const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Carries out cancellations until `ended` and the queue is empty, or time is up. Failures are
 /// silent: the connection is closed already, and its error is counted.
-pub fn serve(lanes: &[Lane<'_>], requests: &Receiver<Cancellation>, ended: &AtomicBool) {
+pub fn serve(
+    group_targets: &[GroupTargets<'_>],
+    requests: &Receiver<Cancellation>,
+    ended: &AtomicBool,
+) {
     let mut stop_at = None;
     loop {
         match requests.recv_timeout(Duration::from_millis(20)) {
             Ok(Cancellation { group, session, how }) => {
-                drop(carry_out(lanes[group].server(session), &how));
+                drop(carry_out(group_targets[group].server(session), &how));
             }
             Err(RecvTimeoutError::Timeout) if ended.load(Ordering::Acquire) => return,
             Err(RecvTimeoutError::Timeout) => {}

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Seats that want a connection, and how many are on their way to one.
+/// SessionNumbers that want a connection, and how many are on their way to one.
 #[derive(Debug)]
 pub struct ConnectQueue {
     waiting: VecDeque<u32>,
@@ -12,15 +12,15 @@ pub struct ConnectQueue {
 }
 
 impl ConnectQueue {
-    /// All of `seats` wait; at most `under_way_max` are connected at the same time.
-    pub fn new(under_way_max: usize, seats: u32) -> Self {
-        let waiting = (0..seats).collect();
+    /// All of `slots` wait; at most `under_way_max` are connected at the same time.
+    pub fn new(under_way_max: usize, slots: u32) -> Self {
+        let waiting = (0..slots).collect();
         Self { waiting, under_way: 0, under_way_max: under_way_max.max(1), has_sockets: false }
     }
 
-    /// A seat wants a connection.
-    pub fn push(&mut self, seat: u32) {
-        self.waiting.push_back(seat);
+    /// A slot wants a connection.
+    pub fn push(&mut self, slot: u32) {
+        self.waiting.push_back(slot);
     }
 
     /// Whether the worker has had any socket at all.
@@ -28,14 +28,14 @@ impl ConnectQueue {
         self.has_sockets
     }
 
-    /// The next seat that may connect now.
+    /// The next slot that may connect now.
     pub fn pop(&mut self) -> Option<u32> {
         if self.under_way >= self.under_way_max {
             return None;
         }
-        let seat = self.waiting.pop_front()?;
+        let slot = self.waiting.pop_front()?;
         self.under_way += 1;
-        Some(seat)
+        Some(slot)
     }
 
     /// A connection is no longer on its way: it came up, or it failed.

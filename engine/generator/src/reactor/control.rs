@@ -1,6 +1,6 @@
 //! What the reporter tells the load threads, and how they say that their sessions are connected.
 
-use crate::session::Shape;
+use crate::session::GroupConfig;
 use crate::transport::endpoint::Endpoint;
 use dyno_core::driver::{Cancel, Driver};
 use dyno_core::error::Error;
@@ -14,9 +14,9 @@ use std::sync::{Mutex, PoisonError};
 const CANCELS: usize = 256;
 
 /// A group with what its sessions need to work.
-pub struct Lane<'a> {
+pub struct GroupTargets<'a> {
     /// What they send, and by which rules.
-    pub shape: Shape<'a>,
+    pub config: GroupConfig<'a>,
     /// To whom: session n belongs to number n modulo their count.
     pub servers: Vec<Server<'a>>,
 }
@@ -30,7 +30,7 @@ pub struct Server<'a> {
     pub endpoint: Option<&'a Endpoint>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> GroupTargets<'a> {
     /// The server of a session, by what [`Session::server`](crate::session::Session::server) says.
     #[inline]
     pub fn server(&self, session: u32) -> Server<'a> {

@@ -8,8 +8,8 @@
 //! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
 //! allocation.
 
-use super::receive_buffer::SLOT;
-use super::session_slot::{Line, Seat, Stage};
+use super::receive_buffer::RECEIVE_BYTES;
+use super::session_slot::{Connection, SessionSlot, Stage};
 use super::timers::{Cause, Timer};
 use super::worker::{OpenGroup, Worker};
 use crate::metrics::notice::Notice;
@@ -53,13 +53,13 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let Some((origin_ns, measure_ns)) = self.control.origin() else { return };
         self.origin_ns = Some(origin_ns);
         self.measure_ns = measure_ns;
-        for seat in 0..self.seats.len() as u32 {
-            if self.seats[seat as usize].stage == Stage::Up {
-                self.begin(seat);
-            } else if self.seats[seat as usize].is_spared {
-                self.await_opening(seat);
+        for slot in 0..self.slots.len() as u32 {
+            if self.slots[slot as usize].stage == Stage::Up {
+                self.begin(slot);
+            } else if self.slots[slot as usize].is_spared {
+                self.await_opening(slot);
             } else {
-                self.count_as_lost(seat, origin_ns);
+                self.count_as_lost(slot, origin_ns);
             }
         }
     }
@@ -68,24 +68,24 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     fn pass_on_given_back(&mut self) {
         for place in 0..self.open.len() {
             let OpenGroup { group, given_back } = self.open[place];
-            let shape = &self.lanes[group].shape;
-            let Some(intake) = shape.intake else { continue };
-            if intake.given_back() == given_back {
+            let config = &self.group_targets[group].config;
+            let Some(arrival_source) = config.arrival_source else { continue };
+            if arrival_source.given_back() == given_back {
                 continue;
             }
-            self.open[place].given_back = intake.given_back();
-            let seats = self.seats.iter().enumerate();
-            let awaits = |(index, seat): (usize, &Seat)| {
-                (seat.group == group).then_some((seat.session.awaits()?, index as u32))
+            self.open[place].given_back = arrival_source.given_back();
+            let slots = self.slots.iter().enumerate();
+            let awaits = |(index, slot): (usize, &SessionSlot)| {
+                (slot.group == group).then_some((slot.session.awaits()?, index as u32))
             };
-            let mut waiting: Vec<(u64, u32)> = seats.filter_map(awaits).collect();
+            let mut waiting: Vec<(u64, u32)> = slots.filter_map(awaits).collect();
             waiting.sort_unstable();
             while let Some((held, index)) = waiting.pop()
-                && intake.has_before(held)
+                && arrival_source.has_before(held)
             {
                 let now_ns = self.clock.now_ns();
-                let books = self.books(group);
-                let step = self.seats[index as usize].session.reconsider(now_ns, books, shape);
+                let sinks = self.sinks(group);
+                let step = self.slots[index as usize].session.reconsider(now_ns, sinks, config);
                 self.perform(index, step);
             }
         }
@@ -98,13 +98,13 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             self.poll()?;
         }
         for _ in 0..self.instant.len() {
-            if let Some(seat) = self.instant.pop_front() {
-                self.timed_answer(seat);
+            if let Some(slot) = self.instant.pop_front() {
+                self.timed_answer(slot);
             }
         }
         for _ in 0..TIMERS_A_TURN {
             let Some(timer) = self.timers.take_due(self.now_ns) else { break };
-            if self.seats[timer.seat as usize].era == timer.era {
+            if self.slots[timer.slot as usize].era == timer.era {
                 self.on_timer(timer);
             }
         }
@@ -131,10 +131,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let polled_ns = self.clock.now_ns();
         self.now_ns = polled_ns;
         self.unread.polled(polled_ns, slept, self.poller.worked_ns(polled_ns));
-        self.recorder.polls.add(1);
+        self.metrics.polls.add(1);
         let is_in_vain = is_spin && self.ready.is_empty();
         if is_in_vain && self.was_in_vain {
-            self.recorder.spun_ns.add(polled_ns.saturating_sub(begun_ns));
+            self.metrics.spun_ns.add(polled_ns.saturating_sub(begun_ns));
         }
         self.was_in_vain = is_in_vain;
         // Taken out for the turn: what is received is read while the worker sends.
@@ -142,11 +142,11 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let ready = std::mem::take(&mut self.ready);
         let mut used = 0;
         for event in &ready {
-            if arena.len() - used < SLOT {
+            if arena.len() - used < RECEIVE_BYTES {
                 self.handle_received(&mut arena);
                 used = 0;
             }
-            used += self.receive(*event, &mut arena[used..used + SLOT], used);
+            used += self.receive(*event, &mut arena[used..used + RECEIVE_BYTES], used);
         }
         self.handle_received(&mut arena);
         self.arena = arena;
@@ -155,7 +155,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     fn on_timer(&mut self, timer: Timer) {
-        let index = timer.seat;
+        let index = timer.slot;
         self.unread.turn_of(index);
         match timer.cause {
             Cause::Wake => self.on_wake(index),
@@ -167,18 +167,18 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     fn on_wake(&mut self, index: u32) {
-        let books = self.books(self.seats[index as usize].group);
-        let seat = &mut self.seats[index as usize];
-        if !seat.session.is_due(self.now_ns) {
+        let sinks = self.sinks(self.slots[index as usize].group);
+        let slot = &mut self.slots[index as usize];
+        if !slot.session.is_due(self.now_ns) {
             return;
         }
-        let step = seat.session.woken(self.now_ns, books, &self.lanes[seat.group].shape);
+        let step = slot.session.woken(self.now_ns, sinks, &self.group_targets[slot.group].config);
         self.perform(index, step);
     }
 
     fn timed_answer(&mut self, index: u32) {
         self.unread.turn_of(index);
-        if let Line::Timed(_, owed) = &mut self.seats[index as usize].line
+        if let Connection::Timed(_, owed) = &mut self.slots[index as usize].connection
             && let Some(reply) = owed.take()
         {
             self.now_ns = self.clock.now_ns();
@@ -188,16 +188,16 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     fn on_deadline(&mut self, index: u32) {
         let now_ns = self.now_ns;
-        let books = self.books(self.seats[index as usize].group);
-        let seat = &mut self.seats[index as usize];
-        let shape = &self.lanes[seat.group].shape;
-        seat.has_deadline_timer = false;
-        if seat.session.expire(now_ns, books, shape) {
-            if let Line::Wire(wire, _) = &seat.line {
-                self.control.cancel(seat.group, seat.session.server(), wire.cancel());
+        let sinks = self.sinks(self.slots[index as usize].group);
+        let slot = &mut self.slots[index as usize];
+        let config = &self.group_targets[slot.group].config;
+        slot.has_deadline_timer = false;
+        if slot.session.expire(now_ns, sinks, config) {
+            if let Connection::Wire(wire, _) = &slot.connection {
+                self.control.cancel(slot.group, slot.session.server(), wire.cancel());
             }
             self.close_and_connect(index);
-        } else if seat.session.is_in_flight() {
+        } else if slot.session.is_in_flight() {
             self.watch_deadline(index);
         }
     }
@@ -205,34 +205,34 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The end: says farewell, and what was still going on.
     fn finish(&mut self) {
         let now_ns = self.clock.now_ns();
-        for seat in &mut self.seats {
-            let recorder = &self.recorder.groups[seat.group];
-            if let Some(down) = seat.down.take() {
-                self.notices.tell(Notice::Outage {
-                    group: seat.group,
-                    session: seat.session.number(),
+        for slot in &mut self.slots {
+            let metrics = &self.metrics.groups[slot.group];
+            if let Some(down) = slot.down.take() {
+                self.notices.emit(Notice::Outage {
+                    group: slot.group,
+                    session: slot.session.number(),
                     start_ns: down.since_ns,
                     end_ns: None,
                     cause: down.cause,
                 });
             }
             let age_ns =
-                seat.session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
-            recorder.in_flight_oldest_ns.raise(age_ns);
-            let server = seat.session.server();
-            seat.session.leave(&self.lanes[seat.group].shape);
-            if let Line::Wire(wire, link) = &mut seat.line {
+                slot.session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
+            metrics.in_flight_oldest_ns.raise(age_ns);
+            let server = slot.session.server();
+            slot.session.leave(&self.group_targets[slot.group].config);
+            if let Connection::Wire(wire, link) = &mut slot.connection {
                 if age_ns > CANCEL_AGE_NS {
-                    self.control.cancel(seat.group, server, wire.cancel());
+                    self.control.cancel(slot.group, server, wire.cancel());
                 }
                 self.out.clear();
-                if seat.stage == Stage::Up {
+                if slot.stage == Stage::Up {
                     wire.quit(&mut self.out);
                 }
                 // Nobody waits for an answer; a peer that is gone is no error any more.
                 let _ = link.send(&self.out);
             }
-            seat.close();
+            slot.close();
         }
     }
 }

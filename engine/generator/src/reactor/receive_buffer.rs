@@ -3,7 +3,7 @@
 use std::io;
 
 /// Most bytes of one `recv`: more than an answer usually has, so that one call empties the socket.
-pub const SLOT: usize = 64 * 1024;
+pub const RECEIVE_BYTES: usize = 64 * 1024;
 /// Bytes received in one turn before they are looked at. Packed, so that small answers stay in
 /// cache.
 pub(crate) const ARENA: usize = 1024 * 1024;
@@ -15,7 +15,7 @@ pub const KEEP_BYTES: usize = 4096;
 
 /// Bytes received from one socket.
 pub(crate) struct Received {
-    pub seat: u32,
+    pub slot: u32,
     pub start: u32,
     pub outcome: io::Result<u32>,
     /// The peer has closed its side: the end of the stream stands behind the bytes.

@@ -1,6 +1,6 @@
 //! The sending half of a worker's turn: what a session wants next, as bytes on its socket.
 
-use super::session_slot::Line;
+use super::session_slot::Connection;
 use super::timers::Cause;
 use super::worker::Worker;
 use crate::session::Step;
@@ -17,22 +17,23 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             return;
         }
         let now_ns = self.clock.now_ns();
-        let books = self.books(self.seats[index as usize].group);
-        let seat = &mut self.seats[index as usize];
-        seat.has_begun = true;
-        let step = seat.session.begin(now_ns, books, &self.lanes[seat.group].shape);
+        let sinks = self.sinks(self.slots[index as usize].group);
+        let slot = &mut self.slots[index as usize];
+        slot.has_begun = true;
+        let step = slot.session.begin(now_ns, sinks, &self.group_targets[slot.group].config);
         self.perform(index, step);
     }
 
     #[inline]
     pub(crate) fn answered(&mut self, index: u32, reply: Reply, stamp_ns: u64) {
-        let books = self.books(self.seats[index as usize].group);
-        let seat = &mut self.seats[index as usize];
-        if !seat.session.is_in_flight() {
+        let sinks = self.sinks(self.slots[index as usize].group);
+        let slot = &mut self.slots[index as usize];
+        if !slot.session.is_in_flight() {
             let error = Error::new(Kind::Protocol, "the server answered without being asked");
             return self.connection_lost(index, Some(error));
         }
-        let step = seat.session.answered(stamp_ns, reply, books, &self.lanes[seat.group].shape);
+        let step =
+            slot.session.answered(stamp_ns, reply, sinks, &self.group_targets[slot.group].config);
         self.perform(index, step);
     }
 
@@ -42,7 +43,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             Step::Send => self.send_request(index),
             Step::Rollback => self.send_rollback(index),
             Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
-            Step::Say(words) => self.say(index, &words),
+            Step::SendText(words) => self.send_text(index, &words),
             Step::Rest => {}
             Step::Leave => self.leave_server(index),
             Step::Reconnect(cause) => {
@@ -52,63 +53,63 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     fn send_request(&mut self, index: u32) {
-        let seat = &mut self.seats[index as usize];
-        let open = &self.recorder.groups[seat.group].open;
-        match &mut seat.line {
-            Line::Wire(wire, link) => {
+        let slot = &mut self.slots[index as usize];
+        let open = &self.metrics.groups[slot.group].open;
+        match &mut slot.connection {
+            Connection::Wire(wire, link) => {
                 self.out.clear();
-                let (op, transaction) = seat.session.op();
+                let (op, transaction) = slot.session.op();
                 wire.request(op, transaction, &mut self.out);
                 // The stamp is the last thing before the bytes leave.
                 self.now_ns = self.clock.now_ns();
-                seat.session.sent(self.now_ns, open);
+                slot.session.sent(self.now_ns, open);
                 let sent = link.send(&self.out);
                 self.after_send(index, sent);
             }
-            Line::Timed(timed, owed) => {
+            Connection::Timed(timed, owed) => {
                 self.now_ns = self.clock.now_ns();
                 let t_s = (self.now_ns as f64 - self.measure_ns as f64) / 1e9;
-                let (op, transaction) = seat.session.op();
+                let (op, transaction) = slot.session.op();
                 let (delay, reply) = timed.execute(op, transaction, t_s);
-                seat.session.sent(self.now_ns, open);
+                slot.session.sent(self.now_ns, open);
                 *owed = Some(reply);
                 match delay.as_nanos() as u64 {
                     0 => self.instant.push_back(index),
                     delay_ns => self.add_timer(index, self.now_ns + delay_ns, Cause::Answer),
                 }
             }
-            Line::None => return,
+            Connection::None => return,
         }
         self.watch_deadline(index);
     }
 
     fn send_rollback(&mut self, index: u32) {
-        self.say(index, "ROLLBACK");
+        self.send_text(index, "ROLLBACK");
     }
 
     /// Sends text that is no statement of the group.
-    fn say(&mut self, index: u32, words: &str) {
-        let seat = &mut self.seats[index as usize];
+    fn send_text(&mut self, index: u32, words: &str) {
+        let slot = &mut self.slots[index as usize];
         self.now_ns = self.clock.now_ns();
-        seat.session.sent(self.now_ns, &self.recorder.groups[seat.group].open);
-        match &mut seat.line {
-            Line::Wire(wire, _) => {
+        slot.session.sent(self.now_ns, &self.metrics.groups[slot.group].open);
+        match &mut slot.connection {
+            Connection::Wire(wire, _) => {
                 self.out.clear();
                 wire.query(words, &mut self.out);
                 self.send_out(index);
             }
-            Line::Timed(_, owed) => {
+            Connection::Timed(_, owed) => {
                 *owed = Some(Reply::default());
                 self.instant.push_back(index);
             }
-            Line::None => return,
+            Connection::None => return,
         }
         self.watch_deadline(index);
     }
 
     /// Sends what was built in `out`.
     pub(crate) fn send_out(&mut self, index: u32) {
-        if let Line::Wire(_, link) = &mut self.seats[index as usize].line {
+        if let Connection::Wire(_, link) = &mut self.slots[index as usize].connection {
             let sent = link.send(&self.out);
             self.after_send(index, sent);
         }
@@ -118,17 +119,17 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     #[inline]
     pub(crate) fn after_send(&mut self, index: u32, sent: io::Result<u32>) {
         match sent {
-            Ok(calls) => self.recorder.syscalls.add(u64::from(calls)),
+            Ok(calls) => self.metrics.syscalls.add(u64::from(calls)),
             Err(error) => {
                 return self.stream_broke(index, &error);
             }
         }
-        let seat = &mut self.seats[index as usize];
-        let Line::Wire(_, link) = &seat.line else { return };
-        if link.has_unsent() != seat.is_watched_for_writing {
-            seat.is_watched_for_writing = link.has_unsent();
-            let (fd, writing) = (link.fd(), seat.is_watched_for_writing);
-            if let Err(error) = self.poller.watch(fd, seat.token(index), writing, true) {
+        let slot = &mut self.slots[index as usize];
+        let Connection::Wire(_, link) = &slot.connection else { return };
+        if link.has_unsent() != slot.is_watched_for_writing {
+            slot.is_watched_for_writing = link.has_unsent();
+            let (fd, writing) = (link.fd(), slot.is_watched_for_writing);
+            if let Err(error) = self.poller.watch(fd, slot.token(index), writing, true) {
                 self.not_watched(index, &error);
             }
         }
@@ -142,13 +143,13 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// A session has one deadline timer, moved when it comes up: none is touched a transaction.
     #[inline]
     pub(crate) fn watch_deadline(&mut self, index: u32) {
-        let seat = &mut self.seats[index as usize];
-        if seat.has_deadline_timer {
+        let slot = &mut self.slots[index as usize];
+        if slot.has_deadline_timer {
             return;
         }
-        if let Some(since_ns) = seat.session.under_way_since_ns() {
-            seat.has_deadline_timer = true;
-            let at_ns = since_ns + self.lanes[seat.group].shape.deadline_ns;
+        if let Some(since_ns) = slot.session.under_way_since_ns() {
+            slot.has_deadline_timer = true;
+            let at_ns = since_ns + self.group_targets[slot.group].config.deadline_ns;
             self.add_timer(index, at_ns, Cause::Deadline);
         }
     }

@@ -32,7 +32,7 @@ pub enum Stage {
 }
 
 /// The connection itself.
-pub enum Line {
+pub enum Connection {
     /// None now.
     None,
     /// A protocol over a socket.
@@ -51,13 +51,13 @@ pub struct Down {
 }
 
 /// A session with its connection.
-pub struct Seat {
+pub struct SessionSlot {
     /// Number of the group.
     pub group: usize,
     /// What the session does.
     pub session: Session,
     /// Its connection.
-    pub line: Line,
+    pub connection: Connection,
     /// How far that is.
     pub stage: Stage,
     /// Which connection this is: timers and readiness of earlier ones are void.
@@ -90,13 +90,13 @@ pub struct Seat {
     pub down: Option<Down>,
 }
 
-impl Seat {
+impl SessionSlot {
     /// Session `number` of `group`, not connected.
     pub fn new(group: usize, number: u32) -> Self {
         Self {
             group,
             session: Session::new(number),
-            line: Line::None,
+            connection: Connection::None,
             stage: Stage::Down,
             era: 0,
             partial: Vec::new(),
@@ -115,14 +115,14 @@ impl Seat {
         }
     }
 
-    /// Mark of this seat's present connection in the poller.
+    /// Mark of this slot's present connection in the poller.
     pub fn token(&self, index: u32) -> u64 {
         u64::from(self.era) << 32 | u64::from(index)
     }
 
     /// Lets go of the connection: whatever still refers to it is void.
     pub fn close(&mut self) {
-        self.line = Line::None;
+        self.connection = Connection::None;
         self.stage = Stage::Down;
         self.era = self.era.wrapping_add(1);
         self.partial = Vec::new();

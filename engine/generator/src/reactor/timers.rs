@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Why a seat is looked at.
+/// Why a slot is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The session asked to be woken.
@@ -19,20 +19,20 @@ pub enum Cause {
     ConnectTimeout,
 }
 
-/// An entry: of a seat, in one of the seat's eras (a connection's life; older entries are void).
+/// An entry: of a slot, in one of the slot's eras (a connection's life; older entries are void).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
     /// When.
     pub at_ns: u64,
     /// Whose.
-    pub seat: u32,
+    pub slot: u32,
     /// Of which connection.
     pub era: u32,
     /// Why.
     pub cause: Cause,
 }
 
-/// Timers by time; equal times by seat, so that simulations repeat exactly.
+/// Timers by time; equal times by slot, so that simulations repeat exactly.
 #[derive(Debug, Default)]
 pub struct Timers(BinaryHeap<Reverse<Timer>>);
 

@@ -33,15 +33,15 @@ impl Unread {
 
     /// The thread begins to handle what came for this session, or was due.
     #[inline]
-    pub fn turn_of(&mut self, seat: u32) {
-        self.turn = Some(seat);
+    pub fn turn_of(&mut self, slot: u32) {
+        self.turn = Some(slot);
     }
 
-    /// How long the answer to what `seat` sent at `sent_ns`, read at `stamp_ns`, may have lain unread.
+    /// How long the answer to what `slot` sent at `sent_ns`, read at `stamp_ns`, may have lain unread.
     #[inline]
-    pub fn at_most_ns(&self, seat: u32, sent_ns: u64, stamp_ns: u64) -> u64 {
+    pub fn at_most_ns(&self, slot: u32, sent_ns: u64, stamp_ns: u64) -> u64 {
         // It sent last, and then the thread polled: nothing was done while its answer was on its way.
-        let since_ns = if self.turn_before == Some(seat) {
+        let since_ns = if self.turn_before == Some(slot) {
             self.polled_ns
         } else {
             self.ready_ns.max(sent_ns)

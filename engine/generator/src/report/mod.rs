@@ -9,9 +9,9 @@ pub mod watch;
 use crate::metrics::group::CODES_MAX;
 use crate::metrics::hlog::Hlog;
 use crate::metrics::notice::Notice;
-use crate::metrics::thread::Recorder;
+use crate::metrics::thread::ThreadMetrics;
 use crate::metrics::totals::{Details, GroupTotals, Totals, committed, cpu_ns, spun_ns};
-use crate::pacing::due_count::Due;
+use crate::pacing::due_count::DueCount;
 use crate::report::open_loop::{Ending, OpenLoop};
 use closing::total_of;
 pub use closing::{Closing, Ended};
@@ -35,7 +35,7 @@ pub struct Names<'a> {
     /// Kinds of its transactions, behind them.
     pub kinds: Vec<String>,
     /// Its arrivals, if it is an open loop.
-    pub due: Option<Due<'a>>,
+    pub due: Option<DueCount<'a>>,
 }
 
 impl Names<'_> {
@@ -47,7 +47,7 @@ impl Names<'_> {
 /// See the module.
 pub struct Reporter<'a, W: Write> {
     names: &'a [Names<'a>],
-    recorders: &'a [Recorder],
+    metrics: &'a [ThreadMetrics],
     notices: &'a Receiver<Notice>,
     emit: &'a dyn Fn(Event),
     hlog: Option<Hlog<W>>,
@@ -73,24 +73,24 @@ impl<'a, W: Write> Reporter<'a, W> {
     /// Begins with the load, at `origin_ns`, when intakes are open.
     pub fn new(
         names: &'a [Names<'a>],
-        recorders: &'a [Recorder],
+        metrics: &'a [ThreadMetrics],
         notices: &'a Receiver<Notice>,
         emit: &'a dyn Fn(Event),
         (origin_ns, measure_ns): (u64, u64),
     ) -> Self {
-        let last = Totals::read(recorders, names.len(), origin_ns, &[]);
+        let last = Totals::read(metrics, names.len(), origin_ns, &[]);
         let open =
-            |(group, names): (usize, &Names<'a>)| Some(OpenLoop::new(group, names.due?, recorders));
+            |(group, names): (usize, &Names<'a>)| Some(OpenLoop::new(group, names.due?, metrics));
         Self {
             names,
-            recorders,
+            metrics,
             notices,
             emit,
             hlog: None,
             origin_ns,
             measure_ns,
             ticks: last.groups.iter().map(|group| (Vec::new(), group.latency.count())).collect(),
-            edge: details(names, recorders),
+            edge: details(names, metrics),
             base: None,
             open: names.iter().enumerate().map(open).collect(),
             busy_at: (origin_ns, last.cpu_ns.clone(), last.spun_ns.clone()),
@@ -139,7 +139,7 @@ impl<'a, W: Write> Reporter<'a, W> {
     /// meter must look neither like a stall nor like a burst of the system.
     pub fn tick(&mut self, now_ns: u64, ticks: u64) {
         for group in 0..self.names.len() {
-            self.push_ticks(group, committed(self.recorders, group), ticks);
+            self.push_ticks(group, committed(self.metrics, group), ticks);
         }
         self.look_at_backlogs(now_ns);
         self.look_at_cpu(now_ns);
@@ -174,11 +174,11 @@ impl<'a, W: Write> Reporter<'a, W> {
         if elapsed_ns < 1_000_000_000 {
             return;
         }
-        let now = cpu_ns(self.recorders, &self.busy_at.1);
-        let spun = spun_ns(self.recorders);
+        let now = cpu_ns(self.metrics, &self.busy_at.1);
+        let spun = spun_ns(self.metrics);
         if self.base.is_some() {
-            for (place, recorder) in self.recorders.iter().enumerate() {
-                if !recorder.in_process {
+            for (place, metrics) in self.metrics.iter().enumerate() {
+                if !metrics.in_process {
                     let in_vain_ns = spun[place] - self.busy_at.2[place];
                     let worked_ns = (now[place] - self.busy_at.1[place]).saturating_sub(in_vain_ns);
                     let share = worked_ns as f64 / elapsed_ns as f64;
@@ -193,14 +193,14 @@ impl<'a, W: Write> Reporter<'a, W> {
     /// measured phase.
     pub fn interval(&mut self, now_ns: u64, ticks: u64, is_edge: bool) {
         let phase = if self.base.is_some() { Phase::Measure } else { Phase::Warmup };
-        let still: Vec<Recorder>;
-        let mut recorders = self.recorders;
+        let still: Vec<ThreadMetrics>;
+        let mut metrics = self.metrics;
         if is_edge {
-            still = recorders.iter().map(Recorder::settled).collect();
-            recorders = &still;
-            self.edge = details(self.names, recorders);
+            still = metrics.iter().map(ThreadMetrics::settled).collect();
+            metrics = &still;
+            self.edge = details(self.names, metrics);
         }
-        let now = Totals::read(recorders, self.names.len(), now_ns, &self.last.cpu_ns);
+        let now = Totals::read(metrics, self.names.len(), now_ns, &self.last.cpu_ns);
         let last = std::mem::replace(&mut self.last, now.clone());
         let length_s = now_ns.saturating_sub(last.at_ns).max(1) as f64 / 1e9;
         let start_s = (last.at_ns - self.origin_ns) as f64 / 1e9;
@@ -309,8 +309,8 @@ impl<'a, W: Write> Reporter<'a, W> {
             }
             let tag = format!("{}/!errors", names.group);
             self.log(&tag, start_s, measured_s, &details.error_latency);
-            let oldest = |recorder: &Recorder| recorder.groups[place].in_flight_oldest_ns.get();
-            let oldest_ns = self.recorders.iter().map(oldest).max().unwrap_or(0);
+            let oldest = |metrics: &ThreadMetrics| metrics.groups[place].in_flight_oldest_ns.get();
+            let oldest_ns = self.metrics.iter().map(oldest).max().unwrap_or(0);
             let (now, last) = (&end.groups[place], &base.groups[place]);
             let mut total = total_of(now, last, names, details, oldest_ns);
             if let Some(open) = &mut self.open[place] {
@@ -335,9 +335,9 @@ impl<'a, W: Write> Reporter<'a, W> {
     }
 }
 
-fn details(names: &[Names<'_>], recorders: &[Recorder]) -> Vec<Details> {
+fn details(names: &[Names<'_>], metrics: &[ThreadMetrics]) -> Vec<Details> {
     let of =
-        |(group, names): (usize, &Names<'_>)| Details::read(recorders, group, names.histograms());
+        |(group, names): (usize, &Names<'_>)| Details::read(metrics, group, names.histograms());
     names.iter().enumerate().map(of).collect()
 }
 
@@ -389,8 +389,8 @@ mod tests {
 
     #[test]
     fn a_commit_that_its_thread_has_half_recorded_counts_in_one_tick() {
-        let recorders = [Recorder::new([0], false)];
-        let group = &recorders[0].groups[0];
+        let metrics = [ThreadMetrics::new([0], false)];
+        let group = &metrics[0].groups[0];
         let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], due: None }];
         let (_notices, told) = Notices::new();
         let intervals = RefCell::new(Vec::new());
@@ -399,7 +399,7 @@ mod tests {
                 intervals.borrow_mut().push(groups.remove("g").unwrap());
             }
         };
-        let mut reporter = Reporter::<Vec<u8>>::new(&names, &recorders, &told, &emit, (0, 0));
+        let mut reporter = Reporter::<Vec<u8>>::new(&names, &metrics, &told, &emit, (0, 0));
         group.commit(1000, 1, 1);
         // In the histogram, and not counted yet: the thread was interrupted in between.
         group.latency.record(1000);
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_late_reporter_shows_neither_a_stall_nor_a_burst() {
-        let recorders = [Recorder::new([0], false)];
+        let metrics = [ThreadMetrics::new([0], false)];
         let names = [Names { group: "g".to_owned(), classes: vec![], kinds: vec![], due: None }];
         let (_notices, told) = Notices::new();
         let ticks = RefCell::new(Vec::new());
@@ -428,10 +428,10 @@ mod tests {
                 ticks.borrow_mut().push(groups.remove("g").unwrap().ticks);
             }
         };
-        let mut reporter = Reporter::<Vec<u8>>::new(&names, &recorders, &told, &emit, (0, 0));
-        (0..10).for_each(|_| recorders[0].groups[0].commit(1000, 1, 1));
+        let mut reporter = Reporter::<Vec<u8>>::new(&names, &metrics, &told, &emit, (0, 0));
+        (0..10).for_each(|_| metrics[0].groups[0].commit(1000, 1, 1));
         reporter.tick(3 * TICK_NS + 5, 3);
-        (0..5).for_each(|_| recorders[0].groups[0].commit(1000, 1, 1));
+        (0..5).for_each(|_| metrics[0].groups[0].commit(1000, 1, 1));
         reporter.interval(5 * TICK_NS, 2, false);
         assert_eq!(*ticks.borrow(), [[3, 3, 4, 2, 3]]);
     }

@@ -1,17 +1,17 @@
 //! An open loop as the reporter sees it: what fell due, what waits, and how it ended.
 //!
 //! The reporter walks its own copy of the arrivals, so that counting them costs the load threads
-//! nothing. What is due is a matter of arithmetic; what has begun is read from the recorders; the
+//! nothing. What is due is a matter of arithmetic; what has begun is read from the metrics; the
 //! backlog is the difference.
 //!
 //! At the end each arrival due in the measured phase is in exactly one place: committed, given up
 //! (`failed`), or `left`. The latter two stand among the response times with their age, as lower bounds.
 
 use crate::metrics::live_histogram::LiveHistogram;
-use crate::metrics::open_loop::OpenRecorder;
-use crate::metrics::thread::Recorder;
+use crate::metrics::open_loop::OpenLoopMetrics;
+use crate::metrics::thread::ThreadMetrics;
 use crate::metrics::totals::GroupTotals;
-use crate::pacing::due_count::{Due, Walk};
+use crate::pacing::due_count::{DueCount, Walk};
 use dyno_core::event::{OpenInterval, OpenTotal};
 use dyno_core::histogram::Histogram;
 
@@ -19,8 +19,8 @@ use dyno_core::histogram::Histogram;
 #[derive(Debug)]
 pub struct OpenLoop<'a> {
     group: usize,
-    due: Due<'a>,
-    recorders: &'a [Recorder],
+    due: DueCount<'a>,
+    metrics: &'a [ThreadMetrics],
     stream: Walk<'a>,
     measure_ns: u64,
     /// Arrivals due before the measured phase.
@@ -51,12 +51,12 @@ pub struct OpenHistograms {
 }
 
 impl<'a> OpenLoop<'a> {
-    /// Of a group whose intake, or playback, is open.
-    pub fn new(group: usize, due: Due<'a>, recorders: &'a [Recorder]) -> Self {
+    /// Of a group whose arrival source, or replay, is open.
+    pub fn new(group: usize, due: DueCount<'a>, metrics: &'a [ThreadMetrics]) -> Self {
         let (stream, measure_ns) = due.count_along();
         let early = stream.clone().pass(0);
         let (due_last, backlog_max) = (0, 0);
-        Self { group, due, recorders, stream, measure_ns, early, due_last, backlog_max }
+        Self { group, due, metrics, stream, measure_ns, early, due_last, backlog_max }
     }
 
     /// Arrivals due before `now_ns`, those of the warm-up included.
@@ -65,8 +65,8 @@ impl<'a> OpenLoop<'a> {
         self.stream.pass(until_ns.saturating_sub_unsigned(self.measure_ns))
     }
 
-    fn sum(&self, counter: impl Fn(&OpenRecorder) -> u64) -> u64 {
-        self.recorders.iter().map(|recorder| counter(&recorder.groups[self.group].open)).sum()
+    fn sum(&self, counter: impl Fn(&OpenLoopMetrics) -> u64) -> u64 {
+        self.metrics.iter().map(|metrics| counter(&metrics.groups[self.group].open)).sum()
     }
 
     /// Looks how large the backlog is at the end of a tick of the measured phase.
@@ -89,7 +89,7 @@ impl<'a> OpenLoop<'a> {
     /// Whether all arrivals of the measured phase have ended. Call after it.
     pub fn is_drained(&mut self) -> bool {
         let due = self.due_by(u64::MAX) - self.early;
-        self.sum(OpenRecorder::ended) >= due
+        self.sum(OpenLoopMetrics::ended) >= due
     }
 
     /// The balance. `now`: totals at the end of the measured phase. Call after the load threads have
@@ -115,15 +115,15 @@ impl<'a> OpenLoop<'a> {
             response: histograms.response.latency_with(&histograms.censored),
             dispatch_lag: histograms.dispatch.latency(),
         };
-        let ended = self.sum(OpenRecorder::ended);
+        let ended = self.sum(OpenLoopMetrics::ended);
         debug_assert_eq!(total.due, ended + total.left, "arrivals got lost");
         (total, histograms)
     }
 
-    fn histogram(&self, of: impl Fn(&OpenRecorder) -> &LiveHistogram) -> Histogram {
+    fn histogram(&self, of: impl Fn(&OpenLoopMetrics) -> &LiveHistogram) -> Histogram {
         let mut total = Histogram::default();
-        for recorder in self.recorders {
-            of(&recorder.groups[self.group].open).add_to(&mut total);
+        for metrics in self.metrics {
+            of(&metrics.groups[self.group].open).add_to(&mut total);
         }
         total
     }

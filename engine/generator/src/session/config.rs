@@ -1,22 +1,22 @@
 //! What a session is told of its group, and where its numbers and news go.
 
-use crate::metrics::group::GroupRecorder;
+use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::Notices;
-use crate::pacing::arrival_source::Intake;
-use crate::pacing::replay::Playback;
-use crate::pacing::think_time::Think;
+use crate::pacing::arrival_source::ArrivalSource;
+use crate::pacing::replay::Replay;
+use crate::pacing::think_time::ThinkTime;
 use dyno_core::workload::{Statement, Workload};
 
 /// What all sessions of a group share. Nothing here changes while load runs.
-pub struct Shape<'a> {
+pub struct GroupConfig<'a> {
     /// Number of the group in the plan.
     pub group: usize,
     /// Open loop: where transactions come from; none: as fast as answers come.
-    pub intake: Option<&'a Intake>,
+    pub arrival_source: Option<&'a ArrivalSource>,
     /// Recorded sessions, where these are played.
-    pub playback: Option<Playback<'a>>,
+    pub replay: Option<Replay<'a>>,
     /// Its pauses.
-    pub think: Option<Think>,
+    pub think: Option<ThinkTime>,
     /// Oldest age of a transaction.
     pub deadline_ns: u64,
     /// Attempts after the first.
@@ -33,7 +33,7 @@ pub struct Shape<'a> {
     pub keeps_rows: bool,
     /// Whether the workload asks for pauses of its own.
     pub pauses: bool,
-    /// Histogram of each statement, an index into [`GroupRecorder::classes`].
+    /// Histogram of each statement, an index into [`GroupMetrics::classes`].
     pub class_of: Vec<u8>,
     /// Place of the first kind of transactions among them, where the workload tells kinds apart.
     pub first_kind: Option<usize>,
@@ -41,11 +41,11 @@ pub struct Shape<'a> {
 
 /// Where a session's numbers and news go.
 #[derive(Clone, Copy)]
-pub struct Books<'a> {
+pub struct Sinks<'a> {
     /// Number of the group.
     pub group: usize,
     /// The group's numbers on this thread.
-    pub recorder: &'a GroupRecorder,
+    pub metrics: &'a GroupMetrics,
     /// The way to the reporter.
     pub notices: &'a Notices,
 }

@@ -1,7 +1,7 @@
 //! How a transaction fails: refused, late, or cut off with its connection; tried again, rolled back
 //! or given up.
 
-use super::{Books, Session, Shape, State, Step};
+use super::{GroupConfig, Session, Sinks, State, Step};
 use crate::metrics::notice::Notice;
 use dyno_core::driver::{Reply, ServerError};
 use dyno_core::rng::Rng;
@@ -24,17 +24,17 @@ impl Session {
         now_ns: u64,
         again: bool,
         reply: Reply,
-        books: Books<'_>,
-        shape: &Shape<'_>,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
     ) -> Step {
         if let Some(error) = reply.error {
             if again {
-                self.give_up(now_ns, books, shape);
+                self.give_up(now_ns, sinks, config);
             }
             self.state = State::Idle;
             return Step::Reconnect(format!("ROLLBACK refused: {} {}", error.code, error.message));
         }
-        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, books, shape) }
+        if again { self.back_off(now_ns, config) } else { self.next(now_ns, sinks, config) }
     }
 
     /// The server refused an operation: this attempt failed.
@@ -42,42 +42,42 @@ impl Session {
         &mut self,
         now_ns: u64,
         error: &ServerError,
-        books: Books<'_>,
-        shape: &Shape<'_>,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
     ) -> Step {
         let late = error.code == CODE_DEADLINE;
         let age_ns = now_ns.saturating_sub(if late { self.first_ns } else { self.attempt_ns });
-        self.count_failure(now_ns, &error.code, &error.message, age_ns, books);
-        let again = error.retryable && self.attempt < shape.retries;
+        self.count_failure(now_ns, &error.code, &error.message, age_ns, sinks);
+        let again = error.retryable && self.attempt < config.retries;
         if again {
             self.attempt += 1;
         } else {
-            self.give_up(now_ns, books, shape);
+            self.give_up(now_ns, sinks, config);
         }
-        if !error.rolled_back && self.has_begin(shape) {
+        if !error.rolled_back && self.has_begin(config) {
             self.state = State::RollingBack { again };
             return Step::Rollback;
         }
-        if again { self.back_off(now_ns, shape) } else { self.next(now_ns, books, shape) }
+        if again { self.back_off(now_ns, config) } else { self.next(now_ns, sinks, config) }
     }
 
-    pub(super) fn has_begin(&self, shape: &Shape<'_>) -> bool {
+    pub(super) fn has_begin(&self, config: &GroupConfig<'_>) -> bool {
         self.transaction.ops.first().is_some_and(|op| {
-            let kind = shape.statements[usize::from(op.statement)].kind;
+            let kind = config.statements[usize::from(op.statement)].kind;
             matches!(kind, Kind::BeginRead | Kind::BeginWrite)
         })
     }
 
     /// Waits 1 ms before the first retry, twice as long before each further one up to 64 ms, less a
     /// random part of up to half, so that rivals do not meet again.
-    fn back_off(&mut self, now_ns: u64, shape: &Shape<'_>) -> Step {
+    fn back_off(&mut self, now_ns: u64, config: &GroupConfig<'_>) -> Step {
         let doublings = (self.attempt - 1).min(16);
         let full_ns = (BACKOFF_FIRST_NS << doublings).min(BACKOFF_MAX_NS);
         let index = self.drawn.1 << 8 | u64::from(self.attempt & 255);
-        let mut rng = Rng::for_transaction(shape.seed ^ JITTER, self.id(shape), index);
+        let mut rng = Rng::for_transaction(config.seed ^ JITTER, self.id(config), index);
         let jitter_ns = rng.below(full_ns / 2);
         self.state = State::BackingOff;
-        self.wait_in_transaction(now_ns, full_ns - jitter_ns, shape)
+        self.wait_in_transaction(now_ns, full_ns - jitter_ns, config)
     }
 
     /// Never sleeps past the deadline: it is noticed when it comes.
@@ -86,24 +86,24 @@ impl Session {
         &mut self,
         now_ns: u64,
         length_ns: u64,
-        shape: &Shape<'_>,
+        config: &GroupConfig<'_>,
     ) -> Step {
-        let deadline_ns = self.first_ns + shape.deadline_ns;
+        let deadline_ns = self.first_ns + config.deadline_ns;
         self.wait((now_ns + length_ns).min(deadline_ns.max(now_ns)))
     }
 
     /// Whether the transaction's deadline has passed while the server owes an answer: the worker
     /// then cancels, closes, and connects again. Counts it as an error of at least its age.
-    pub fn expire(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> bool {
-        let late = |since_ns: u64| now_ns >= since_ns + shape.deadline_ns;
+    pub fn expire(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> bool {
+        let late = |since_ns: u64| now_ns >= since_ns + config.deadline_ns;
         match self.state {
             State::InFlight | State::RollingBack { again: true } if late(self.first_ns) => {
-                self.give_up_late(now_ns, books, shape);
+                self.give_up_late(now_ns, sinks, config);
                 self.state = State::Idle;
                 true
             }
             State::Switching if late(self.op_ns) => {
-                self.give_up_late(now_ns, books, shape);
+                self.give_up_late(now_ns, sinks, config);
                 self.end_cue();
                 self.state = State::Idle;
                 true
@@ -117,25 +117,25 @@ impl Session {
         }
     }
 
-    pub(super) fn give_up_late(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) {
+    pub(super) fn give_up_late(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
         let age_ns = now_ns.saturating_sub(self.first_ns);
         let message = format!("no commit within the deadline ({:.3} s)", age_ns as f64 / 1e9);
-        self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, books);
-        self.give_up(now_ns, books, shape);
+        self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, sinks);
+        self.give_up(now_ns, sinks, config);
     }
 
     /// The transaction will not be tried again: it would have taken longer than its age, which
     /// counts as a lower bound. Left out, the worst would make the others look better.
-    pub(super) fn give_up(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) {
-        let kind = shape.first_kind.map(|first| first + usize::from(self.transaction.kind));
-        books.recorder.give_up(now_ns.saturating_sub(self.first_ns), kind);
+    pub(super) fn give_up(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
+        let kind = config.first_kind.map(|first| first + usize::from(self.transaction.kind));
+        sinks.metrics.give_up(now_ns.saturating_sub(self.first_ns), kind);
         if let Some(arrival) = self.arrival.take() {
-            books.recorder.open.give_up(arrival, now_ns);
+            sinks.metrics.open.give_up(arrival, now_ns);
         }
     }
 
     /// The connection broke. A transaction under way failed.
-    pub fn lost(&mut self, now_ns: u64, cause: &str, books: Books<'_>, shape: &Shape<'_>) {
+    pub fn lost(&mut self, now_ns: u64, cause: &str, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
         if matches!(
             self.state,
             State::InFlight
@@ -144,11 +144,11 @@ impl Session {
                 | State::RollingBack { again: true }
         ) {
             let age_ns = now_ns.saturating_sub(self.attempt_ns);
-            self.count_failure(now_ns, CODE_LOST, cause, age_ns, books);
-            self.give_up(now_ns, books, shape);
+            self.count_failure(now_ns, CODE_LOST, cause, age_ns, sinks);
+            self.give_up(now_ns, sinks, config);
         }
         // An arrival that has not begun is for whoever comes first.
-        self.give_back(shape);
+        self.give_back(config);
         self.state = State::Idle;
     }
 
@@ -158,10 +158,10 @@ impl Session {
         code: &str,
         message: &str,
         age_ns: u64,
-        to: Books<'_>,
+        to: Sinks<'_>,
     ) {
-        if to.recorder.entry(|to| to.fail(code, age_ns)) {
-            to.notices.tell(Notice::Error {
+        if to.metrics.entry(|to| to.fail(code, age_ns)) {
+            to.notices.emit(Notice::Error {
                 at_ns: now_ns,
                 group: to.group,
                 code: code.to_owned(),

@@ -17,16 +17,16 @@ mod expect;
 mod failure;
 mod replay;
 
-use crate::metrics::group::GroupRecorder;
-use crate::metrics::open_loop::OpenRecorder;
-use crate::pacing::arrival_source::{Arrival, Intake};
-use crate::pacing::think_time::Think;
-pub use config::{Books, Shape};
+use crate::metrics::group::GroupMetrics;
+use crate::metrics::open_loop::OpenLoopMetrics;
+use crate::pacing::arrival_source::{Arrival, ArrivalSource};
+use crate::pacing::think_time::ThinkTime;
+pub use config::{GroupConfig, Sinks};
 use dyno_core::driver::Reply;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Op, Statement, Transaction};
 pub use failure::BACKOFF_MAX_NS;
-use replay::Playing;
+use replay::ReplayPosition;
 
 /// What the worker must do for a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ pub enum Step {
     /// Send `ROLLBACK`.
     Rollback,
     /// Send this text, calling [`Session::sent`] right before.
-    Say(String),
+    SendText(String),
     /// The recorded session has ended: close the connection, as its client did.
     Leave,
     /// Call [`Session::woken`] at this time.
@@ -99,7 +99,7 @@ pub struct Session {
     answered_ns: Vec<u64>,
     transaction: Transaction,
     /// The recorded session that it plays.
-    playing: Option<Playing>,
+    replay_position: Option<ReplayPosition>,
 }
 
 impl Session {
@@ -124,7 +124,7 @@ impl Session {
             rows: 0,
             answered_ns: Vec::new(),
             transaction: Transaction::default(),
-            playing: None,
+            replay_position: None,
         }
     }
 
@@ -156,76 +156,76 @@ impl Session {
     }
 
     /// The load begins with the session connected, or it is connected again.
-    pub fn begin(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
-        match (shape.intake, shape.playback) {
-            (Some(intake), _) => self.next_arrival(now_ns, intake, books, shape),
-            (None, Some(playback)) => self.go_on(now_ns, playback, books, shape),
-            (None, None) => self.compose_next(now_ns, books, shape),
+    pub fn begin(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        match (config.arrival_source, config.replay) {
+            (Some(arrival_source), _) => self.next_arrival(now_ns, arrival_source, sinks, config),
+            (None, Some(replay)) => self.go_on(now_ns, replay, sinks, config),
+            (None, None) => self.compose_next(now_ns, sinks, config),
         }
     }
 
     /// A transaction has ended: the next one, now or later.
     #[inline]
-    fn next(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
-        if let Some(intake) = shape.intake {
-            return self.next_arrival(now_ns, intake, books, shape);
+    fn next(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        if let Some(arrival_source) = config.arrival_source {
+            return self.next_arrival(now_ns, arrival_source, sinks, config);
         }
-        if let Some(playback) = shape.playback {
-            return self.next_cue(now_ns, playback, books, shape);
+        if let Some(replay) = config.replay {
+            return self.next_cue(now_ns, replay, sinks, config);
         }
-        let pause_ns = self.pause_ns(shape);
+        let pause_ns = self.pause_ns(config);
         if pause_ns > 0 {
             self.state = State::Thinking;
             return self.wait(now_ns + pause_ns);
         }
-        self.compose_next(now_ns, books, shape)
+        self.compose_next(now_ns, sinks, config)
     }
 
     /// The pause before the next transaction: the group's, and the workload's own.
     #[inline]
-    fn pause_ns(&self, shape: &Shape<'_>) -> u64 {
-        let (session, index) = (self.id(shape), self.composed);
-        let own = |think: &Think| think.before_transaction_ns(session, index);
-        let own_ns = shape.think.as_ref().and_then(own).unwrap_or(0);
-        own_ns + if shape.pauses { shape.workload.pause_ns(session, index) } else { 0 }
+    fn pause_ns(&self, config: &GroupConfig<'_>) -> u64 {
+        let (session, index) = (self.id(config), self.composed);
+        let own = |think: &ThinkTime| think.before_transaction_ns(session, index);
+        let own_ns = config.think.as_ref().and_then(own).unwrap_or(0);
+        own_ns + if config.pauses { config.workload.pause_ns(session, index) } else { 0 }
     }
 
     /// The session among those of all groups: each group draws its own numbers, also from the same
     /// workload and seed.
-    fn id(&self, shape: &Shape<'_>) -> u32 {
-        (shape.group as u32) << 24 | self.number
+    fn id(&self, config: &GroupConfig<'_>) -> u32 {
+        (config.group as u32) << 24 | self.number
     }
 
     #[inline]
-    fn compose_next(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
+    fn compose_next(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         let index = self.composed;
         self.composed += 1;
-        self.compose(self.id(shape), index, shape);
-        self.begin_attempt(now_ns, books, shape)
+        self.compose(self.id(config), index, config);
+        self.begin_attempt(now_ns, sinks, config)
     }
 
     #[inline]
-    fn compose(&mut self, session: u32, index: u64, shape: &Shape<'_>) {
+    fn compose(&mut self, session: u32, index: u64, config: &GroupConfig<'_>) {
         self.attempt = 0;
         self.drawn = (session, index);
-        self.compose_first_stage(shape);
+        self.compose_first_stage(config);
     }
 
     #[inline]
-    fn compose_first_stage(&mut self, shape: &Shape<'_>) {
+    fn compose_first_stage(&mut self, config: &GroupConfig<'_>) {
         let (session, index) = self.drawn;
         self.stage = 0;
         self.transaction.clear();
-        shape.workload.fill(session, index, &mut self.transaction);
+        config.workload.fill(session, index, &mut self.transaction);
         assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
     }
 
     /// All operations are answered: whether more follow from the answers.
-    fn compose_more(&mut self, shape: &Shape<'_>) -> bool {
+    fn compose_more(&mut self, config: &GroupConfig<'_>) -> bool {
         let (session, index) = self.drawn;
         let (so_far, tx) = (self.transaction.ops.len(), &mut self.transaction);
         self.stage += 1;
-        shape.workload.more(session, index, self.stage, &self.answers, tx);
+        config.workload.more(session, index, self.stage, &self.answers, tx);
         assert!(tx.ops.len() >= so_far, "a workload took operations back that were answered");
         tx.ops.len() > so_far
     }
@@ -233,27 +233,33 @@ impl Session {
     fn next_arrival(
         &mut self,
         now_ns: u64,
-        intake: &Intake,
-        books: Books<'_>,
-        shape: &Shape<'_>,
+        arrival_source: &ArrivalSource,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
     ) -> Step {
-        let Some(arrival) = intake.claim() else {
+        let Some(arrival) = arrival_source.claim() else {
             self.state = State::Resting;
             return Step::Rest;
         };
-        self.take(now_ns, arrival, books, shape)
+        self.take(now_ns, arrival, sinks, config)
     }
 
     /// The arrival is this session's. What it sends depends on the arrival, not on the session.
-    fn take(&mut self, now_ns: u64, arrival: Arrival, books: Books<'_>, shape: &Shape<'_>) -> Step {
-        self.compose((shape.group as u32) << 24, arrival.number, shape);
+    fn take(
+        &mut self,
+        now_ns: u64,
+        arrival: Arrival,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
+    ) -> Step {
+        self.compose((config.group as u32) << 24, arrival.number, config);
         self.arrival = Some(arrival);
         self.was_awaited = arrival.due_ns > now_ns;
         if self.was_awaited {
             self.state = State::Pacing;
             return self.wait(arrival.due_ns);
         }
-        self.begin_attempt(now_ns, books, shape)
+        self.begin_attempt(now_ns, sinks, config)
     }
 
     fn wait(&mut self, until_ns: u64) -> Step {
@@ -283,28 +289,33 @@ impl Session {
     }
 
     /// An earlier arrival than the one it [`awaits`](Self::awaits) was given back: takes that one.
-    pub fn reconsider(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
-        match (shape.intake, self.arrival.take()) {
-            (Some(intake), Some(held)) => self.take(now_ns, intake.exchange(held), books, shape),
-            (Some(intake), None) => self.next_arrival(now_ns, intake, books, shape),
+    pub fn reconsider(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        match (config.arrival_source, self.arrival.take()) {
+            (Some(arrival_source), Some(held)) => {
+                self.take(now_ns, arrival_source.exchange(held), sinks, config)
+            }
+            (Some(arrival_source), None) => {
+                self.next_arrival(now_ns, arrival_source, sinks, config)
+            }
             (None, _) => unreachable!("a closed loop waits for no arrival"),
         }
     }
 
     /// The load has ended: the arrival that it holds without an answer counts as left.
-    pub fn leave(&mut self, shape: &Shape<'_>) {
-        self.leave_unplayed(shape);
-        self.give_back(shape);
+    pub fn leave(&mut self, config: &GroupConfig<'_>) {
+        self.leave_unplayed(config);
+        self.give_back(config);
     }
 
-    fn give_back(&mut self, shape: &Shape<'_>) {
-        if let (Some(intake), Some(arrival)) = (shape.intake, self.arrival.take()) {
-            intake.give_back(arrival);
+    fn give_back(&mut self, config: &GroupConfig<'_>) {
+        if let (Some(arrival_source), Some(arrival)) = (config.arrival_source, self.arrival.take())
+        {
+            arrival_source.give_back(arrival);
         }
     }
 
     #[inline]
-    fn begin_attempt(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
+    fn begin_attempt(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         self.op = 0;
         self.rows = 0;
         self.has_begun = false;
@@ -312,20 +323,20 @@ impl Session {
         self.answers.clear();
         // What followed from the answers of the last attempt may be wrong by now.
         if self.stage > 0 {
-            self.compose_first_stage(shape);
+            self.compose_first_stage(config);
         }
-        self.operate(now_ns, books, shape)
+        self.operate(now_ns, sinks, config)
     }
 
     /// The next operation: now, or after the pause that comes before it.
     #[inline]
-    fn operate(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
+    fn operate(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         let (session, index) = self.drawn;
-        let pause = |think: &Think| think.before_operation_ns(session, index, self.op);
-        if let Some(pause_ns) = shape.think.as_ref().and_then(pause) {
-            self.start_clock(now_ns, &books.recorder.open);
+        let pause = |think: &ThinkTime| think.before_operation_ns(session, index, self.op);
+        if let Some(pause_ns) = config.think.as_ref().and_then(pause) {
+            self.start_clock(now_ns, &sinks.metrics.open);
             self.state = State::Preparing;
-            return self.wait_in_transaction(now_ns, pause_ns, shape);
+            return self.wait_in_transaction(now_ns, pause_ns, config);
         }
         self.state = State::InFlight;
         Step::Send
@@ -333,7 +344,7 @@ impl Session {
 
     /// The operation (or `ROLLBACK`) leaves now.
     #[inline]
-    pub fn sent(&mut self, now_ns: u64, open: &OpenRecorder) {
+    pub fn sent(&mut self, now_ns: u64, open: &OpenLoopMetrics) {
         self.op_ns = now_ns;
         if self.state == State::InFlight {
             self.start_clock(now_ns, open);
@@ -342,7 +353,7 @@ impl Session {
 
     /// The attempt begins now, unless it has begun: with the first byte, or with a pause before it.
     #[inline]
-    fn start_clock(&mut self, now_ns: u64, open: &OpenRecorder) {
+    fn start_clock(&mut self, now_ns: u64, open: &OpenLoopMetrics) {
         if self.has_begun {
             return;
         }
@@ -357,38 +368,40 @@ impl Session {
     }
 
     /// The time that [`Step::Wait`] named has come.
-    pub fn woken(&mut self, now_ns: u64, books: Books<'_>, shape: &Shape<'_>) -> Step {
+    pub fn woken(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         match self.state {
-            State::Pacing => match (shape.intake, self.arrival) {
+            State::Pacing => match (config.arrival_source, self.arrival) {
                 // The end has come sooner than when it was claimed.
-                (Some(intake), Some(arrival)) if intake.is_over(arrival) => {
+                (Some(arrival_source), Some(arrival)) if arrival_source.is_over(arrival) => {
                     self.arrival = None;
                     self.state = State::Resting;
                     Step::Rest
                 }
-                _ if self.is_over(shape) => {
+                _ if self.is_over(config) => {
                     self.state = State::Resting;
                     Step::Rest
                 }
-                _ => self.begin_attempt(now_ns, books, shape),
+                _ => self.begin_attempt(now_ns, sinks, config),
             },
-            State::Thinking => self.compose_next(now_ns, books, shape),
-            State::BackingOff | State::Preparing if now_ns >= self.first_ns + shape.deadline_ns => {
+            State::Thinking => self.compose_next(now_ns, sinks, config),
+            State::BackingOff | State::Preparing
+                if now_ns >= self.first_ns + config.deadline_ns =>
+            {
                 let is_open = self.state == State::Preparing && self.op > 0;
-                self.give_up_late(now_ns, books, shape);
-                if is_open && self.has_begin(shape) {
+                self.give_up_late(now_ns, sinks, config);
+                if is_open && self.has_begin(config) {
                     self.state = State::RollingBack { again: false };
                     return Step::Rollback;
                 }
-                self.next(now_ns, books, shape)
+                self.next(now_ns, sinks, config)
             }
             State::Preparing => {
                 self.state = State::InFlight;
                 Step::Send
             }
             State::BackingOff => {
-                books.recorder.retries.add(1);
-                self.begin_attempt(now_ns, books, shape)
+                sinks.metrics.retries.add(1);
+                self.begin_attempt(now_ns, sinks, config)
             }
             State::Idle
             | State::Resting
@@ -406,48 +419,54 @@ impl Session {
         &mut self,
         now_ns: u64,
         reply: Reply,
-        books: Books<'_>,
-        shape: &Shape<'_>,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
     ) -> Step {
         if let State::RollingBack { again } = self.state {
-            return self.rolled_back(now_ns, again, reply, books, shape);
+            return self.rolled_back(now_ns, again, reply, sinks, config);
         }
-        if let (State::Switching, Some(playback)) = (self.state, shape.playback) {
-            return self.switched(now_ns, reply, playback, books, shape);
+        if let (State::Switching, Some(replay)) = (self.state, config.replay) {
+            return self.switched(now_ns, reply, replay, sinks, config);
         }
         if let Some(error) = reply.error {
-            return self.refused(now_ns, &error, books, shape);
+            return self.refused(now_ns, &error, sinks, config);
         }
-        if shape.checks_answers
-            && let Some(breach) = expect::breach(self.statement(shape), &reply)
+        if config.checks_answers
+            && let Some(breach) = expect::breach(self.statement(config), &reply)
         {
-            return self.refused(now_ns, &breach, books, shape);
+            return self.refused(now_ns, &breach, sinks, config);
         }
-        if shape.keeps_rows && self.statement(shape).keeps {
+        if config.keeps_rows && self.statement(config).keeps {
             self.answers.push(reply.kept);
         }
         self.rows += reply.rows;
         self.answered_ns.push(now_ns.saturating_sub(self.op_ns));
         self.op += 1;
         if (self.op as usize) < self.transaction.ops.len()
-            || (shape.keeps_rows && self.compose_more(shape))
+            || (config.keeps_rows && self.compose_more(config))
         {
-            return self.operate(now_ns, books, shape);
+            return self.operate(now_ns, sinks, config);
         }
         let arrival = self.arrival.take();
-        books.recorder.entry(|to| self.commit(now_ns, arrival, shape, to));
-        self.next(now_ns, books, shape)
+        sinks.metrics.entry(|to| self.commit(now_ns, arrival, config, to));
+        self.next(now_ns, sinks, config)
     }
 
     /// Records the transaction.
     #[inline]
-    fn commit(&self, now_ns: u64, arrival: Option<Arrival>, shape: &Shape<'_>, to: &GroupRecorder) {
+    fn commit(
+        &self,
+        now_ns: u64,
+        arrival: Option<Arrival>,
+        config: &GroupConfig<'_>,
+        to: &GroupMetrics,
+    ) {
         for (op, &service_ns) in self.transaction.ops.iter().zip(&self.answered_ns) {
-            let class = shape.class_of[usize::from(op.statement)];
+            let class = config.class_of[usize::from(op.statement)];
             to.classes[usize::from(class)].record(service_ns);
         }
         let latency_ns = now_ns.saturating_sub(self.first_ns);
-        if let Some(first) = shape.first_kind {
+        if let Some(first) = config.first_kind {
             to.classes[first + usize::from(self.transaction.kind)].record(latency_ns);
         }
         to.commit(latency_ns, self.transaction.ops.len() as u64, self.rows);
@@ -456,7 +475,7 @@ impl Session {
         }
     }
 
-    fn statement<'a>(&self, shape: &Shape<'a>) -> &'a Statement {
-        &shape.statements[usize::from(self.transaction.ops[self.op as usize].statement)]
+    fn statement<'a>(&self, config: &GroupConfig<'a>) -> &'a Statement {
+        &config.statements[usize::from(self.transaction.ops[self.op as usize].statement)]
     }
 }

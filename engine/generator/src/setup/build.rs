@@ -2,14 +2,14 @@
 //! load thread serves which sessions.
 
 use crate::machine;
-use crate::metrics::thread::Recorder;
-use crate::pacing::arrival_source::Intake;
+use crate::metrics::thread::ThreadMetrics;
+use crate::pacing::arrival_source::ArrivalSource;
 use crate::pacing::arrivals::Stream;
-use crate::pacing::due_count::Due;
-use crate::pacing::replay::{Playback, Stage};
-use crate::pacing::think_time::Think;
-use crate::reactor::control::{Lane, Server};
-use crate::session::Shape;
+use crate::pacing::due_count::DueCount;
+use crate::pacing::replay::{Replay, ReplayState};
+use crate::pacing::think_time::ThinkTime;
+use crate::reactor::control::{GroupTargets, Server};
+use crate::session::GroupConfig;
 use crate::setup::examples::{CLASSES_MAX, Classes, classes, examples};
 use crate::transport::endpoint::Endpoint;
 use dyno_core::driver::{Driver, DriverKind, Session};
@@ -40,9 +40,9 @@ pub(crate) struct Built {
     /// At least one, all of one nature.
     pub backends: Vec<Backend>,
     pub nature: Nature,
-    pub intake: Option<Intake>,
+    pub arrival_source: Option<ArrivalSource>,
     /// Used where the workload plays what was recorded.
-    pub stage: Stage,
+    pub stage: ReplayState,
 }
 
 impl Built {
@@ -52,15 +52,18 @@ impl Built {
     }
 
     /// Recorded sessions, where these are played.
-    pub fn playback(&self) -> Option<Playback<'_>> {
+    pub fn replay(&self) -> Option<Replay<'_>> {
         let recording = self.workload.recording()?;
-        Some(Playback { recording, stage: &self.stage })
+        Some(Replay { recording, stage: &self.stage })
     }
 
     /// Where its arrivals come from, in an open loop.
-    pub fn due(&self) -> Option<Due<'_>> {
-        let recorded = || self.playback().filter(|playback| playback.recording.is_paced());
-        self.intake.as_ref().map(Due::Drawn).or_else(|| recorded().map(Due::Recorded))
+    pub fn due(&self) -> Option<DueCount<'_>> {
+        let recorded = || self.replay().filter(|replay| replay.recording.is_paced());
+        self.arrival_source
+            .as_ref()
+            .map(DueCount::Drawn)
+            .or_else(|| recorded().map(DueCount::Recorded))
     }
 }
 
@@ -131,8 +134,9 @@ fn build_group(
         };
         backends.push(Backend { driver, endpoint });
     }
-    let stream =
-        |arrivals| Intake::new(Stream::new(arrivals, plan.seed, number as u32, plan.warmup_s));
+    let stream = |arrivals| {
+        ArrivalSource::new(Stream::new(arrivals, plan.seed, number as u32, plan.warmup_s))
+    };
     Ok(Built {
         classes: classes(&statements, classes_left),
         kinds,
@@ -141,8 +145,8 @@ fn build_group(
         dialect: driver_kind.dialect,
         backends,
         nature,
-        intake: group.arrivals.as_ref().map(stream),
-        stage: Stage::default(),
+        arrival_source: group.arrivals.as_ref().map(stream),
+        stage: ReplayState::default(),
     })
 }
 
@@ -198,13 +202,13 @@ pub(crate) fn tell_examples(plan: &Plan, built: &[Built], emit: &(dyn Fn(Event) 
 }
 
 /// What the load threads need of each group.
-pub(crate) fn lanes<'a>(plan: &Plan, built: &'a [Built]) -> Vec<Lane<'a>> {
-    let lane = |(number, (group, parts)): (usize, (&Group, &'a Built))| Lane {
-        shape: Shape {
+pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTargets<'a>> {
+    let targets = |(number, (group, parts)): (usize, (&Group, &'a Built))| GroupTargets {
+        config: GroupConfig {
             group: number,
-            intake: parts.intake.as_ref(),
-            playback: parts.playback(),
-            think: group.think.as_ref().map(|think| Think::new(think, plan.seed)),
+            arrival_source: parts.arrival_source.as_ref(),
+            replay: parts.replay(),
+            think: group.think.as_ref().map(|think| ThinkTime::new(think, plan.seed)),
             deadline_ns: (group.deadline_s * 1e9) as u64,
             // A client that was refused went on as recorded.
             retries: if parts.workload.recording().is_some() { 0 } else { group.retries },
@@ -219,7 +223,7 @@ pub(crate) fn lanes<'a>(plan: &Plan, built: &'a [Built]) -> Vec<Lane<'a>> {
         },
         servers: parts.backends.iter().map(Backend::server).collect(),
     };
-    plan.groups.iter().zip(built).enumerate().map(lane).collect()
+    plan.groups.iter().zip(built).enumerate().map(targets).collect()
 }
 
 impl Backend {
@@ -229,10 +233,10 @@ impl Backend {
 }
 
 /// Sessions: number of the group, number within it.
-pub(crate) type Seats = Vec<(usize, u32)>;
+pub(crate) type SessionNumbers = Vec<(usize, u32)>;
 
 /// Sessions (group, number) for network workers, and those with a thread each.
-pub(crate) fn seats(plan: &Plan, built: &[Built]) -> (Seats, Seats) {
+pub(crate) fn slots(plan: &Plan, built: &[Built]) -> (SessionNumbers, SessionNumbers) {
     let all = plan.groups.iter().enumerate();
     let all = all.flat_map(|(group, g)| (0..g.sessions).map(move |number| (group, number)));
     all.partition(|&(group, _)| built[group].nature == Nature::Network)
@@ -251,17 +255,20 @@ pub(crate) fn worker_count(plan: &Plan, sessions: usize) -> usize {
 }
 
 /// One for each load thread: network workers first.
-pub(crate) fn recorders(built: &[Built], parts: &[Seats], threads: &Seats) -> Vec<Recorder> {
-    let recorder = |serves: &dyn Fn(usize) -> bool, in_process: bool| {
+pub(crate) fn metrics(
+    built: &[Built],
+    parts: &[SessionNumbers],
+    threads: &SessionNumbers,
+) -> Vec<ThreadMetrics> {
+    let metrics = |serves: &dyn Fn(usize) -> bool, in_process: bool| {
         let classes = built.iter().enumerate();
         let classes = classes.map(|(g, b)| if serves(g) { b.histograms() } else { 0 });
-        Recorder::new(classes, in_process)
+        ThreadMetrics::new(classes, in_process)
     };
-    let network = parts
-        .iter()
-        .map(|seats| recorder(&|group| seats.iter().any(|seat| seat.0 == group), false));
+    let network =
+        parts.iter().map(|slots| metrics(&|group| slots.iter().any(|slot| slot.0 == group), false));
     let threads = threads.iter().map(|&(group, _)| {
-        recorder(&|g| g == group, built[group].nature == Nature::Thread { in_process: true })
+        metrics(&|g| g == group, built[group].nature == Nature::Thread { in_process: true })
     });
     network.chain(threads).collect()
 }

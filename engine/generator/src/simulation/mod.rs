@@ -7,19 +7,19 @@ mod replay;
 mod staged;
 mod unread;
 
-use crate::metrics::group::GroupRecorder;
+use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::{Notice, Notices};
-use crate::metrics::thread::Recorder;
+use crate::metrics::thread::ThreadMetrics;
 use crate::metrics::totals::Totals;
-use crate::pacing::arrival_source::Intake;
+use crate::pacing::arrival_source::ArrivalSource;
 use crate::pacing::arrivals::Stream;
-use crate::pacing::due_count::Due;
-use crate::pacing::replay::{Playback, Stage};
-use crate::pacing::think_time::Think;
-use crate::reactor::control::{Control, Lane, Server};
+use crate::pacing::due_count::DueCount;
+use crate::pacing::replay::{Replay, ReplayState};
+use crate::pacing::think_time::ThinkTime;
+use crate::reactor::control::{Control, GroupTargets, Server};
 use crate::reactor::worker::Worker;
 use crate::report::open_loop::{Ending, OpenHistograms, OpenLoop};
-use crate::session::Shape;
+use crate::session::GroupConfig;
 use crate::transport::poller::{Poller, Ready, SimulatedPoller};
 use dyno_core::clock::{Clock, SimulatedClock};
 use dyno_core::driver::{Driver, Reply, ServerError, Session, Timed};
@@ -235,7 +235,7 @@ impl Default for Setup {
 
 struct Outcome {
     /// One, of the one worker.
-    recorders: [Recorder; 1],
+    metrics: [ThreadMetrics; 1],
     /// Requests, times relative to the start of the measured phase.
     log: Vec<Request>,
     codes: BTreeMap<String, u64>,
@@ -245,8 +245,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn group(&self) -> &GroupRecorder {
-        &self.recorders[0].groups[0]
+    fn group(&self) -> &GroupMetrics {
+        &self.metrics[0].groups[0]
     }
     fn latency(&self) -> Histogram {
         let mut total = Histogram::default();
@@ -288,21 +288,21 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     let end_ns = setup.enough.map_or(planned_ns, |(_, length_ns)| measure_ns + length_ns);
     let stop_ns = end_ns + setup.drain_ns;
     let warmup_s = setup.warmup_ns as f64 / 1e9;
-    let intake =
-        setup.arrivals.as_ref().map(|plan| Intake::new(Stream::new(plan, 42, 0, warmup_s)));
-    let stage = Stage::default();
+    let arrival_source =
+        setup.arrivals.as_ref().map(|plan| ArrivalSource::new(Stream::new(plan, 42, 0, warmup_s)));
+    let stage = ReplayState::default();
     let recording = workload.recording();
-    let playback = recording.map(|recording| Playback { recording, stage: &stage });
-    let due = intake
+    let replay = recording.map(|recording| Replay { recording, stage: &stage });
+    let due = arrival_source
         .as_ref()
-        .map(Due::Drawn)
-        .or_else(|| playback.filter(|playback| playback.recording.is_paced()).map(Due::Recorded));
-    let lanes = [Lane {
-        shape: Shape {
+        .map(DueCount::Drawn)
+        .or_else(|| replay.filter(|replay| replay.recording.is_paced()).map(DueCount::Recorded));
+    let group_targets = [GroupTargets {
+        config: GroupConfig {
             group: 0,
-            intake: intake.as_ref(),
-            playback,
-            think: setup.think.as_ref().map(|plan| Think::new(plan, 42)),
+            arrival_source: arrival_source.as_ref(),
+            replay,
+            think: setup.think.as_ref().map(|plan| ThinkTime::new(plan, 42)),
             deadline_ns: setup.deadline_ns,
             retries: setup.retries,
             seed: 42,
@@ -318,13 +318,13 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     }];
     let (control, _cancels) = Control::new(1);
     let (notices, told) = Notices::new();
-    let recorders = [Recorder::new([statements.len() + workload.kinds().len()], false)];
-    let seats: Vec<(usize, u32)> = (0..setup.sessions).map(|number| (0, number)).collect();
-    if let Some(intake) = &intake {
-        intake.open(measure_ns, planned_ns);
+    let metrics = [ThreadMetrics::new([statements.len() + workload.kinds().len()], false)];
+    let slots: Vec<(usize, u32)> = (0..setup.sessions).map(|number| (0, number)).collect();
+    if let Some(arrival_source) = &arrival_source {
+        arrival_source.open(measure_ns, planned_ns);
     }
-    playback.iter().for_each(|playback| playback.open(ORIGIN, measure_ns, planned_ns));
-    let mut open = due.map(|due| OpenLoop::new(0, due, &recorders));
+    replay.iter().for_each(|replay| replay.open(ORIGIN, measure_ns, planned_ns));
+    let mut open = due.map(|due| OpenLoop::new(0, due, &metrics));
     control.go(ORIGIN, measure_ns, stop_ns);
     let enough_ns = setup.enough.map(|(at_ns, _)| measure_ns + at_ns);
     let lost_ns = setup.lost.as_ref().map(|(at_ns, _)| measure_ns + at_ns);
@@ -336,30 +336,30 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
         end_ns: stop_ns - 1,
     };
     let mut worker =
-        Worker::new(&*clock, poller, &control, &lanes, &recorders[0], &notices, &seats, 64);
+        Worker::new(&*clock, poller, &control, &group_targets, &metrics[0], &notices, &slots, 64);
     let mut at_end = None;
     while worker.run().is_err() {
         if clock.now_ns() == end_ns - 1 {
-            at_end = Some(Totals::read(&recorders, 1, end_ns, &[]));
+            at_end = Some(Totals::read(&metrics, 1, end_ns, &[]));
             if let Some(open) = &mut open {
                 open.tick(end_ns);
             }
         } else if Some(clock.now_ns()) == enough_ns {
-            intake.iter().for_each(|intake| intake.end_at(end_ns));
+            arrival_source.iter().for_each(|arrival_source| arrival_source.end_at(end_ns));
         } else if let Some((_, lost)) = &setup.lost {
-            lost.clone().for_each(|seat| worker.connection_lost(seat, None));
+            lost.clone().for_each(|slot| worker.connection_lost(slot, None));
         }
     }
     drop(worker);
     assert!(clock.now_ns() <= stop_ns);
     let mut codes = BTreeMap::new();
-    recorders[0].groups[0].add_codes_to(&mut codes);
+    metrics[0].groups[0].add_codes_to(&mut codes);
     let ending = Ending { end_ns, stopped_ns: stop_ns };
     let open = open.map(|mut open| open.total(&at_end.unwrap().groups[0], ending));
     if let Some((total, _)) = &open {
-        let ended = recorders[0].groups[0].open.ended();
+        let ended = metrics[0].groups[0].open.ended();
         assert_eq!(total.due, ended + total.left, "each arrival is in one place: {total:?}");
     }
     let log = log.lock().unwrap().clone();
-    Outcome { recorders, log, codes, notices: told.try_iter().collect(), open }
+    Outcome { metrics, log, codes, notices: told.try_iter().collect(), open }
 }

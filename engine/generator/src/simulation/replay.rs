@@ -60,7 +60,7 @@ fn statements_are_sent_when_they_were_by_the_speed() {
         let (total, histograms) = outcome.open.unwrap();
         assert_eq!((total.due, total.begun, total.failed, total.left), (5, 5, 0, 0));
         assert_eq!(histograms.response.mean_ns(), MS as f64);
-        assert_eq!(outcome.recorders[0].groups[0].committed(), 5);
+        assert_eq!(outcome.metrics[0].groups[0].committed(), 5);
     }
 }
 

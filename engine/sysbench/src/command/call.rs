@@ -1,17 +1,10 @@
-//! One call of the program: what is known of it before its test is, how it is refused, exit codes.
+//! One call of the program: what is known of it before its test is.
 
 use super::options::line::Line;
 use super::options::settings::Settings;
 use crate::options::{Declared, Options};
 use dyno_core::client::ClientKind;
 use std::path::PathBuf;
-
-/// All is well.
-pub const DONE: i32 = 0;
-/// The user must change something, or a script has failed.
-pub const FAILED: i32 = 1;
-/// The time was over and events were not.
-pub const FORCED: i32 = 2;
 
 /// The systems that scripts can talk to.
 pub type Kinds = &'static [&'static ClientKind];

@@ -7,7 +7,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`options`] | words, option files, tables of options, values, settings |
-//! | [`call`], [`refusal`] | one call, exit codes, why it ends early |
+//! | [`call`], [`refusal`], [`exit_code`] | one call, why it ends early, how it ends |
 //! | [`help`] | help texts |
 //! | [`database`] | database options -> drivers and servers |
 //! | [`dry_run`] | `--mysql-dry-run` |
@@ -19,6 +19,7 @@
 pub mod call;
 pub mod database;
 pub mod dry_run;
+pub mod exit_code;
 pub mod header;
 pub mod help;
 pub mod options;
@@ -30,7 +31,8 @@ pub mod test_choice;
 use crate::console::{self, Level, Stdout};
 use crate::options::{Options, Value};
 use crate::report::Compat;
-use call::{Call, DONE, Kinds};
+use call::{Call, Kinds};
+use exit_code::DONE;
 use options::line::Line;
 use options::resolve::Unknown;
 use options::settings::Settings;

@@ -36,6 +36,6 @@ impl Refusal {
             Self::Plain(text) => eprintln!("{}", shown(text)),
             Self::Fatal(text) => console::say(Level::Fatal, text),
         }
-        super::call::FAILED
+        super::exit_code::FAILED
     }
 }

@@ -1,6 +1,7 @@
 //! A run: the lines before it, the load, the reports, the exit code.
 
-use crate::command::call::{Call, DONE, FAILED, FORCED};
+use crate::command::call::Call;
+use crate::command::exit_code::{DONE, FAILED, FORCED};
 use crate::command::header;
 use crate::command::options::settings::Settings;
 use crate::command::refusal::Refusal;

@@ -1,8 +1,9 @@
 //! A test that is a script: what its commands do.
 
-use crate::command::call::{Call, DONE};
+use crate::command::call::Call;
 use crate::command::database;
 use crate::command::database::Databases;
+use crate::command::exit_code::DONE;
 use crate::command::options::resolve;
 use crate::command::options::resolve::Unknown;
 use crate::command::refusal::Refusal;

@@ -1,6 +1,7 @@
 //! Which test is meant, and what its command does.
 
-use crate::command::call::{Call, DONE};
+use crate::command::call::Call;
+use crate::command::exit_code::DONE;
 use crate::command::help;
 use crate::command::options::resolve;
 use crate::command::options::resolve::Unknown;

@@ -4,9 +4,9 @@ use crate::connection::{Connection, Wired};
 use crate::session::Session;
 
 /// Sessions of one load thread, connections of one session: what a [`Token`] can name.
-pub(crate) const SESSIONS_MAX: usize = 1 << SEAT_BITS;
-pub(crate) const CONNECTIONS_MAX: usize = 1 << (32 - SEAT_BITS);
-const SEAT_BITS: u32 = 20;
+pub(crate) const SESSIONS_MAX: usize = 1 << SLOT_BITS;
+pub(crate) const CONNECTIONS_MAX: usize = 1 << (32 - SLOT_BITS);
+const SLOT_BITS: u32 = 20;
 
 /// What a session waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Waits {
 }
 
 /// A session and what it waits for.
-pub(crate) struct Seat<'a> {
+pub(crate) struct SessionSlot<'a> {
     pub session: Session<'a>,
     pub waits: Waits,
     /// Which of its waits this is: timers of earlier ones are void.
@@ -36,7 +36,7 @@ pub(crate) struct Seat<'a> {
     pub has_arrived: bool,
 }
 
-impl<'a> Seat<'a> {
+impl<'a> SessionSlot<'a> {
     /// Waits for its first turn.
     pub fn new(session: Session<'a>) -> Self {
         Self { session, waits: Waits::Turn, wait: 0, eras: 0, has_arrived: false }
@@ -65,26 +65,26 @@ impl<'a> Seat<'a> {
     }
 }
 
-/// One life of one connection of one seat, as the poller knows it.
+/// One life of one connection of one slot, as the poller knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token(pub u64);
 
 impl Token {
-    /// Of connection `place` of a seat, both below their limits.
-    pub fn new(seat: u32, place: usize, era: u32) -> Self {
-        Self(u64::from(era) << 32 | (place as u64) << SEAT_BITS | u64::from(seat))
+    /// Of connection `place` of a slot, both below their limits.
+    pub fn new(slot: u32, place: usize, era: u32) -> Self {
+        Self(u64::from(era) << 32 | (place as u64) << SLOT_BITS | u64::from(slot))
     }
 
     /// Whose.
     #[inline]
-    pub fn seat(self) -> u32 {
+    pub fn slot(self) -> u32 {
         self.0 as u32 & (SESSIONS_MAX as u32 - 1)
     }
 
     /// Which of its connections.
     #[inline]
     pub fn place(self) -> usize {
-        self.0 as u32 as usize >> SEAT_BITS
+        self.0 as u32 as usize >> SLOT_BITS
     }
 
     /// In which life.
@@ -100,10 +100,10 @@ mod tests {
 
     #[test]
     fn a_token_names_the_largest_seat_and_connection() {
-        let (seat, place) = (SESSIONS_MAX as u32 - 1, CONNECTIONS_MAX - 1);
-        let token = Token::new(seat, place, u32::MAX);
-        assert_eq!((token.seat(), token.place(), token.era()), (seat, place, u32::MAX));
+        let (slot, place) = (SESSIONS_MAX as u32 - 1, CONNECTIONS_MAX - 1);
+        let token = Token::new(slot, place, u32::MAX);
+        assert_eq!((token.slot(), token.place(), token.era()), (slot, place, u32::MAX));
         let token = Token::new(3, 5, 7);
-        assert_eq!((token.seat(), token.place(), token.era()), (3, 5, 7));
+        assert_eq!((token.slot(), token.place(), token.era()), (3, 5, 7));
     }
 }

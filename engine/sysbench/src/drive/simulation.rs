@@ -1,7 +1,7 @@
 //! Exact tests of pace, warm-up and waiting: simulated time, the real worker, scripts whose events
 //! are pauses.
 
-use super::session_slot::Seat;
+use super::session_slot::SessionSlot;
 use super::shared::Shared;
 use super::worker::Worker;
 use super::{Drive, Times};
@@ -84,9 +84,9 @@ fn simulate(
     let log = Rc::new(RefCell::new(Vec::new()));
     let scripts = Pauses { clock: Rc::clone(&clock), pause_ns, log: Rc::clone(&log) };
     let poller = SimulatedPoller(Rc::clone(&clock));
-    let seats = (0..sessions).map(|number| Seat::new(shared.session(number, 0))).collect();
+    let slots = (0..sessions).map(|number| SessionSlot::new(shared.session(number, 0))).collect();
     let stays = |_: u32, _: Baggage| unreachable!("pauses block nothing");
-    Worker::new((&*clock, poller), &shared, (Box::new(scripts), &stays), (0, seats), 1)
+    Worker::new((&*clock, poller), &shared, (Box::new(scripts), &stays), (0, slots), 1)
         .run()
         .expect("simulated time does not fail");
     assert_eq!((shared.ended(), shared.arrived()), (sessions, sessions));
