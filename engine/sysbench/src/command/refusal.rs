@@ -3,7 +3,7 @@
 use crate::console::{self, Level};
 use dyno_core::shown::shown;
 
-/// Why a call ends: what to say. Its exit code is [`FAILED`].
+/// Why a call ends: what to say. Its exit code is [`FAILED`](super::exit_code::FAILED).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// On standard error, as it is: about the call.
