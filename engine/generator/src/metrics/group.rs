@@ -97,7 +97,7 @@ impl GroupMetrics {
         }
     }
 
-    /// What `write` records is in a [`ThreadMetrics::settled`] copy as a whole, or not at all.
+    /// What `write` records is in a `ThreadMetrics::settled` copy as a whole, or not at all.
     #[inline]
     pub fn entry<T>(&self, write: impl FnOnce(&Self) -> T) -> T {
         self.entries_begun.add(1);

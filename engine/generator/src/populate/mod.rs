@@ -32,10 +32,10 @@ use std::time::Instant;
 /// `loaded`. `emit` is called from several threads.
 ///
 /// # Errors
-/// [`Kind::Plan`] for an unknown driver, target, workload or option, for two groups that want the
-/// same table differently, and for a table that exists; [`Kind::Server`] when the server refuses a
-/// statement, or when a table does not hold the rows it should; [`Kind::Connection`] and
-/// [`Kind::System`] when a connection or a file fails.
+/// `Kind::Plan` for an unknown driver, target, workload or option, for two groups that want the
+/// same table differently, and for a table that exists; `Kind::Server` when the server refuses a
+/// statement, or when a table does not hold the rows it should; `Kind::Connection` and
+/// `Kind::System` when a connection or a file fails.
 pub fn load(
     plan: &Plan,
     drivers: &[&DriverKind],
