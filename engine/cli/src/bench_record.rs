@@ -3,7 +3,7 @@
 
 use crate::output;
 use dyno_core::clock::{Clock, MonotonicClock};
-use dyno_generator::recorder::GroupRecorder;
+use dyno_generator::metrics::group::GroupMetrics;
 use std::hint::black_box;
 
 /// Operations a round: so few that most rounds are not interrupted on a busy machine.
@@ -15,7 +15,7 @@ const ROUNDS: usize = 2_001;
 pub fn main() -> i32 {
     let clock = MonotonicClock;
     let clock_ns = clock.read_cost_ns();
-    let recorder = GroupRecorder::new(16);
+    let recorder = GroupMetrics::new(16);
     // Latencies as they come: mostly near a median, a few far away.
     let values: Vec<u64> = (0..4096_u64)
         .map(|n| {
@@ -44,7 +44,7 @@ pub fn main() -> i32 {
     ))
 }
 
-fn record_one(recorder: &GroupRecorder, n: u64, value_ns: u64) {
+fn record_one(recorder: &GroupMetrics, n: u64, value_ns: u64) {
     recorder.entry(|to| {
         to.classes[(n % 16) as usize].record(value_ns);
         to.commit(value_ns, 1, 1);

@@ -48,7 +48,7 @@ fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
         }
         Job::Load => {
             signals::end_at_once();
-            dyno_generator::check::common(&plan)?;
+            dyno_generator::setup::check::common(&plan)?;
             dyno_generator::machine::pin(&plan.cpus)?;
             load(plan, emit)?;
             Ok(signals::STOP.load(Ordering::Relaxed))
@@ -63,7 +63,7 @@ fn load(mut plan: Plan, emit: &(dyn Fn(Event) + Sync)) -> Result<()> {
     plan.groups = others;
     let scripts: Vec<Group> = scripts;
     if scripts.is_empty() {
-        return dyno_generator::loader::load(&plan, DRIVERS, WORKLOADS, emit);
+        return dyno_generator::populate::load(&plan, DRIVERS, WORKLOADS, emit);
     }
     let loaded = Mutex::new(BTreeMap::new());
     let keep = |event: Event| match event {
@@ -73,7 +73,7 @@ fn load(mut plan: Plan, emit: &(dyn Fn(Event) + Sync)) -> Result<()> {
         other => emit(other),
     };
     if !plan.groups.is_empty() {
-        dyno_generator::loader::load(&plan, DRIVERS, WORKLOADS, &keep)?;
+        dyno_generator::populate::load(&plan, DRIVERS, WORKLOADS, &keep)?;
     }
     for group in &scripts {
         trial::load(&plan, group, CLIENTS)?;

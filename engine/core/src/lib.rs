@@ -14,6 +14,7 @@ pub mod rng;
 pub mod rows;
 pub mod shown;
 pub mod trace;
+pub mod transaction;
 pub mod workload;
 
 pub use error::{Error, Result};

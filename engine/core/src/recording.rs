@@ -2,7 +2,7 @@
 //! what each session sent, and when.
 
 use crate::trace::Place;
-use crate::workload::Transaction;
+use crate::transaction::Transaction;
 
 /// When and where a statement is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

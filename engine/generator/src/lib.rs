@@ -1,46 +1,14 @@
-//! Drives load: transports, workers, pacing, recording, reporting, loading.
+//! Drives load: load threads, sessions, pacing, transports, metrics, reports; and populates tables.
 
-pub mod arrivals;
-pub mod blocking;
-mod build;
-pub mod cancel;
-pub mod check;
-pub mod client;
-pub mod connecting;
-pub mod control;
-pub mod due;
-pub mod endpoint;
-pub mod example;
-pub mod expect;
-pub mod hlog;
-pub mod intake;
-mod load_blocking;
-mod load_wire;
-pub mod loader;
 pub mod machine;
-pub mod notice;
-pub mod open;
-pub mod patience;
-mod pieces;
-pub mod playback;
-pub mod poller;
-mod progress;
-pub mod receiving;
-pub mod recorder;
+pub mod metrics;
+pub mod pacing;
+pub mod populate;
+pub mod reactor;
 pub mod report;
 pub mod run;
-pub mod schedule;
-pub mod seat;
 pub mod session;
+pub mod setup;
 #[cfg(test)]
 mod simulation;
-pub mod think;
-pub mod ticks;
-pub mod timers;
-pub mod tls;
-pub mod totals;
 pub mod transport;
-pub mod tsv;
-pub mod unread;
-pub mod watch;
-pub mod worker;

@@ -1,18 +1,22 @@
 //! One trial from plan to last event: build, connect, warm up, measure, drain, stop. Reads like the table
 //! of contents of this crate.
 
-use crate::blocking::BlockingWorker;
-use crate::build::{Built, Seats, build, lanes, recorders, seats, tell_examples, worker_count};
-use crate::control::{Control, Lane};
-use crate::hlog::Hlog;
-use crate::notice::Notices;
-use crate::open::Ending;
-use crate::poller::Epoll;
-use crate::recorder::Recorder;
+use crate::machine;
+use crate::metrics::hlog::Hlog;
+use crate::metrics::notice::Notices;
+use crate::metrics::thread::ThreadMetrics;
+use crate::reactor::blocking::BlockingWorker;
+use crate::reactor::cancel;
+use crate::reactor::control::{Control, GroupTargets};
+use crate::reactor::worker::Worker;
+use crate::report::open_loop::Ending;
+use crate::report::watch::{Times, Watch};
 use crate::report::{Ended, Names, Reporter};
-use crate::watch::{Times, Watch};
-use crate::worker::Worker;
-use crate::{cancel, check, machine};
+use crate::setup::build::{
+    Built, SessionNumbers, build, group_targets, metrics, slots, tell_examples, worker_count,
+};
+use crate::setup::check;
+use crate::transport::poller::Epoll;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::driver::DriverKind;
 use dyno_core::error::{Error, Kind, Result};
@@ -62,7 +66,7 @@ pub fn run(
     check::run(plan)?;
     machine::pin(&plan.cpus)?;
     let built = build(plan, drivers, workloads)?;
-    let (network, threads) = seats(plan, &built);
+    let (network, threads) = slots(plan, &built);
     let descriptors = network.len() + FILES_A_SESSION * threads.len();
     machine::allow_descriptors((network.len() + threads.len()) as u64, descriptors as u64)?;
     let workers = worker_count(plan, network.len());
@@ -76,16 +80,16 @@ pub fn run(
         clock_read_ns: MonotonicClock.read_cost_ns(),
     });
     tell_examples(plan, &built, emit);
-    let remarks =
-        built.iter().filter_map(Built::playback).flat_map(|play| play.recording.remarks());
+    let remarks = built.iter().filter_map(Built::replay).flat_map(|play| play.recording.remarks());
     remarks.for_each(|message| emit(Event::Warning { message }));
-    let lanes = lanes(plan, &built);
+    let group_targets = group_targets(plan, &built);
     let mut parts = vec![Vec::new(); workers];
-    for (place, seat) in network.into_iter().enumerate() {
-        parts[place % workers].push(seat);
+    for (place, slot) in network.into_iter().enumerate() {
+        parts[place % workers].push(slot);
     }
-    let recorders = recorders(&built, &parts, &threads);
-    let trial = Trial { plan, built: &built, lanes: &lanes, recorders: &recorders, ends, emit };
+    let metrics = metrics(&built, &parts, &threads);
+    let trial =
+        Trial { plan, built: &built, group_targets: &group_targets, metrics: &metrics, ends, emit };
     trial.drive(&parts, &threads)
 }
 
@@ -93,14 +97,14 @@ pub fn run(
 struct Trial<'a> {
     plan: &'a Plan,
     built: &'a [Built],
-    lanes: &'a [Lane<'a>],
-    recorders: &'a [Recorder],
+    group_targets: &'a [GroupTargets<'a>],
+    metrics: &'a [ThreadMetrics],
     ends: Ends<'a>,
     emit: &'a (dyn Fn(Event) + Sync),
 }
 
 impl Trial<'_> {
-    fn drive(&self, parts: &[Seats], threads: &Seats) -> Result<bool> {
+    fn drive(&self, parts: &[SessionNumbers], threads: &SessionNumbers) -> Result<bool> {
         let clock = MonotonicClock;
         let (control, cancels) = Control::new(self.plan.groups.len());
         let (notices, told) = Notices::new();
@@ -120,10 +124,10 @@ impl Trial<'_> {
         std::thread::scope(|scope| {
             // Whatever happens below, the threads must be told to end, or the scope waits for ever.
             let _stop = StopOnDrop(&control, &load_ended);
-            let (lanes, ended) = (self.lanes, &load_ended);
+            let (group_targets, ended) = (self.group_targets, &load_ended);
             let canceller = Builder::new().name("cancel".to_owned());
             canceller
-                .spawn_scoped(scope, move || cancel::serve(lanes, &cancels, ended))
+                .spawn_scoped(scope, move || cancel::serve(group_targets, &cancels, ended))
                 .map_err(no_thread)?;
             let connecting_ns = clock.now_ns();
             let handles = self.spawn(scope, parts, threads, &control, &notices)?;
@@ -132,14 +136,14 @@ impl Trial<'_> {
             let measure_ns = origin_ns + (self.plan.warmup_s * 1e9) as u64;
             let end_ns = measure_ns + (self.plan.duration_s * 1e9) as u64;
             let start_unix_s = machine::unix_s();
-            let intakes = || self.built.iter().filter_map(|built| built.intake.as_ref());
-            intakes().for_each(|intake| intake.open(measure_ns, end_ns));
-            let playbacks = || self.built.iter().filter_map(Built::playback);
-            playbacks().for_each(|playback| playback.open(origin_ns, measure_ns, end_ns));
+            let intakes = || self.built.iter().filter_map(|built| built.arrival_source.as_ref());
+            intakes().for_each(|arrival_source| arrival_source.open(measure_ns, end_ns));
+            let playbacks = || self.built.iter().filter_map(Built::replay);
+            playbacks().for_each(|replay| replay.open(origin_ns, measure_ns, end_ns));
             let drain_s = if self.is_open() { self.plan.drain_s } else { 0.0 };
             let drain_ns = (drain_s * 1e9) as u64;
             let mut reporter =
-                Reporter::new(&names, self.recorders, &told, self.emit, (origin_ns, measure_ns));
+                Reporter::new(&names, self.metrics, &told, self.emit, (origin_ns, measure_ns));
             reporter.log_to(Hlog::create(&self.plan.directory.join("latency.hlog"), start_unix_s));
             control.go(origin_ns, measure_ns, end_ns + drain_ns);
             if !self.is_interrupted() {
@@ -156,8 +160,8 @@ impl Trial<'_> {
             let enough = self.ends.enough;
             let watch = Watch { is_interrupted: &is_interrupted, enough, is_over: &is_over };
             let (ended, end_ns) = watch.phases(&mut reporter, times, |end_ns| {
-                intakes().for_each(|intake| intake.end_at(end_ns));
-                playbacks().for_each(|playback| playback.end_at(end_ns));
+                intakes().for_each(|arrival_source| arrival_source.end_at(end_ns));
+                playbacks().for_each(|replay| replay.end_at(end_ns));
                 control.end_by(end_ns + drain_ns);
             });
             let finished = ended != Ended::Interrupted;
@@ -198,25 +202,25 @@ impl Trial<'_> {
     fn spawn<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
-        parts: &'env [Seats],
-        threads: &'env Seats,
+        parts: &'env [SessionNumbers],
+        threads: &'env SessionNumbers,
         control: &'env Control,
         notices: &'env Notices,
     ) -> Result<Vec<std::thread::ScopedJoinHandle<'scope, Result<()>>>> {
-        let mut handles = Vec::with_capacity(self.recorders.len());
-        let (network, own) = self.recorders.split_at(parts.len());
+        let mut handles = Vec::with_capacity(self.metrics.len());
+        let (network, own) = self.metrics.split_at(parts.len());
         // Otherwise what one thread wastes, another or the server itself may need.
-        let has_own_cpu = self.recorders.len() <= self.plan.cpus.len();
+        let has_own_cpu = self.metrics.len() <= self.plan.cpus.len();
         let only_answers_wake = !self.is_open();
-        for (number, (seats, recorder)) in parts.iter().zip(network).enumerate() {
+        for (number, (slots, metrics)) in parts.iter().zip(network).enumerate() {
             let connects_max = CONNECTS_MAX.div_ceil(parts.len());
             let work = move || {
-                recorder.enter();
+                metrics.enter();
                 machine::wait_precisely();
                 if only_answers_wake {
                     machine::let_servers_go_first();
                 }
-                let poller = Epoll::new(seats.len()).map_err(|error| {
+                let poller = Epoll::new(slots.len()).map_err(|error| {
                     Error::new(Kind::System, format!("the system has no epoll left: {error}"))
                 })?;
                 let clock = MonotonicClock;
@@ -224,10 +228,10 @@ impl Trial<'_> {
                     &clock,
                     poller,
                     control,
-                    self.lanes,
-                    recorder,
+                    self.group_targets,
+                    metrics,
                     notices,
-                    seats,
+                    slots,
                     connects_max,
                 )
                 .spins(has_own_cpu)
@@ -241,13 +245,13 @@ impl Trial<'_> {
             let thread = Builder::new().name(format!("load-{number}"));
             handles.push(thread.spawn_scoped(scope, work).map_err(no_thread)?);
         }
-        for (&(group, number), recorder) in threads.iter().zip(own) {
-            let lane = &self.lanes[group];
+        for (&(group, number), metrics) in threads.iter().zip(own) {
+            let targets = &self.group_targets[group];
             let work = move || {
-                recorder.enter();
+                metrics.enter();
                 machine::wait_precisely();
                 let clock = &MonotonicClock;
-                BlockingWorker { clock, control, lane, recorder, notices, number }.run();
+                BlockingWorker { clock, control, targets, metrics, notices, number }.run();
                 Ok(())
             };
             let thread = Builder::new().name(format!("session-{number}")).stack_size(STACK_BYTES);
@@ -314,11 +318,11 @@ impl Trial<'_> {
     /// What was played as fast as it goes, and did not come to its end.
     fn warn_of_cut(&self) {
         for (group, built) in self.plan.groups.iter().zip(self.built) {
-            let playback = built.playback().filter(|play| !play.recording.is_paced());
-            let Some(playback) = playback.filter(|play| !play.is_over(group.sessions)) else {
+            let replay = built.replay().filter(|play| !play.recording.is_paced());
+            let Some(replay) = replay.filter(|play| !play.is_over(group.sessions)) else {
                 continue;
             };
-            let (left, all) = (playback.unclaimed(), playback.recording.sessions());
+            let (left, all) = (replay.unclaimed(), replay.recording.sessions());
             let message = format!(
                 "replay: the time was over before the recording: {left} of {all} sessions had not \
                  begun, and others had not ended; give a longer `duration`"
@@ -338,7 +342,7 @@ impl Trial<'_> {
         let mut groups = self.plan.groups.iter().zip(self.built);
         groups.all(|(group, built)| {
             built.due().is_none()
-                && built.playback().is_some_and(|playback| playback.is_over(group.sessions))
+                && built.replay().is_some_and(|replay| replay.is_over(group.sessions))
         })
     }
 

@@ -6,7 +6,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Plan, Target};
 use dyno_core::workload::{Dialect, Op, Statement, Transaction};
-use dyno_generator::loader::load;
+use dyno_generator::populate::load;
 use dyno_workloads::WORKLOADS;
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use dyno_core::event::Event;
 use dyno_core::plan::Plan;
 use dyno_core::workload::{Dialect, Order, Transaction};
 use dyno_drivers::DRIVERS;
-use dyno_generator::loader::load;
+use dyno_generator::populate::load;
 use dyno_workloads::WORKLOADS;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Target;
-use dyno_generator::endpoint::Endpoint;
-use dyno_generator::transport::Link;
+use dyno_generator::transport::endpoint::Endpoint;
+use dyno_generator::transport::link::Link;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -2,8 +2,8 @@
 
 use dyno_core::client::{Client, Library};
 use dyno_core::error::{Error, Result};
-use dyno_generator::patience::Patience;
-use dyno_generator::transport::Link;
+use dyno_generator::transport::link::Link;
+use dyno_generator::transport::patience::Patience;
 
 /// A connection that a script has asked for.
 pub enum Connection {

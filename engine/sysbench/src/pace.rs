@@ -3,12 +3,12 @@
 //!
 //! With a rate events fall due as a Poisson process, or in a trial of an experiment by its schedule,
 //! a pure function of (seed, number), and each belongs to the session that asks first
-//! (`dyno_generator::intake`). However late the sessions are, nothing is dropped and no queue grows: the
+//! (`dyno_generator::pacing::arrival_source`). However late the sessions are, nothing is dropped and no queue grows: the
 //! backlog is a difference of two numbers.
 
 use dyno_core::plan::{Arrivals, Process, RateStep};
-use dyno_generator::arrivals::Stream;
-use dyno_generator::intake::{Arrival, Intake};
+use dyno_generator::pacing::arrival_source::{Arrival, ArrivalSource};
+use dyno_generator::pacing::arrivals::Stream;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -60,7 +60,7 @@ struct Rated {
     reckoned_per_s: Option<f64>,
     /// After how much measured time no further event falls due; none: when the run's time is over.
     length_ns: Option<u64>,
-    intake: Intake,
+    arrival_source: ArrivalSource,
     begun: AtomicU64,
     ended: AtomicU64,
 }
@@ -70,7 +70,7 @@ impl Rated {
         Self {
             reckoned_per_s: None,
             length_ns: None,
-            intake: Intake::new(stream),
+            arrival_source: ArrivalSource::new(stream),
             begun: AtomicU64::new(0),
             ended: AtomicU64::new(0),
         }
@@ -110,15 +110,15 @@ impl Pace {
     }
 
     /// What falls due at a rate.
-    pub fn intake(&self) -> Option<&Intake> {
-        self.rate.as_ref().map(|rate| &rate.intake)
+    pub fn arrival_source(&self) -> Option<&ArrivalSource> {
+        self.rate.as_ref().map(|rate| &rate.arrival_source)
     }
 
     /// The measured time is from `origin_ns` to `end_ns` (`u64::MAX`: as long as there are events).
     pub fn starts(&self, origin_ns: u64, end_ns: u64) {
         if let Some(rate) = &self.rate {
             let length_ns = rate.length_ns.unwrap_or(u64::MAX);
-            rate.intake.open(origin_ns, end_ns.min(origin_ns.saturating_add(length_ns)));
+            rate.arrival_source.open(origin_ns, end_ns.min(origin_ns.saturating_add(length_ns)));
         }
         // `stop` may have come first.
         let _ = self.end_ns.compare_exchange(u64::MAX, end_ns, Release, Relaxed);
@@ -162,7 +162,7 @@ impl Pace {
             return None;
         }
         let arrival = match &self.rate {
-            Some(rate) => match rate.intake.claim() {
+            Some(rate) => match rate.arrival_source.claim() {
                 Some(arrival) => arrival,
                 None => return Some(self.end()),
             },
@@ -180,7 +180,7 @@ impl Pace {
     #[inline]
     pub fn reconsider(&self, arrival: Arrival, now_ns: u64) -> Arrival {
         match &self.rate {
-            Some(rate) if rate.intake.is_over(arrival) => self.end(),
+            Some(rate) if rate.arrival_source.is_over(arrival) => self.end(),
             Some(_) => arrival,
             None => Arrival { due_ns: now_ns, ..arrival },
         }
@@ -195,7 +195,7 @@ impl Pace {
         if let Some(rate) = &self.rate
             && arrival.number != NONE
         {
-            rate.intake.give_back(arrival);
+            rate.arrival_source.give_back(arrival);
         }
     }
 
@@ -218,15 +218,15 @@ impl Pace {
     /// Counts the backlog from now on; nothing without a rate. Call after [`starts`](Self::starts).
     pub fn backlog(&self) -> Option<Backlog<'_>> {
         let rate = self.rate.as_ref()?;
-        let (mut stream, origin_ns) = rate.intake.count_along();
+        let (mut stream, origin_ns) = rate.arrival_source.count_along();
         // Passing a warm-up costs time; only a limit needs to know how much lies in it.
         let early = if self.events == u64::MAX { 0 } else { stream.clone().pass(0) };
         let due = match rate.reckoned_per_s {
             Some(per_s) => {
                 let start_ns = origin_ns.saturating_add_signed(stream.due_ns().min(0));
-                Due::Expected { start_ns, per_s }
+                DueCount::Expected { start_ns, per_s }
             }
-            None => Due::Counted { stream: Box::new(stream), origin_ns },
+            None => DueCount::Counted { stream: Box::new(stream), origin_ns },
         };
         let due_max = self.events.saturating_add(early);
         Some(Backlog { rate, end_ns: &self.end_ns, due, due_max })
@@ -238,12 +238,12 @@ impl Pace {
 pub struct Backlog<'a> {
     rate: &'a Rated,
     end_ns: &'a AtomicU64,
-    due: Due,
+    due: DueCount,
     due_max: u64,
 }
 
 #[derive(Debug)]
-enum Due {
+enum DueCount {
     Counted { stream: Box<Stream>, origin_ns: u64 },
     Expected { start_ns: u64, per_s: f64 },
 }
@@ -254,12 +254,12 @@ impl Backlog<'_> {
         // In this order: what ends between the two reads is under way, not less than nothing.
         let ended = self.rate.ended.load(Relaxed);
         let begun = self.rate.begun.load(Relaxed);
-        let until_ns = now_ns.min(self.end_ns.load(Relaxed)).min(self.rate.intake.end_ns());
+        let until_ns = now_ns.min(self.end_ns.load(Relaxed)).min(self.rate.arrival_source.end_ns());
         let due = match &mut self.due {
-            Due::Counted { stream, origin_ns } => {
+            DueCount::Counted { stream, origin_ns } => {
                 stream.pass(until_ns.cast_signed().saturating_sub_unsigned(*origin_ns))
             }
-            Due::Expected { start_ns, per_s } => {
+            DueCount::Expected { start_ns, per_s } => {
                 (until_ns.saturating_sub(*start_ns) as f64 / 1e9 * *per_s) as u64
             }
         };
@@ -368,7 +368,7 @@ mod tests {
     fn a_trial_that_ends_sooner_leaves_what_is_due_later() {
         let pace = trial();
         let held: Vec<Arrival> = (0..8).filter_map(|_| pace.claim(S)).collect();
-        pace.intake().unwrap().end_at(S + S / 2);
+        pace.arrival_source().unwrap().end_at(S + S / 2);
         let ends = |arrival: &&Arrival| pace.reconsider(**arrival, S).due_ns == u64::MAX;
         assert_eq!(held.iter().filter(ends).count(), 3);
         assert_eq!(due(&pace, S), Some(u64::MAX));

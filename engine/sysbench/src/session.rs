@@ -8,9 +8,9 @@ use crate::tally::{Latencies, Sort, Tallies, Tally};
 use dyno_core::client::Answer;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Result};
-use dyno_generator::intake::Arrival;
-use dyno_generator::notice::{Notice, Notices};
-use dyno_generator::recorder::GroupRecorder;
+use dyno_generator::metrics::group::GroupMetrics;
+use dyno_generator::metrics::notice::{Notice, Notices};
+use dyno_generator::pacing::arrival_source::Arrival;
 use std::cell::Cell;
 
 /// What a session does from its begin to its end.
@@ -97,7 +97,7 @@ pub struct Session<'a> {
     /// Where it counts once the warm-up is over.
     measured: Option<(&'a Tally, &'a Latencies)>,
     /// Where it counts in a trial of an experiment too.
-    trial: Option<(&'a GroupRecorder, &'a Notices)>,
+    trial: Option<(&'a GroupMetrics, &'a Notices)>,
     /// Statements of the event under way, and rows that they returned.
     statements: Cell<u64>,
     rows: Cell<u64>,
@@ -122,7 +122,7 @@ impl<'a> Session<'a> {
             trial: tallies
                 .trial
                 .as_ref()
-                .map(|trial| (&trial.recorders[thread].groups[0], &trial.notices)),
+                .map(|trial| (&trial.metrics[thread].groups[0], &trial.notices)),
             statements: Cell::new(0),
             rows: Cell::new(0),
         }
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Whether it could count on another thread: recorders of a trial belong to the threads that it
+    /// Whether it could count on another thread: metrics of a trial belong to the threads that it
     /// began with.
     pub fn can_move(&self) -> bool {
         self.trial.is_none()
@@ -210,9 +210,9 @@ impl<'a> Session<'a> {
         }
         self.give_up();
         if let Some((arrival, was_awaited)) = self.granted.take()
-            && let Some(recorder) = self.open()
+            && let Some(metrics) = self.open()
         {
-            recorder.open.begin(arrival, now_ns, was_awaited);
+            metrics.open.begin(arrival, now_ns, was_awaited);
             self.under_way = Some(arrival);
         }
         self.began_ns = now_ns.max(1);
@@ -223,17 +223,17 @@ impl<'a> Session<'a> {
 
     /// Where its arrivals count: in a trial with a rate.
     #[inline]
-    fn open(&self) -> Option<&'a GroupRecorder> {
-        if self.pace.has_rate() { self.trial.map(|(recorder, _)| recorder) } else { None }
+    fn open(&self) -> Option<&'a GroupMetrics> {
+        if self.pace.has_rate() { self.trial.map(|(metrics, _)| metrics) } else { None }
     }
 
     /// An event that the script has taken and not begun is one that it fails to do.
     #[inline]
     fn drop_granted(&mut self) {
         if let Some((arrival, _)) = self.granted.take()
-            && let Some(recorder) = self.open()
+            && let Some(metrics) = self.open()
         {
-            recorder.open.begin(arrival, arrival.due_ns, false);
+            metrics.open.begin(arrival, arrival.due_ns, false);
             self.under_way = Some(arrival);
             self.give_up();
         }
@@ -243,14 +243,14 @@ impl<'a> Session<'a> {
     #[inline]
     fn give_up(&mut self) {
         let arrival = self.under_way.take();
-        if let Some((recorder, _)) = self.trial
+        if let Some((metrics, _)) = self.trial
             && (self.began_ns != 0 || arrival.is_some())
         {
             let now_ns = MonotonicClock.now_ns();
             let began_ns = if self.began_ns == 0 { now_ns } else { self.began_ns };
-            recorder.give_up(now_ns.saturating_sub(began_ns), None);
+            metrics.give_up(now_ns.saturating_sub(began_ns), None);
             if let Some(arrival) = arrival {
-                recorder.open.give_up(arrival, now_ns);
+                metrics.open.give_up(arrival, now_ns);
             }
         }
     }
@@ -272,16 +272,16 @@ impl<'a> Session<'a> {
         self.tally.errors.add(1);
         self.statements.set(0);
         self.rows.set(0);
-        let Some((recorder, notices)) = self.trial else {
+        let Some((metrics, notices)) = self.trial else {
             self.latencies.error(code);
             return;
         };
         let at_ns = MonotonicClock.now_ns();
         let age_ns = if self.began_ns == 0 { 0 } else { at_ns.saturating_sub(self.began_ns) };
-        recorder.retries.add(1);
-        if recorder.entry(|to| to.fail(code, age_ns)) {
+        metrics.retries.add(1);
+        if metrics.entry(|to| to.fail(code, age_ns)) {
             let (code, message) = (code.to_owned(), message.to_owned());
-            notices.tell(Notice::Error { at_ns, group: 0, code, message });
+            notices.emit(Notice::Error { at_ns, group: 0, code, message });
         }
     }
 
@@ -291,10 +291,10 @@ impl<'a> Session<'a> {
         for arrival in [granted, self.held.take(), self.under_way.take()].into_iter().flatten() {
             self.pace.give_back(arrival);
         }
-        if let Some((recorder, _)) = self.trial
+        if let Some((metrics, _)) = self.trial
             && self.began_ns != 0
         {
-            recorder.in_flight_oldest_ns.raise(now_ns.saturating_sub(self.began_ns));
+            metrics.in_flight_oldest_ns.raise(now_ns.saturating_sub(self.began_ns));
         }
     }
 
@@ -309,12 +309,12 @@ impl<'a> Session<'a> {
         if self.pace.has_rate() {
             self.latencies.responses.record(now_ns.saturating_sub(self.due_ns));
         }
-        if let Some((recorder, _)) = self.trial {
+        if let Some((metrics, _)) = self.trial {
             if self.pace.is_over(now_ns) {
-                recorder.in_flight_oldest_ns.raise(latency_ns);
+                metrics.in_flight_oldest_ns.raise(latency_ns);
             }
             let arrival = self.under_way.take();
-            recorder.entry(|to| {
+            metrics.entry(|to| {
                 to.commit(latency_ns, self.statements.get(), self.rows.get());
                 if let Some(arrival) = arrival {
                     to.open.commit(arrival, now_ns);
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
     use dyno_core::histogram::Histogram;
     use dyno_core::plan::{Arrivals, Process, RateStep};
-    use dyno_generator::arrivals::Stream;
+    use dyno_generator::pacing::arrivals::Stream;
 
     const MS: u64 = 1_000_000;
 
@@ -369,7 +369,7 @@ mod tests {
     }
 
     fn counts(tallies: &Tallies) -> (u64, u64, u64) {
-        let open = &tallies.trial.as_ref().unwrap().recorders[0].groups[0].open;
+        let open = &tallies.trial.as_ref().unwrap().metrics[0].groups[0].open;
         (open.begun.get(), open.ended(), open.failed.get())
     }
 
@@ -396,7 +396,7 @@ mod tests {
             assert_eq!(other.next_event(50 * MS), Next::Stop);
             one.cut(50 * MS);
             let mut ages = Histogram::default();
-            let left = pace.intake().unwrap().leave(100 * MS, 200 * MS, &mut ages);
+            let left = pace.arrival_source().unwrap().leave(100 * MS, 200 * MS, &mut ages);
             assert_eq!(counts(tallies).1 + left, 10);
         });
     }
@@ -412,8 +412,8 @@ mod tests {
             assert_eq!(session.next_event(11 * MS), Next::Go { due_ns: 10 * MS });
             session.begin_event(12 * MS);
             session.end_event(15 * MS);
-            let open = &tallies.trial.as_ref().unwrap().recorders[0].groups[0].open;
-            let of = |live: &dyno_generator::recorder::LiveHistogram| {
+            let open = &tallies.trial.as_ref().unwrap().metrics[0].groups[0].open;
+            let of = |live: &dyno_generator::metrics::live_histogram::LiveHistogram| {
                 let mut histogram = Histogram::default();
                 live.add_to(&mut histogram);
                 (histogram.count(), histogram.sum_ns())

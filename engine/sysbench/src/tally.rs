@@ -3,8 +3,11 @@
 //! (docs/decisions/single-writer-recorders.md).
 
 use dyno_core::histogram::Histogram;
-use dyno_generator::notice::Notices;
-use dyno_generator::recorder::{CODES_MAX, Counter, LiveHistogram, OTHER, Recorder};
+use dyno_generator::metrics::counter::Counter;
+use dyno_generator::metrics::group::{CODES_MAX, OTHER};
+use dyno_generator::metrics::live_histogram::LiveHistogram;
+use dyno_generator::metrics::notice::Notices;
+use dyno_generator::metrics::thread::ThreadMetrics;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -129,7 +132,7 @@ pub struct Tallies {
 #[derive(Debug)]
 pub struct Trial {
     /// By load thread.
-    pub recorders: Box<[Recorder]>,
+    pub metrics: Box<[ThreadMetrics]>,
     /// Rare things.
     pub notices: Notices,
 }
@@ -148,8 +151,8 @@ impl Tallies {
     /// The same for a trial of an experiment. `in_process`: the system works in the load threads.
     #[must_use]
     pub fn for_trial(mut self, in_process: bool, notices: Notices) -> Self {
-        let recorders = self.threads.iter().map(|_| Recorder::new([0], in_process)).collect();
-        self.trial = Some(Trial { recorders, notices });
+        let metrics = self.threads.iter().map(|_| ThreadMetrics::new([0], in_process)).collect();
+        self.trial = Some(Trial { metrics, notices });
         self
     }
 

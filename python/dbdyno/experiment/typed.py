@@ -16,7 +16,7 @@ from dbdyno.experiment.targets import external, setups
 from dbdyno.experiment.types import Cell, Cpus, Group, Setup, Target
 from dbdyno.experiment.workloads import arrivals, measuring
 
-INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/check.rs` has them
+INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/setup/check.rs` has them
 
 
 def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -> Cell:

@@ -6,8 +6,8 @@
 
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::histogram::Histogram;
-use dyno_generator::hlog::Hlog;
 use dyno_generator::machine;
+use dyno_generator::metrics::hlog::Hlog;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;

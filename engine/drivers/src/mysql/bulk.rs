@@ -14,10 +14,10 @@
 //! Sources: MySQL reference manual, "LOAD DATA Statement"; MySQL protocol, "LOCAL INFILE Request";
 //! MariaDB knowledge base, "COM_STMT_BULK_EXECUTE".
 
-use super::codes::Refusal;
+use super::errors::Refusal;
 use super::flags::{command, field_type};
 use super::packet;
-use super::statement::{put_name, put_quoted};
+use super::statements::{put_name, put_quoted};
 use memchr::memchr;
 
 /// The file name that we offer, and the only one whose request we answer.

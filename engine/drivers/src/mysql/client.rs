@@ -22,13 +22,13 @@ mod compressing;
 mod reader;
 mod statement;
 
-use super::codes::Refusal;
 use super::column::Column;
 use super::control;
+use super::errors::Refusal;
 use super::flags::{capability, command};
-use super::handshake::Agreed;
+use super::login::handshake::Agreed;
 use super::login::{Found, LoginState};
-use super::statement::put_command;
+use super::statements::put_command;
 use super::{Config, cached_metadata};
 use crate::slots::Slots;
 use compressing::Compressing;

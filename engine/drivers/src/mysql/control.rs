@@ -3,7 +3,7 @@
 //! Sources: MySQL protocol, "OK_Packet", "EOF_Packet", "Text Resultset", "COM_STMT_PREPARE
 //! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
 
-use super::codes::Refusal;
+use super::errors::Refusal;
 use super::flags::status;
 use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
 use dyno_core::error::{Error, Result};

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `packet` | framing, integers, strings |
 //! | `flags` | the protocol's numbers |
-//! | `handshake`, `auth`, `login` | from the greeting to the server's OK |
-//! | `statement` | requests on their way out |
-//! | `reply`, `column`, `control`, `codes` | replies on their way in, and what their error numbers mean |
+//! | `login` (`handshake`, `auth`) | from the greeting to the server's OK |
+//! | `statements` | requests on their way out |
+//! | `reply`, `column`, `control`, `errors` | replies on their way in, and what their error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
 //! | `compressed` | the compressed protocol around packets |
 //! | `wire` | one connection: all of these in order |
@@ -20,19 +20,17 @@
 //! Sources: MySQL client/server protocol (dev.mysql.com), MariaDB knowledge base
 //! "Client/Server Protocol"; both as documentation, no code taken.
 
-mod auth;
 mod bulk;
 pub mod client;
-mod codes;
 pub mod column;
 mod compressed;
 mod control;
+mod errors;
 pub mod flags;
-mod handshake;
 mod login;
 pub mod packet;
 mod reply;
-mod statement;
+mod statements;
 mod wire;
 
 use crate::guard;
@@ -42,7 +40,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, Options, Protocol, Secret, Target, Tls};
 use dyno_core::workload::{Dialect, Statement};
 use flags::capability;
-use statement::Template;
+use statements::Template;
 use std::sync::Arc;
 use wire::MysqlWire;
 

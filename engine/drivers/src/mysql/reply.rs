@@ -6,11 +6,11 @@
 //! "EOF_Packet", "COM_STMT_PREPARE Response", "LOCAL INFILE Request"; MariaDB knowledge base,
 //! "Result Set Packets" (metadata caching).
 
-use super::codes::Refusal;
 use super::column::{self, Column};
 use super::control;
+use super::errors::Refusal;
 use super::flags::{capability, status};
-use super::handshake::Agreed;
+use super::login::handshake::Agreed;
 use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
 use dyno_core::error::Result;
 use dyno_core::rows::Rows;

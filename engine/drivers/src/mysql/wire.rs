@@ -2,14 +2,14 @@
 
 use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
-use super::codes::Refusal;
 use super::control;
+use super::errors::Refusal;
 use super::flags::command;
-use super::handshake::Agreed;
+use super::login::handshake::Agreed;
 use super::login::{Found as LoginFound, LoginState};
 use super::packet::{self, broken};
 use super::reply::{Expect, Found, Kept, Reader};
-use super::statement::{Template, put_command};
+use super::statements::{Template, put_command};
 use dyno_core::driver::{Cancel, Progress, Reply, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;

@@ -2,8 +2,8 @@
 
 use super::{Names, cpu_s};
 use crate::machine;
-use crate::recorder::{CODES_MAX, OTHER};
-use crate::totals::{Details, GroupTotals, Totals};
+use crate::metrics::group::{CODES_MAX, OTHER};
+use crate::metrics::totals::{Details, GroupTotals, Totals};
 use dyno_core::event::{GeneratorTotal, GroupTotal, Latency};
 use dyno_core::histogram::Histogram;
 use std::collections::BTreeMap;

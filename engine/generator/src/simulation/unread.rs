@@ -2,13 +2,13 @@
 //! turn of a session takes a known time.
 
 use super::{MS, ORIGIN, One, SECOND};
-use crate::control::{Control, Lane, Server};
-use crate::endpoint::Endpoint;
-use crate::notice::Notices;
-use crate::poller::{Poller, Ready};
-use crate::recorder::Recorder;
-use crate::session::Shape;
-use crate::worker::Worker;
+use crate::metrics::notice::Notices;
+use crate::metrics::thread::ThreadMetrics;
+use crate::reactor::control::{Control, GroupTargets, Server};
+use crate::reactor::worker::Worker;
+use crate::session::GroupConfig;
+use crate::transport::endpoint::Endpoint;
+use crate::transport::poller::{Poller, Ready};
 use dyno_core::clock::Clock;
 use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Wire};
 use dyno_core::error::Result;
@@ -139,11 +139,11 @@ fn lags(rounds: u32) -> Histogram {
     let endpoint = Endpoint::resolve(&serde_json::from_value(target).unwrap()).unwrap();
     let driver = Bytes(time.clone());
     let statements = One.statements();
-    let lanes = [Lane {
-        shape: Shape {
+    let group_targets = [GroupTargets {
+        config: GroupConfig {
             group: 0,
-            intake: None,
-            playback: None,
+            arrival_source: None,
+            replay: None,
             think: None,
             deadline_ns: 60 * SECOND,
             retries: 0,
@@ -160,8 +160,8 @@ fn lags(rounds: u32) -> Histogram {
     }];
     let (control, _cancels) = Control::new(1);
     let (notices, _told) = Notices::new();
-    let recorder = Recorder::new([1], false);
-    let seats: Vec<(usize, u32)> = (0..SESSIONS).map(|number| (0, number)).collect();
+    let metrics = ThreadMetrics::new([1], false);
+    let slots: Vec<(usize, u32)> = (0..SESSIONS).map(|number| (0, number)).collect();
     let poller = AtOnce {
         time: time.clone(),
         listener,
@@ -171,10 +171,12 @@ fn lags(rounds: u32) -> Histogram {
         is_slow: true,
         rounds: rounds + 1,
     };
-    Worker::new(&time, poller, &control, &lanes, &recorder, &notices, &seats, 64).run().unwrap();
-    assert_eq!(recorder.groups[0].committed(), u64::from(SESSIONS * rounds));
+    Worker::new(&time, poller, &control, &group_targets, &metrics, &notices, &slots, 64)
+        .run()
+        .unwrap();
+    assert_eq!(metrics.groups[0].committed(), u64::from(SESSIONS * rounds));
     let mut lags = Histogram::default();
-    recorder.lag.add_to(&mut lags);
+    metrics.lag.add_to(&mut lags);
     lags
 }
 

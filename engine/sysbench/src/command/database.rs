@@ -1,7 +1,8 @@
 //! Database options -> the servers that a run may reach, and the drivers that scripts name.
 
-use super::dry::Dry;
-use super::{Kinds, Refusal};
+use crate::command::call::Kinds;
+use crate::command::dry_run::Dry;
+use crate::command::refusal::Refusal;
 use crate::console::{self, Level};
 use crate::drive::Server;
 use crate::lua::{Driver, Ignore};
@@ -10,7 +11,7 @@ use crate::report::Compat;
 use dyno_core::client::{Clients, Nature};
 use dyno_core::error::Error;
 use dyno_core::plan::{Address, LoginRules, Protocol, PublicKey, Secret, Target, Tls, TlsExtras};
-use dyno_generator::endpoint::Endpoint;
+use dyno_generator::transport::endpoint::Endpoint;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -355,9 +356,9 @@ fn parse_port(name: &str, text: &str) -> Result<u16, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::line::Given;
-    use crate::command::resolve::{Unknown, resolve};
-    use crate::command::table;
+    use crate::command::options::given::Given;
+    use crate::command::options::resolve::{Unknown, resolve};
+    use crate::command::options::table;
 
     fn options(args: &[&str], compat: Compat) -> Options {
         let given: Vec<_> = args.iter().filter_map(|arg| Given::parse(arg)).collect();

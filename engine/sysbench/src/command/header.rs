@@ -1,6 +1,6 @@
 //! Who we are, and what is printed before a run: wrappers and sysbench's test suite read it.
 
-use super::settings::Settings;
+use crate::command::options::settings::Settings;
 use crate::options::Options;
 use crate::report::Compat;
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! Help texts. Their layout is interface: wrappers and sysbench's test suite read them.
 
-use super::table::{self, Group};
-use super::value;
+use crate::command::options::table::{self, Group};
 use crate::native::NATIVE;
+use crate::options::value;
 use crate::options::{Declared, Kind};
 use crate::report::Compat;
 use std::fmt::Write as _;

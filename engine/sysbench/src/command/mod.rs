@@ -6,111 +6,44 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`line`](mod@line) | the words: options, the test's name, its command |
-//! | [`config`] | options in a file |
-//! | [`table`] | every option that does not belong to a test |
-//! | [`value`], [`resolve`] | texts -> values |
-//! | [`settings`] | the general options as a run uses them |
+//! | [`options`] | words, option files, tables of options, values, settings |
+//! | [`call`], [`refusal`], [`exit_code`] | one call, why it ends early, how it ends |
 //! | [`help`] | help texts |
 //! | [`database`] | database options -> drivers and servers |
-//! | [`dry`] | `--mysql-dry-run` |
+//! | [`dry_run`] | `--mysql-dry-run` |
 //! | [`header`] | what is printed before a run |
-//! | [`test`](mod@test) | which test is meant |
+//! | [`test_choice`] | which test is meant |
 //! | [`script`] | the commands of a script |
 //! | [`running`] | a run |
 
-pub mod config;
+pub mod call;
 pub mod database;
-pub mod dry;
+pub mod dry_run;
+pub mod exit_code;
 pub mod header;
 pub mod help;
-pub mod line;
-pub mod resolve;
+pub mod options;
+pub mod refusal;
 pub mod running;
 pub mod script;
-pub mod settings;
-pub mod table;
-pub mod test;
-pub mod value;
+pub mod test_choice;
 
 use crate::console::{self, Level, Stdout};
-use crate::options::{Declared, Options, Value};
+use crate::options::{Options, Value};
 use crate::report::Compat;
-use dyno_core::client::ClientKind;
-use dyno_core::shown::shown;
-use line::Line;
-use resolve::Unknown;
-use settings::Settings;
+use call::{Call, Kinds};
+use exit_code::DONE;
+use options::line::Line;
+use options::resolve::Unknown;
+use options::settings::Settings;
+use options::{resolve, settings, table};
+use refusal::Refusal;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-/// All is well.
-pub const DONE: i32 = 0;
-/// The user must change something, or a script has failed.
-pub const FAILED: i32 = 1;
-/// The time was over and events were not.
-pub const FORCED: i32 = 2;
-
-/// The systems that scripts can talk to.
-pub type Kinds = &'static [&'static ClientKind];
+use std::path::Path;
 
 /// The engine alone makes no run directories.
 const NOT_HERE: &str = "--dyno-out: this program makes no run directory; call it as 'dyno sysbench \
                         --dyno-out=DIR ...' (on the command line, not in a configuration file)";
-
-/// Why a call ends: what to say. Its exit code is [`FAILED`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// On standard error, as it is: about the call.
-    Plain(String),
-    /// On standard output, with the prefix of a fatal error: about what it asks for.
-    Fatal(String),
-}
-
-impl Refusal {
-    /// About the call.
-    pub fn plain(text: impl Into<String>) -> Self {
-        Self::Plain(text.into())
-    }
-
-    /// About what it asks for.
-    pub fn fatal(text: impl Into<String>) -> Self {
-        Self::Fatal(text.into())
-    }
-
-    /// What it says.
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Plain(text) | Self::Fatal(text) => text,
-        }
-    }
-
-    fn tell(&self) -> i32 {
-        match self {
-            Self::Plain(text) => eprintln!("{}", shown(text)),
-            Self::Fatal(text) => console::say(Level::Fatal, text),
-        }
-        FAILED
-    }
-}
-
-/// One call, as far as it is known before its test is.
-pub struct Call {
-    /// All arguments, the program's name first.
-    pub args: Vec<String>,
-    /// The words.
-    pub line: Line,
-    /// What the general options are.
-    pub declared: Vec<Declared>,
-    /// Their values.
-    pub options: Options,
-    /// As a run uses them.
-    pub settings: Settings,
-    /// What scripts can talk to.
-    pub kinds: Kinds,
-    /// Where a run is recorded, second by second; none: nowhere.
-    pub record: Option<PathBuf>,
-}
 
 /// Carries out a call; `args` begins with the program's name. What a run does goes into the file
 /// `record` too. Gives the exit code.
@@ -147,7 +80,15 @@ fn begin(args: &[String], kinds: Kinds, record: Option<&Path>) -> Result<i32, Re
     console::set_verbosity(verbosity);
     console::say(Level::Notice, &format!("{}\n", header::version_line(compat)));
     let record = record.map(Path::to_owned);
-    test::carry_out(&Call { args: args.to_vec(), line, declared, options, settings, kinds, record })
+    test_choice::carry_out(&Call {
+        args: args.to_vec(),
+        line,
+        declared,
+        options,
+        settings,
+        kinds,
+        record,
+    })
 }
 
 /// What is only printed: help, version, drivers.

@@ -1,7 +1,10 @@
 //! A run: the lines before it, the load, the reports, the exit code.
 
-use super::settings::Settings;
-use super::{Call, DONE, FAILED, FORCED, Refusal, header};
+use crate::command::call::Call;
+use crate::command::exit_code::{DONE, FAILED, FORCED};
+use crate::command::header;
+use crate::command::options::settings::Settings;
+use crate::command::refusal::Refusal;
 use crate::console::{self, Level};
 use crate::drive::progress::{Observer, Progress};
 use crate::drive::{self, Drive, Ended, Ending, Server, Times};

@@ -1,9 +1,15 @@
 //! A test that is a script: what its commands do.
 
-use super::database::{self, Databases};
-use super::resolve::{self, Unknown};
-use super::running::{self, Work};
-use super::{Call, DONE, Refusal, header, help};
+use crate::command::call::Call;
+use crate::command::database;
+use crate::command::database::Databases;
+use crate::command::exit_code::DONE;
+use crate::command::options::resolve;
+use crate::command::options::resolve::Unknown;
+use crate::command::refusal::Refusal;
+use crate::command::running;
+use crate::command::running::Work;
+use crate::command::{header, help};
 use crate::console;
 use crate::drive::{Drive, Server};
 use crate::lua::{Driver, Script, Setup, Source};
@@ -57,7 +63,7 @@ fn resolve(call: &Call, own: &[Declared]) -> Result<Options, Refusal> {
     };
     let declared: Vec<Declared> = call.declared.iter().chain(own).cloned().collect();
     let mut options = resolve::resolve(&declared, &call.line.options, unknown)?;
-    super::settings::take_over(&mut options);
+    crate::command::options::settings::take_over(&mut options);
     Ok(options)
 }
 

@@ -36,7 +36,7 @@ fn help_and_version_need_no_test() {
         ("--version", "sysbench 1.0.20\n"),
         ("--db-driver=help", "Compiled-in database drivers:\n"),
     ] {
-        let given: Vec<_> = line::Given::parse(arg).into_iter().collect();
+        let given: Vec<_> = options::given::Given::parse(arg).into_iter().collect();
         let options = resolve::resolve(&table::all(Compat::V1_0), &given, Unknown::Waits).unwrap();
         assert!(asked(&options, Compat::V1_0).unwrap().starts_with(wanted), "{arg}");
     }
@@ -88,7 +88,7 @@ fn the_lines_before_a_run_are_in_sysbenchs_order() {
         "--forced-shutdown=10%",
         "--warmup-time=3",
     ];
-    let given: Vec<_> = args.iter().filter_map(|arg| line::Given::parse(arg)).collect();
+    let given: Vec<_> = args.iter().filter_map(|arg| options::given::Given::parse(arg)).collect();
     let options = resolve::resolve(&table::all(Compat::V1_0), &given, Unknown::Refused).unwrap();
     let settings = Settings::of(&options, Compat::V1_0).unwrap();
     assert_eq!(

@@ -6,8 +6,8 @@ use super::Server;
 use dyno_core::client::{Client, Nature, Said};
 use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::endpoint::Endpoint;
-use dyno_generator::transport::Link;
+use dyno_generator::transport::endpoint::Endpoint;
+use dyno_generator::transport::link::Link;
 use std::time::{Duration, Instant};
 
 /// Time for all cancellations: the server may be the one that hangs.

@@ -1,61 +1,29 @@
 //! How a load thread makes the connections that its sessions ask for. Cold paths: errors here are
 //! values with sentences, and go to the session that asked; whether it tries again is its affair.
 
-use super::seat::{Token, Waits};
+use super::session_slot::{Token, Waits};
 use super::worker::Worker;
 use crate::connection::Stage;
 use crate::session::Outcome;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::endpoint::Endpoint;
-use dyno_generator::poller::Poller;
-use dyno_generator::seat::CONNECT_TIMEOUT_NS;
-use dyno_generator::timers::Cause;
-use dyno_generator::transport::Link;
-use std::collections::VecDeque;
-
-/// Connections that are wanted, and how many are being made.
-#[derive(Debug)]
-pub(crate) struct Queue {
-    waiting: VecDeque<(u32, usize)>,
-    under_way: usize,
-    under_way_max: usize,
-    has_sockets: bool,
-}
-
-impl Queue {
-    /// Nothing is wanted; at most `under_way_max` are made at the same time.
-    pub fn new(under_way_max: usize) -> Self {
-        let (waiting, under_way_max) = (VecDeque::new(), under_way_max.max(1));
-        Self { waiting, under_way: 0, under_way_max, has_sockets: false }
-    }
-
-    /// Whether the thread has had any socket at all.
-    pub fn has_sockets(&self) -> bool {
-        self.has_sockets
-    }
-
-    fn pop(&mut self) -> Option<(u32, usize)> {
-        if self.under_way >= self.under_way_max {
-            return None;
-        }
-        let wanted = self.waiting.pop_front()?;
-        self.under_way += 1;
-        Some(wanted)
-    }
-}
+use dyno_generator::reactor::session_slot::CONNECT_TIMEOUT_NS;
+use dyno_generator::reactor::timers::Cause;
+use dyno_generator::transport::endpoint::Endpoint;
+use dyno_generator::transport::link::Link;
+use dyno_generator::transport::poller::Poller;
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The session waits for its connection `place` to be made, or made anew.
     pub fn want_connection(&mut self, index: u32, place: usize) {
-        let seat = &mut self.seats[index as usize];
-        seat.wait_for(Waits::Connect(place));
+        let slot = &mut self.slots[index as usize];
+        slot.wait_for(Waits::Connect(place));
         let can_have = Self::can_have(place);
-        match seat.wired(place) {
+        match slot.wired(place) {
             Some(wired) if can_have => {
                 wired.quit();
                 wired.address = 0;
-                self.queue.waiting.push_back((index, place));
+                self.queue.push(index, place);
             }
             _ => {
                 let error = Error::new(Kind::Plan, "a session has too many connections")
@@ -76,7 +44,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     fn endpoint(&mut self, index: u32, place: usize) -> Result<&Endpoint> {
         let shared = self.shared;
-        let server = self.seats[index as usize].wired(place).map(|wired| wired.server);
+        let server = self.slots[index as usize].wired(place).map(|wired| wired.server);
         let server = server.and_then(|server| shared.servers.get(server));
         server.and_then(|server| server.endpoint.as_ref()).ok_or_else(|| {
             Error::new(Kind::Plan, "this driver needs a tcp or unix address to connect to")
@@ -85,18 +53,18 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     fn open(&mut self, index: u32, place: usize) -> Result<()> {
         self.now_ns = self.clock.now_ns();
-        let seat = &mut self.seats[index as usize];
-        seat.eras = seat.eras.wrapping_add(1);
-        let era = seat.eras;
-        let address = seat.wired(place).map_or(0, |wired| wired.address);
+        let slot = &mut self.slots[index as usize];
+        slot.eras = slot.eras.wrapping_add(1);
+        let era = slot.eras;
+        let address = slot.wired(place).map_or(0, |wired| wired.address);
         let (link, connected) = Link::open(self.endpoint(index, place)?, address)?;
-        self.queue.has_sockets = true;
+        self.queue.note_socket();
         let token = Token::new(index, place, era);
         self.poller.watch(link.fd(), token.0, !connected, false).map_err(|error| {
             Error::new(Kind::System, format!("cannot watch a socket: {error}"))
                 .hint("raise fs.epoll.max_user_watches")
         })?;
-        let Some(wired) = self.seats[index as usize].wired(place) else { return Ok(()) };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return Ok(()) };
         wired.link = Some(link);
         wired.stage = Stage::Connecting;
         wired.era = era;
@@ -112,7 +80,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     /// The socket of a connection under way reports something: the outcome.
     pub fn transport_connected(&mut self, index: u32, place: usize) {
-        let wired = self.seats[index as usize].wired(place);
+        let wired = self.slots[index as usize].wired(place);
         let Some(link) = wired.and_then(|wired| wired.link.as_ref()) else { return };
         match link.connected() {
             Ok(()) => self.greet(index, place),
@@ -122,11 +90,11 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     /// The transport is there: the protocol speaks, or waits for the server to.
     fn greet(&mut self, index: u32, place: usize) {
-        let address = self.seats[index as usize].wired(place).map_or(0, |wired| wired.address);
+        let address = self.slots[index as usize].wired(place).map_or(0, |wired| wired.address);
         let Ok(endpoint) = self.endpoint(index, place) else { return };
         let is_unix = endpoint.is_unix();
         endpoint.succeeded(address);
-        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return };
         wired.address = 0;
         wired.stage = Stage::LoggingIn;
         wired.client.connected(is_unix, &mut wired.output);
@@ -136,7 +104,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     pub fn encrypt(&mut self, index: u32, place: usize) {
         let shared = self.shared;
-        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return };
         let Some(link) = &mut wired.link else { return };
         let endpoint = shared.servers.get(wired.server).and_then(|one| one.endpoint.as_ref());
         let Some(endpoint) = endpoint else { return };
@@ -147,15 +115,15 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     pub fn encrypted(&mut self, index: u32, place: usize) {
-        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return };
         wired.stage = Stage::LoggingIn;
         wired.client.tls_established(&mut wired.output);
         self.send(index, place);
     }
 
     pub fn logged_in(&mut self, index: u32, place: usize) {
-        self.queue.under_way -= 1;
-        if let Some(wired) = self.seats[index as usize].wired(place) {
+        self.queue.settle();
+        if let Some(wired) = self.slots[index as usize].wired(place) {
             wired.stage = Stage::Up;
             let server = wired.server;
             self.shared.reach(server);
@@ -164,7 +132,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     pub fn connect_timed_out(&mut self, index: u32) {
-        let Waits::Connect(place) = self.seats[index as usize].waits else { return };
+        let Waits::Connect(place) = self.slots[index as usize].waits else { return };
         let seconds = CONNECT_TIMEOUT_NS / 1_000_000_000;
         let error = Error::new(Kind::Connection, format!("no end of the login within {seconds} s"))
             .hint("the server hangs, is overloaded, or does not speak this protocol");
@@ -176,9 +144,9 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub fn connection_lost(&mut self, index: u32, place: usize, error: Error) {
         let error = self.at_address(index, place, error);
         let is_unix = self.endpoint(index, place).is_ok_and(Endpoint::is_unix);
-        let seat = &mut self.seats[index as usize];
-        let waits = seat.waits;
-        let Some(wired) = seat.wired(place) else { return };
+        let slot = &mut self.slots[index as usize];
+        let waits = slot.waits;
+        let Some(wired) = slot.wired(place) else { return };
         match wired.stage {
             Stage::Down => {}
             Stage::Up => {
@@ -207,15 +175,15 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     fn connect_failed(&mut self, index: u32, place: usize, error: Error) {
-        self.queue.under_way -= 1;
+        self.queue.settle();
         let candidates = self.endpoint(index, place).map_or(1, Endpoint::candidates);
-        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return };
         let was_connecting = matches!(wired.stage, Stage::Connecting | Stage::Down);
         wired.close();
         wired.address += 1;
         if was_connecting && wired.address < candidates {
             // The name has another address: that is part of the same attempt.
-            return self.queue.waiting.push_back((index, place));
+            return self.queue.push(index, place);
         }
         self.turn_with(index, Outcome::Lost(error));
     }

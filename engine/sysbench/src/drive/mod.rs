@@ -5,10 +5,11 @@
 //! borrowed from the caller, and nobody waits for a thread without a limit.
 
 mod cancel;
+mod connect_queue;
 mod connecting;
 pub mod progress;
 mod receiving;
-mod seat;
+mod session_slot;
 mod shared;
 #[cfg(test)]
 mod simulation;
@@ -21,8 +22,8 @@ use crate::session::{MakeScripts, Program};
 use crate::tally::Tallies;
 use dyno_core::client::Clients;
 use dyno_core::error::Result;
-use dyno_generator::endpoint::Endpoint;
 use dyno_generator::machine;
+use dyno_generator::transport::endpoint::Endpoint;
 use progress::Observer;
 use shared::Shared;
 use std::sync::Arc;

@@ -1,21 +1,21 @@
 //! The receiving half of a turn: bytes from sockets, decrypted, put together and understood.
 
-use super::seat::{Token, Waits};
+use super::session_slot::{Token, Waits};
 use super::worker::Worker;
 use crate::connection::{Stage, Wired};
 use crate::session::Outcome;
 use dyno_core::client::Said;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind};
-use dyno_generator::poller::{Poller, Ready};
-use dyno_generator::receiving::{KEEP_BYTES, READS_A_TURN};
+use dyno_generator::reactor::receive_buffer::{KEEP_BYTES, READS_A_TURN};
+use dyno_generator::transport::poller::{Poller, Ready};
 use std::io;
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The connection in this life; none when it is over.
     #[inline]
     fn wired_of(&mut self, token: Token) -> Option<&mut Wired> {
-        let wired = self.seats[token.seat() as usize].wired(token.place())?;
+        let wired = self.slots[token.slot() as usize].wired(token.place())?;
         (wired.era == token.era()).then_some(wired)
     }
 
@@ -25,17 +25,17 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let token = Token(event.token);
         let Some(wired) = self.wired_of(token) else { return };
         if wired.stage == Stage::Connecting {
-            return self.transport_connected(token.seat(), token.place());
+            return self.transport_connected(token.slot(), token.place());
         }
         let (is_up, sent_ns) = (wired.is_up(), wired.sent_ns);
         let Some(link) = &mut wired.link else { return };
         if event.writable && link.has_unsent() {
             let flushed = link.flush();
-            self.after_send(token.seat(), token.place(), flushed);
+            self.after_send(token.slot(), token.place(), flushed);
         }
         if event.readable {
             if is_up && self.is_started() {
-                self.count_lag(token.seat(), sent_ns);
+                self.count_lag(token.slot(), sent_ns);
             }
             self.read(token, buffer, event.is_closing);
         }
@@ -65,21 +65,21 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
         // An edge is reported once, and the socket was not emptied: it is to be reported again.
         if self.wired_of(token).is_some_and(|wired| wired.link.is_some()) {
-            self.watch(token.seat(), token.place());
+            self.watch(token.slot(), token.place());
         }
     }
 
     fn stream_ended(&mut self, token: Token) {
         if let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
             let error = link.closed();
-            self.connection_lost(token.seat(), token.place(), error);
+            self.connection_lost(token.slot(), token.place(), error);
         }
     }
 
     fn stream_broke(&mut self, token: Token, error: &io::Error) {
         if let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
             let error = link.lost(error);
-            self.connection_lost(token.seat(), token.place(), error);
+            self.connection_lost(token.slot(), token.place(), error);
         }
     }
 
@@ -90,7 +90,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         if let Some(wired) = self.wired_of(token)
             && let Err(error) = wired.heard(now_ns, raw.len())
         {
-            self.connection_lost(token.seat(), token.place(), error);
+            self.connection_lost(token.slot(), token.place(), error);
         }
     }
 
@@ -110,10 +110,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let decrypted = link.decrypt(raw, &mut bytes);
         let is_established = wired.stage == Stage::Encrypting && !link.is_handshaking();
         if let Err(error) = decrypted {
-            return self.connection_lost(token.seat(), token.place(), error);
+            return self.connection_lost(token.slot(), token.place(), error);
         }
         if is_established {
-            self.encrypted(token.seat(), token.place());
+            self.encrypted(token.slot(), token.place());
         }
         let consumed = self.understand(token, &bytes);
         if let Some(wired) = self.wired_of(token) {
@@ -127,7 +127,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     /// Lets the protocol read from the front of `input`; returns how much it consumed.
     fn understand(&mut self, token: Token, input: &[u8]) -> usize {
-        let (index, place) = (token.seat(), token.place());
+        let (index, place) = (token.slot(), token.place());
         let mut at = 0;
         while at < input.len() {
             let Some(wired) = self.wired_of(token) else { return at };
@@ -148,7 +148,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 Said::More if consumed > 0 => {}
                 Said::More => return at,
                 Said::Answered
-                    if self.seats[index as usize].waits == Waits::Answer(place)
+                    if self.slots[index as usize].waits == Waits::Answer(place)
                         && stage == Stage::Up =>
                 {
                     self.go_on(index, Outcome::Come);

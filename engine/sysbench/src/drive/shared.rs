@@ -5,7 +5,7 @@ use crate::pace::Pace;
 use crate::session::{Baggage, Session};
 use crate::tally::Tallies;
 use dyno_core::driver::Cancel;
-use dyno_generator::recorder::Recorder;
+use dyno_generator::metrics::thread::ThreadMetrics;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,8 +86,8 @@ impl Shared {
     }
 
     /// Where load thread `thread` counts in a trial of an experiment.
-    pub fn recorder(&self, thread: usize) -> Option<&Recorder> {
-        self.tallies.trial.as_ref().and_then(|trial| trial.recorders.get(thread))
+    pub fn metrics(&self, thread: usize) -> Option<&ThreadMetrics> {
+        self.tallies.trial.as_ref().and_then(|trial| trial.metrics.get(thread))
     }
 
     /// The sessions that wait for the start may go on.

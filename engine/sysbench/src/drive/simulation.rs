@@ -1,7 +1,7 @@
 //! Exact tests of pace, warm-up and waiting: simulated time, the real worker, scripts whose events
 //! are pauses.
 
-use super::seat::Seat;
+use super::session_slot::SessionSlot;
 use super::shared::Shared;
 use super::worker::Worker;
 use super::{Drive, Times};
@@ -9,7 +9,7 @@ use crate::pace::{Next, Pace, Rate};
 use crate::session::{Baggage, Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::{Reading, Tallies};
 use dyno_core::clock::{Clock, SimulatedClock};
-use dyno_generator::poller::SimulatedPoller;
+use dyno_generator::transport::poller::SimulatedPoller;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -84,9 +84,9 @@ fn simulate(
     let log = Rc::new(RefCell::new(Vec::new()));
     let scripts = Pauses { clock: Rc::clone(&clock), pause_ns, log: Rc::clone(&log) };
     let poller = SimulatedPoller(Rc::clone(&clock));
-    let seats = (0..sessions).map(|number| Seat::new(shared.session(number, 0))).collect();
+    let slots = (0..sessions).map(|number| SessionSlot::new(shared.session(number, 0))).collect();
     let stays = |_: u32, _: Baggage| unreachable!("pauses block nothing");
-    Worker::new((&*clock, poller), &shared, (Box::new(scripts), &stays), (0, seats), 1)
+    Worker::new((&*clock, poller), &shared, (Box::new(scripts), &stays), (0, slots), 1)
         .run()
         .expect("simulated time does not fail");
     assert_eq!((shared.ended(), shared.arrived()), (sessions, sessions));

@@ -2,14 +2,14 @@
 //! return; each says when it has ended.
 
 use super::Drive;
-use super::seat::{SESSIONS_MAX, Seat};
+use super::session_slot::{SESSIONS_MAX, SessionSlot};
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::session::{Baggage, MakeScripts};
 use dyno_core::clock::MonotonicClock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::machine;
-use dyno_generator::poller::Epoll;
+use dyno_generator::transport::poller::Epoll;
 use std::sync::Arc;
 use std::thread::Builder;
 
@@ -65,7 +65,7 @@ impl Crew {
             if crew.only_answers_wake && moved.is_none() {
                 machine::let_servers_go_first();
             }
-            ends.0.recorder(thread).inspect(|recorder| recorder.enter());
+            ends.0.metrics(thread).inspect(|metrics| metrics.enter());
             if let Err(error) = crew.work(thread, moved) {
                 ends.0.failed(thread as u32, error.to_string());
             }
@@ -78,16 +78,16 @@ impl Crew {
     }
 
     fn work(&self, thread: usize, moved: Option<(u32, Baggage)>) -> Result<()> {
-        let seats: Vec<_> = match moved {
+        let slots: Vec<_> = match moved {
             Some((number, baggage)) => {
-                vec![Seat::new(self.shared.moved_session(number, baggage)).arrived()]
+                vec![SessionSlot::new(self.shared.moved_session(number, baggage)).arrived()]
             }
             None => (thread as u32..self.sessions)
                 .step_by(self.threads)
-                .map(|number| Seat::new(self.shared.session(number, thread)))
+                .map(|number| SessionSlot::new(self.shared.session(number, thread)))
                 .collect(),
         };
-        let poller = Epoll::new(seats.len()).map_err(|error| {
+        let poller = Epoll::new(slots.len()).map_err(|error| {
             Error::new(Kind::System, format!("the system has no epoll left: {error}"))
                 .hint("raise `ulimit -n`, or use fewer sessions")
         })?;
@@ -99,7 +99,7 @@ impl Crew {
             (&MonotonicClock, poller),
             &self.shared,
             (scripts, &move_out),
-            (thread, seats),
+            (thread, slots),
             connects_max,
         )
         .run()

@@ -8,18 +8,18 @@
 //! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
 //! allocation. The receiving half is in `receiving.rs`, connections are made in `connecting.rs`.
 
-use super::connecting::Queue;
-use super::seat::{CONNECTIONS_MAX, Seat, Token, Waits};
+use super::connect_queue::ConnectQueue;
+use super::session_slot::{CONNECTIONS_MAX, SessionSlot, Token, Waits};
 use super::shared::Shared;
 use crate::connection::Stage;
 use crate::session::{Baggage, Outcome, Scripts, Step, Wait};
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::poller::{Poller, Ready};
-use dyno_generator::receiving::SLOT;
-use dyno_generator::recorder::Recorder;
-use dyno_generator::timers::{Cause, Timer, Timers};
-use dyno_generator::unread::Unread;
+use dyno_generator::metrics::thread::ThreadMetrics;
+use dyno_generator::reactor::receive_buffer::RECEIVE_BYTES;
+use dyno_generator::reactor::timers::{Cause, Timer, Timers};
+use dyno_generator::reactor::unread::Unread;
+use dyno_generator::transport::poller::{Poller, Ready};
 use std::collections::VecDeque;
 use std::io;
 
@@ -38,21 +38,21 @@ pub(crate) struct Worker<'a, C, P> {
     pub clock: &'a C,
     pub poller: P,
     pub shared: &'a Shared,
-    recorder: Option<&'a Recorder>,
+    metrics: Option<&'a ThreadMetrics>,
     scripts: Box<dyn Scripts>,
     move_out: &'a MoveOut,
-    pub seats: Vec<Seat<'a>>,
-    /// Seats that go on without any wait, each when all the others have had their turn.
+    pub slots: Vec<SessionSlot<'a>>,
+    /// SessionNumbers that go on without any wait, each when all the others have had their turn.
     turns: VecDeque<(u32, Outcome)>,
     timers: Timers,
-    pub queue: Queue,
+    pub queue: ConnectQueue,
     /// What is received from one socket; none until there is one.
     buffer: Box<[u8]>,
     ready: Vec<Ready>,
     unread: Unread,
     /// The last time seen.
     pub now_ns: u64,
-    /// Seats that have not ended.
+    /// SessionNumbers that have not ended.
     running: usize,
     saw_start: bool,
     saw_stop: bool,
@@ -65,27 +65,27 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         (clock, poller): (&'a C, P),
         shared: &'a Shared,
         (scripts, move_out): (Box<dyn Scripts>, &'a MoveOut),
-        (thread, seats): (usize, Vec<Seat<'a>>),
+        (thread, slots): (usize, Vec<SessionSlot<'a>>),
         connects_max: usize,
     ) -> Self {
         Self {
             clock,
             poller,
             shared,
-            recorder: shared.recorder(thread),
+            metrics: shared.metrics(thread),
             scripts,
             move_out,
-            turns: (0..seats.len() as u32).map(|seat| (seat, Outcome::Begin)).collect(),
+            turns: (0..slots.len() as u32).map(|slot| (slot, Outcome::Begin)).collect(),
             timers: Timers::default(),
-            queue: Queue::new(connects_max),
+            queue: ConnectQueue::new(connects_max),
             buffer: Box::default(),
-            ready: Vec::with_capacity(seats.len()),
+            ready: Vec::with_capacity(slots.len()),
             unread: Unread::default(),
             now_ns: clock.now_ns(),
-            running: seats.len(),
+            running: slots.len(),
             saw_start: false,
             saw_stop: false,
-            seats,
+            slots,
         }
     }
 
@@ -118,19 +118,19 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     fn start(&mut self) {
         self.saw_start = true;
-        self.give_turns(|seat| seat.waits == Waits::Start);
+        self.give_turns(|slot| slot.waits == Waits::Start);
     }
 
     /// The run ends early: whoever waits for an event that is due later waits in vain.
     fn stop(&mut self) {
         self.saw_stop = true;
-        self.give_turns(|seat| seat.waits == Waits::Until && seat.session.awaits_event());
+        self.give_turns(|slot| slot.waits == Waits::Until && slot.session.awaits_event());
     }
 
-    fn give_turns(&mut self, which: impl Fn(&Seat<'_>) -> bool) {
-        for (index, seat) in self.seats.iter_mut().enumerate() {
-            if which(seat) {
-                seat.wait_for(Waits::Turn);
+    fn give_turns(&mut self, which: impl Fn(&SessionSlot<'_>) -> bool) {
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            if which(slot) {
+                slot.wait_for(Waits::Turn);
                 self.turns.push_back((index as u32, Outcome::Come));
             }
         }
@@ -143,7 +143,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
         for _ in 0..TIMERS_A_TURN {
             let Some(timer) = self.timers.take_due(self.now_ns) else { break };
-            if self.seats[timer.seat as usize].wait == timer.era {
+            if self.slots[timer.slot as usize].wait == timer.era {
                 self.on_timer(timer);
             }
         }
@@ -151,8 +151,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     fn on_timer(&mut self, timer: Timer) {
         match timer.cause {
-            Cause::Wake => self.go_on(timer.seat, Outcome::Come),
-            Cause::ConnectTimeout => self.connect_timed_out(timer.seat),
+            Cause::Wake => self.go_on(timer.slot, Outcome::Come),
+            Cause::ConnectTimeout => self.connect_timed_out(timer.slot),
             Cause::Answer | Cause::Deadline | Cause::Connect => {}
         }
     }
@@ -173,15 +173,15 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             Error::new(Kind::System, format!("the system refuses to wait for sockets: {error}"))
         })?;
         self.now_ns = self.clock.now_ns();
-        if let Some(recorder) = self.recorder {
+        if let Some(metrics) = self.metrics {
             self.unread.polled(self.now_ns, slept, self.poller.worked_ns(self.now_ns));
-            recorder.polls.add(1);
+            metrics.polls.add(1);
         }
         if self.ready.is_empty() {
             return Ok(());
         }
         if self.buffer.is_empty() {
-            self.buffer = vec![0; SLOT].into_boxed_slice();
+            self.buffer = vec![0; RECEIVE_BYTES].into_boxed_slice();
         }
         // Taken out for the turn: what is received is read while sessions go on.
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -198,29 +198,29 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     #[inline]
     pub fn go_on(&mut self, index: u32, outcome: Outcome) {
         self.unread.turn_of(index);
-        let seat = &mut self.seats[index as usize];
-        match self.scripts.resume(&mut seat.session, outcome) {
+        let slot = &mut self.slots[index as usize];
+        match self.scripts.resume(&mut slot.session, outcome) {
             Step::Wait(Wait::Answer(place)) => {
-                seat.wait_for(Waits::Answer(place));
+                slot.wait_for(Waits::Answer(place));
                 self.send_request(index, place);
             }
             Step::Wait(wait) => self.wait(index, wait),
             Step::Ended => self.ended(index),
             Step::Moves => self.moves(index),
             Step::Failed(message) => {
-                self.shared.failed(seat.session.number, message);
+                self.shared.failed(slot.session.number, message);
                 self.ended(index);
             }
         }
     }
 
     fn wait(&mut self, index: u32, wait: Wait) {
-        let seat = &mut self.seats[index as usize];
+        let slot = &mut self.slots[index as usize];
         match wait {
             Wait::Start => {
-                seat.wait_for(Waits::Start);
-                if !seat.has_arrived {
-                    seat.has_arrived = true;
+                slot.wait_for(Waits::Start);
+                if !slot.has_arrived {
+                    slot.has_arrived = true;
                     self.shared.session_arrived();
                 }
                 if self.saw_start {
@@ -228,8 +228,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 }
             }
             Wait::Until(at_ns) => {
-                seat.wait_for(Waits::Until);
-                let is_in_vain = self.saw_stop && seat.session.awaits_event();
+                slot.wait_for(Waits::Until);
+                let is_in_vain = self.saw_stop && slot.session.awaits_event();
                 if at_ns <= self.now_ns || is_in_vain {
                     self.turn_with(index, Outcome::Come);
                 } else {
@@ -243,18 +243,18 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     /// The session goes on when the others have had their turn.
     pub fn turn_with(&mut self, index: u32, outcome: Outcome) {
-        self.seats[index as usize].wait_for(Waits::Turn);
+        self.slots[index as usize].wait_for(Waits::Turn);
         self.turns.push_back((index, outcome));
     }
 
     pub fn add_timer(&mut self, index: u32, at_ns: u64, cause: Cause) {
-        let era = self.seats[index as usize].wait;
-        self.timers.add(Timer { at_ns, seat: index, era, cause });
+        let era = self.slots[index as usize].wait;
+        self.timers.add(Timer { at_ns, slot: index, era, cause });
     }
 
     #[inline]
     fn send_request(&mut self, index: u32, place: usize) {
-        match self.seats[index as usize].wired(place) {
+        match self.slots[index as usize].wired(place) {
             Some(wired) if wired.stage == Stage::Up => self.send(index, place),
             Some(wired) => {
                 let error = wired.lost.take();
@@ -273,9 +273,9 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// room.
     #[inline]
     pub fn send(&mut self, index: u32, place: usize) {
-        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return };
         let Some(link) = &mut wired.link else { return };
-        if self.recorder.is_some() {
+        if self.metrics.is_some() {
             wired.sent_ns = self.clock.now_ns();
         }
         let sent = link.send(&wired.output);
@@ -288,16 +288,16 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// So many calls read from or wrote to a socket.
     #[inline]
     pub fn count_calls(&self, calls: u32) {
-        if let Some(recorder) = self.recorder {
-            recorder.syscalls.add(calls.into());
+        if let Some(metrics) = self.metrics {
+            metrics.syscalls.add(calls.into());
         }
     }
 
     /// The answer to what the session sent at `sent_ns` is read now.
     #[inline]
     pub fn count_lag(&self, index: u32, sent_ns: u64) {
-        if let Some(recorder) = self.recorder {
-            recorder.lag.record(self.unread.at_most_ns(index, sent_ns, self.clock.now_ns()));
+        if let Some(metrics) = self.metrics {
+            metrics.lag.record(self.unread.at_most_ns(index, sent_ns, self.clock.now_ns()));
         }
     }
 
@@ -309,7 +309,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     #[inline]
     pub fn after_send(&mut self, index: u32, place: usize, sent: io::Result<u32>) {
-        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return };
         let Some(link) = &mut wired.link else { return };
         if let Err(error) = sent {
             let error = link.lost(&error);
@@ -325,7 +325,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// Has the socket reported, also if it was before: it may have changed what it is watched for, or
     /// hold what was reported and not read.
     pub fn watch(&mut self, index: u32, place: usize) {
-        let Some(wired) = self.seats[index as usize].wired(place) else { return };
+        let Some(wired) = self.slots[index as usize].wired(place) else { return };
         let Some(link) = &wired.link else { return };
         let token = Token::new(index, place, wired.era);
         let watched = self.poller.watch(link.fd(), token.0, wired.is_watched_for_writing, true);
@@ -336,23 +336,23 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     }
 
     fn ended(&mut self, index: u32) {
-        let seat = &mut self.seats[index as usize];
-        seat.session.leave_event();
-        close_all(seat);
-        seat.wait_for(Waits::Ended);
+        let slot = &mut self.slots[index as usize];
+        slot.session.leave_event();
+        close_all(slot);
+        slot.wait_for(Waits::Ended);
         self.running -= 1;
-        self.shared.session_ended(self.clock.now_ns(), seat.has_arrived);
+        self.shared.session_ended(self.clock.now_ns(), slot.has_arrived);
     }
 
     /// The session goes to a thread of its own. What it has counted here is written before that
     /// thread begins.
     fn moves(&mut self, index: u32) {
-        let seat = &mut self.seats[index as usize];
-        let (number, baggage) = (seat.session.number, seat.session.leave());
-        close_all(seat);
+        let slot = &mut self.slots[index as usize];
+        let (number, baggage) = (slot.session.number, slot.session.leave());
+        close_all(slot);
         match (self.move_out)(number, baggage) {
             Ok(()) => {
-                seat.wait_for(Waits::Ended);
+                slot.wait_for(Waits::Ended);
                 self.running -= 1;
             }
             Err(error) => {
@@ -364,15 +364,15 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
 
     /// The end of patience: whatever is going on is cancelled at its server and left.
     fn cut(&mut self) {
-        for seat in &mut self.seats {
-            seat.session.cut(self.now_ns);
-            if let Waits::Answer(place) = seat.waits
-                && let Some(wired) = seat.wired(place)
+        for slot in &mut self.slots {
+            slot.session.cut(self.now_ns);
+            if let Waits::Answer(place) = slot.waits
+                && let Some(wired) = slot.wired(place)
                 && wired.is_up()
             {
                 self.shared.cancel(wired.server, wired.client.cancel());
             }
-            close_all(seat);
+            close_all(slot);
         }
     }
 
@@ -382,13 +382,13 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     }
 }
 
-fn close_all(seat: &mut Seat<'_>) {
-    for place in 0..seat.session.connections.len() {
-        let in_flight = seat.waits == Waits::Answer(place);
-        if let Some(wired) = seat.wired(place) {
+fn close_all(slot: &mut SessionSlot<'_>) {
+    for place in 0..slot.session.connections.len() {
+        let in_flight = slot.waits == Waits::Answer(place);
+        if let Some(wired) = slot.wired(place) {
             // A protocol takes no farewell while it owes an answer.
             if in_flight { wired.close() } else { wired.quit() }
         }
     }
-    seat.session.connections.clear();
+    slot.session.connections.clear();
 }

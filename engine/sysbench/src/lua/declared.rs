@@ -1,6 +1,6 @@
 //! The options that a script declares, from what base.lua lists of them.
 
-use crate::command::value;
+use crate::options::value;
 use crate::options::{Declared, Kind};
 
 /// Words of base.lua's `declared`, five an option, as options.

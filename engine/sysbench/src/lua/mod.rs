@@ -7,41 +7,25 @@
 //! |---|---|
 //! | [`Script`] | a script as the command line knows it |
 //! | `declared` | the options that it declares |
-//! | `alone` | carries the main session on |
+//! | `worker`, `main_session` | the sessions of one state on a load thread; the one that runs alone |
 //! | [`source`] | text of a script, and where its modules are |
 //! | [`setup`] | what scripts are told of the run |
+//! | `interpreter` | one LuaJIT state: its libraries, its memory |
+//! | `sessions` | a session's side in Lua, and which one runs; blocking scripts; the debug log |
 //! | [`primitives`] | what the prelude is written over: the contract |
-//! | `bind` | values of parameters |
-//! | `database` | what primitives do with connections |
-//! | `events` | what compiled code calls: events, random numbers |
-//! | `reporting` | reports and histograms of scripts |
-//! | `current` | the session that runs on this thread |
-//! | `slot` | a session's side in Lua |
-//! | `state`, `memory` | one state, and the bound on its memory |
-//! | `trace` | tells what drivers are asked and answer |
-//! | `watch` | tells of scripts that block their thread |
-//! | `worker` | the sessions of one state, as load threads know them |
+//! | `stack` | texts and numbers on Lua's stack |
 
-mod alone;
-mod bind;
-mod current;
-mod database;
 mod declared;
-mod events;
-mod memory;
-mod prelude;
+mod interpreter;
+mod main_session;
 pub mod primitives;
-mod reply;
-mod reporting;
 mod script;
+mod sessions;
 pub mod setup;
-mod slot;
 pub mod source;
-mod state;
+mod stack;
 #[cfg(test)]
 mod tests;
-mod trace;
-mod watch;
 mod worker;
 
 pub use script::{Command, Message, Script};

@@ -1,11 +1,11 @@
 //! A script as the command line knows it: what it declares, its functions that run alone, and what
 //! makes the scripts of load threads.
 
-use super::alone;
-use super::declared;
-use super::setup::Setup;
-use super::source::Source;
-use super::worker::{Task, Worker};
+use crate::lua::declared;
+use crate::lua::main_session;
+use crate::lua::setup::Setup;
+use crate::lua::source::Source;
+use crate::lua::worker::{Task, Worker};
 use crate::options::Declared;
 use crate::pace::Pace;
 use crate::report::hooks::Row;
@@ -133,7 +133,7 @@ impl Script {
         loop {
             match self.worker.resume(&mut self.session, outcome) {
                 Step::Wait(wait) => {
-                    outcome = alone::wait(&mut self.session, &self.setup.servers, wait);
+                    outcome = main_session::wait(&mut self.session, &self.setup.servers, wait);
                 }
                 Step::Ended | Step::Moves => return Ok(()),
                 Step::Failed(message) => return Err(message),

@@ -1,14 +1,15 @@
 //! The scripts of one load thread: a state, and where each of its sessions stands.
 
-use super::current::scope;
-use super::database;
-use super::reply::Reply;
-use super::setup::Setup;
-use super::slot::{Pending, Slot};
-use super::source::Source;
-use super::state::{Call, State, Stopped, push_text};
-use super::trace::Trace;
-use super::watch::Conduct;
+use crate::lua::interpreter::state::{Call, State, Stopped};
+use crate::lua::primitives::database;
+use crate::lua::primitives::reply::Reply;
+use crate::lua::sessions::blocking_watch::Conduct;
+use crate::lua::sessions::current::scope;
+use crate::lua::sessions::debug_log::Trace;
+use crate::lua::sessions::slot::{Pending, Slot};
+use crate::lua::setup::Setup;
+use crate::lua::source::Source;
+use crate::lua::stack::push_text;
 use crate::rand::Rand;
 use crate::session::{Outcome, Program, Scripts, Session, Step};
 use dyno_core::error::{Error, Result};

@@ -1,9 +1,9 @@
 //! The tests themselves, driven as a command would drive them.
 
 use super::{Crew, NATIVE, Native, Run};
-use crate::command::value;
 use crate::drive::progress::Observer;
 use crate::drive::{self, Drive, Ended, Ending, Times};
+use crate::options::value;
 use crate::options::{Options, Value};
 use crate::pace::{Pace, Rate};
 use crate::session::Program;

@@ -6,7 +6,7 @@ local raise, say = dyno.prelude("raise"), dyno.prelude("message")
 -- sysbench.sql.error
 local ERROR = { NONE = 0, IGNORABLE = 1, FATAL = 2 }
 
--- Never returns. `record`: of the connection `con`; `err`: see primitives.rs; `what`: connect,
+-- Never returns. `record`: of the connection `con`; `err`: see primitives/mod.rs; `what`: connect,
 -- reconnect, query, prepare, execute.
 local function failed(con, record, err, what, sql)
    if not record.number then

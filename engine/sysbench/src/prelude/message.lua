@@ -1,5 +1,5 @@
 -- What is printed when a database refuses: in the words of sysbench's drivers, which wrappers look
--- for. By driver and by what was done: functions of `err` (primitives.rs) and the statement that
+-- for. By driver and by what was done: functions of `err` (primitives/mod.rs) and the statement that
 -- give lines.
 
 local dyno = ...

@@ -1,5 +1,5 @@
 -- What belongs to a connection and has no place in its C structure, by connection:
---   number   of the connection (primitives.rs); nil: it is closed
+--   number   of the connection (primitives/mod.rs); nil: it is closed
 --   driver   its name
 --   result   its result object
 --   bulk     what bulk_insert_next has collected; nil: not begun

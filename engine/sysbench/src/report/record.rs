@@ -11,7 +11,7 @@ use super::{Form, Gauges, Kind, Reporter, Stat};
 use crate::drive::progress::Progress;
 use crate::tally::Tallies;
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
-use dyno_generator::hlog;
+use dyno_generator::metrics::hlog;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::Write;

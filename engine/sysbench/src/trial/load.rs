@@ -1,7 +1,7 @@
 //! The job `load` of a script: its `prepare`.
 
 use super::order::Order;
-use crate::command::Kinds;
+use crate::command::call::Kinds;
 use crate::drive::progress::Observer;
 use crate::drive::{self, Drive, Ending, Times};
 use crate::pace::Pace;

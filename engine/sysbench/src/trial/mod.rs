@@ -1,6 +1,6 @@
 //! A script as the workload of an experiment: `prepare` is what loads its data, its events are the
 //! transactions of a trial. Sessions run on the same load threads as for `dyno sysbench`, and write
-//! the recorders of `dyno_generator` beside their tallies, so that its reporter serves both.
+//! the metrics of `dyno_generator` beside their tallies, so that its reporter serves both.
 //!
 //! A script has a trial to itself: load threads of two kinds would take each other's CPUs.
 

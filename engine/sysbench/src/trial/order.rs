@@ -1,6 +1,11 @@
 //! What a group of the plan asks for -> a script that is loaded and configured.
 
-use crate::command::{Kinds, database, header, line::Given, resolve, table};
+use crate::command::call::Kinds;
+use crate::command::database;
+use crate::command::header;
+use crate::command::options::given::Given;
+use crate::command::options::resolve;
+use crate::command::options::table;
 use crate::drive::{Drive, Server};
 use crate::lua::{Driver, Ignore, Script, Setup, Source};
 use crate::options::{Declared, Options, canonical};

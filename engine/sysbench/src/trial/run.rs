@@ -4,7 +4,7 @@
 
 use super::only_group;
 use super::order::Order;
-use crate::command::Kinds;
+use crate::command::call::Kinds;
 use crate::drive::progress::{Observer, Progress};
 use crate::drive::{self, Drive, Ended as LoadEnded, Ending as LoadEnding, Times as LoadTimes};
 use crate::pace::Pace;
@@ -14,15 +14,16 @@ use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Plan, SCHEMA_VERSION};
-use dyno_generator::arrivals::Stream;
-use dyno_generator::due::Due;
-use dyno_generator::hlog::Hlog;
-use dyno_generator::notice::{Notice, Notices};
-use dyno_generator::open::Ending;
+use dyno_generator::machine;
+use dyno_generator::metrics::hlog::Hlog;
+use dyno_generator::metrics::notice::{Notice, Notices};
+use dyno_generator::pacing::arrivals::Stream;
+use dyno_generator::pacing::due_count::DueCount;
+use dyno_generator::report::open_loop::Ending;
+use dyno_generator::report::watch::{Times, Watch};
 use dyno_generator::report::{Ended, Names, Reporter};
 use dyno_generator::run::{Ends, drain};
-use dyno_generator::watch::{Times, Watch};
-use dyno_generator::{check, machine};
+use dyno_generator::setup::check;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -205,7 +206,7 @@ fn report(
     emit: &dyn Fn(Event),
 ) -> Result<bool> {
     let connecting_ns = MonotonicClock.now_ns();
-    let Some(Trial { recorders, notices }) = &load.drive.tallies.trial else { return Ok(false) };
+    let Some(Trial { metrics, notices }) = &load.drive.tallies.trial else { return Ok(false) };
     let Some(at) = load.wait_for_start(ends.interrupted) else {
         let ended = load.end()?;
         return match ended.how {
@@ -219,10 +220,10 @@ fn report(
     };
     let since_start_s = (MonotonicClock.now_ns() - at.started_ns) as f64 / 1e9;
     let start_unix_s = machine::unix_s() - since_start_s;
-    let intake = load.drive.pace.intake();
-    let due = intake.map(Due::Drawn);
+    let arrival_source = load.drive.pace.arrival_source();
+    let due = arrival_source.map(DueCount::Drawn);
     let names = [Names { group: group.name.clone(), classes: Vec::new(), kinds: Vec::new(), due }];
-    let mut reporter = Reporter::new(&names, recorders, told, emit, (at.started_ns, at.origin_ns));
+    let mut reporter = Reporter::new(&names, metrics, told, emit, (at.started_ns, at.origin_ns));
     reporter.log_to(Hlog::create(&plan.directory.join("latency.hlog"), start_unix_s));
     emit(Event::Ready {
         connect_s: at.started_ns.saturating_sub(connecting_ns) as f64 / 1e9,
@@ -238,10 +239,10 @@ fn report(
         interval_ns: (plan.interval_s * 1e9) as u64,
     };
     let (ended, end_ns) = watch.phases(&mut reporter, times, |end_ns| {
-        intake.inspect(|intake| intake.end_at(end_ns));
+        arrival_source.inspect(|arrival_source| arrival_source.end_at(end_ns));
     });
     let closing = reporter.close(ended);
-    if intake.is_some() && ended != Ended::Interrupted {
+    if arrival_source.is_some() && ended != Ended::Interrupted {
         drain(&watch, &mut reporter, end_ns + (plan.drain_s * 1e9) as u64);
     }
     let at_end = load.end()?;
@@ -252,7 +253,7 @@ fn report(
         return Err(Error::new(Kind::Plan, what)
             .hint("a trial needs events until its time is over: event() must not return a value"));
     }
-    if intake.is_some() && at_end.abandoned > 0 {
+    if arrival_source.is_some() && at_end.abandoned > 0 {
         let what = format!("{} load threads hang in the script or a library", at_end.abandoned);
         return Err(Error::new(Kind::Server, what)
             .hint("with a rate a trial tells what became of each event: shorten what blocks"));

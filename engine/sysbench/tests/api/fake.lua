@@ -1,4 +1,4 @@
--- The primitives (src/lua/primitives.rs) over a database that answers by the text of a statement:
+-- The primitives (src/lua/primitives/mod.rs) over a database that answers by the text of a statement:
 --   rows N      N rows of two columns: N.row, nil      change N   changes N rows
 --   refuse N    refused with number N                  ignore N   the same, ignorable
 --   lose        the connection is lost

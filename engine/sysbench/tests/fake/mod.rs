@@ -6,7 +6,7 @@ use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
-use dyno_generator::endpoint::Endpoint;
+use dyno_generator::transport::endpoint::Endpoint;
 use dyno_sysbench::connection::{Connection, Wired};
 use dyno_sysbench::drive::progress::{Observer, Progress};
 use dyno_sysbench::drive::{Drive, Ended, Server, Times, run};

@@ -99,7 +99,12 @@ pub fn read(node: &Node) -> Result<Vec<Param>> {
         params.push(Param { name: (*name).to_owned(), source });
     }
     for (at, terms) in sums {
-        params[at].source = Source::Sum(Sum::read(&terms, &params)?);
+        let find = |name: &str| {
+            let found = params.binary_search_by(|param| param.name.as_str().cmp(name));
+            found.ok().map(|index| (index, params[index].generator()))
+        };
+        let sum = Sum::read(&terms, find)?;
+        params[at].source = Source::Sum(sum);
     }
     Ok(params)
 }

@@ -4,9 +4,8 @@
 //! are added to it: units, days, seconds. The sum looks as its first term does. Beyond what a number
 //! or the calendar holds it stays at the furthest end.
 
-use super::params::Param;
 use crate::generator::calendar::{DAY_S, day, put_day, put_second, second};
-use crate::generator::{END_MAX, Unit};
+use crate::generator::{END_MAX, Generator, Unit};
 use crate::node::Node;
 use dyno_core::error::Result;
 use dyno_core::workload::{Form, SCALE_MAX, Transaction, Value, put_decimal};
@@ -32,21 +31,24 @@ impl Sum {
         Self { terms: vec![], unit: Unit::Number, form: Form::Int }
     }
 
-    /// Resolves the names of `node` among `params`, sorted by name.
-    pub fn read(node: &Node, params: &[Param]) -> Result<Self> {
+    /// Resolves the names of `node` by `find`: a parameter's index, and its generator if it is drawn.
+    pub fn read<'a>(
+        node: &Node,
+        find: impl Fn(&str) -> Option<(usize, Option<&'a Generator>)>,
+    ) -> Result<Self> {
         let items = node.items()?;
         if !(2..=TERMS_MAX).contains(&items.len()) {
             let count = items.len();
             return Err(node.wrong(format_args!("{count} terms: 2 to {TERMS_MAX} are allowed")));
         }
         let mut terms = Vec::with_capacity(items.len());
+        let mut generators = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
             let name = item.text()?;
-            let found = params.binary_search_by(|param| param.name.as_str().cmp(name));
-            let Ok(index) = found else {
+            let Some((index, generator)) = find(name) else {
                 return Err(item.wrong(format_args!("there is no parameter {name} in params")));
             };
-            let Some(generator) = params[index].generator() else {
+            let Some(generator) = generator else {
                 return Err(item
                     .wrong(format_args!("{name} is a sum itself"))
                     .hint("name the terms of that one here too"));
@@ -56,17 +58,12 @@ impl Sum {
                 return Err(item.wrong(format_args!("{name} does not make {what}")));
             }
             terms.push(index as u16);
+            generators.push(generator);
         }
-        let first = params[usize::from(terms[0])].generator();
-        let (unit, form) = first.map_or((Unit::Number, Form::Int), |generator| {
-            (generator.unit.unwrap_or(Unit::Number), generator.form)
-        });
-        let has_decimals = |&term: &u16| {
-            let generator = params[usize::from(term)].generator();
-            generator.is_some_and(|generator| generator.form == Form::Decimal)
-        };
+        let unit = generators[0].unit.unwrap_or(Unit::Number);
+        let form = generators[0].form;
         let is_whole = form == Form::Int || unit != Unit::Number;
-        if is_whole && terms[1..].iter().any(has_decimals) {
+        if is_whole && generators[1..].iter().any(|generator| generator.form == Form::Decimal) {
             return Err(node
                 .wrong("a term has decimals, and the first has none")
                 .hint("give the first term `decimals`, too"));

@@ -3,9 +3,9 @@
 //! | file | noun |
 //! |---|---|
 //! | `schema` | the tables |
-//! | `load`, `random` | their rows, and the random values of the specification |
+//! | `rows`, `random` | their rows, and the random values of the specification |
 //! | `statements` | what is sent |
-//! | `new_order`, `payment`, `order_status`, `delivery`, `stock_level` | the transactions, in stages |
+//! | `transactions` | the five transactions, in stages |
 //!
 //! Modes. *Faithful*: the specification's inputs: non-uniform numbers whose constants hold for a
 //! run, 1 % of order lines and 15 % of payments from other warehouses, 60 % of customers by name,
@@ -22,18 +22,14 @@
 //!
 //! Source: TPC Benchmark C, Standard Specification, revision 5.11 (2010).
 
-mod delivery;
-mod load;
-mod new_order;
-mod order_status;
-mod payment;
 mod random;
+mod rows;
 mod schema;
 mod settings;
 mod statements;
-mod stock_level;
 #[cfg(test)]
 mod tests;
+mod transactions;
 
 use dyno_core::error::Result;
 use dyno_core::rng::Rng;
@@ -41,11 +37,12 @@ use dyno_core::rows::Rows;
 use dyno_core::workload::{
     Dialect, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
 };
-use load::Loader;
 use random::{Constants, put_last_name};
+use rows::Loader;
 use settings::{DISTRICTS, Mode, Settings};
 use statements::Catalogue;
 use std::ops::Range;
+use transactions::{delivery, new_order, order_status, payment, stock_level};
 
 /// The family member.
 pub static KIND: WorkloadKind = WorkloadKind {

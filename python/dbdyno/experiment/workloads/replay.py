@@ -1,6 +1,6 @@
 """`replay`: recorded sessions, sent again: each statement on its session, in its order.
 
-Source: `engine/workloads/src/replay/` and `engine/generator/src/playback.rs`. What is recorded
+Source: `engine/workloads/src/replay/` and `engine/generator/src/pacing/replay.rs`. What is recorded
 stands in a trace, which `dyno digest LOG --trace FILE` makes of a log. It loads nothing itself: see
 `setup:` of its target.
 """

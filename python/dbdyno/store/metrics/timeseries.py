@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-TICK_S = 0.1  # as the engine counts: engine/generator/src/ticks.rs
+TICK_S = 0.1  # as the engine counts: engine/generator/src/report/ticks.rs
 
 Floats = NDArray[np.float64]
 

@@ -4,11 +4,11 @@
 //! Sources: MySQL protocol, "Text Resultset", "Binary Protocol Resultset", "COM_STMT_PREPARE
 //! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
 
-use crate::mysql::codes::Refusal;
 use crate::mysql::column::{Column, binary_row, text_row};
 use crate::mysql::control::{self, Done, Prepared};
+use crate::mysql::errors::Refusal;
 use crate::mysql::flags::{capability, status};
-use crate::mysql::handshake::Agreed;
+use crate::mysql::login::handshake::Agreed;
 use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
 use crate::results::{Results, give_back};
 use dyno_core::client::{Answer, Refused};

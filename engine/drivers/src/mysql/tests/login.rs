@@ -1,8 +1,8 @@
 //! Logins.
 
 use super::script::*;
-use crate::mysql::auth::Plugin;
 use crate::mysql::flags::capability::{DEPRECATE_EOF, SSL};
+use crate::mysql::login::auth::Plugin;
 use crate::mysql::packet;
 use dyno_core::driver::{Cancel, Progress, Wire};
 use dyno_core::error::Kind;

@@ -3,7 +3,7 @@
 use super::script::*;
 use crate::mysql::flags::capability::DEPRECATE_EOF;
 use crate::mysql::flags::extended;
-use crate::mysql::handshake::Agreed;
+use crate::mysql::login::handshake::Agreed;
 use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX};
 use crate::mysql::reply::{Expect, Found, Kept, Reader};
 use dyno_core::driver::{Progress, Reply, Wire};

@@ -1,0 +1,15 @@
+//! What a load thread writes and the reporter reads, at any time, without a lock.
+//!
+//! Each number has exactly one writer, which adds with a plain load and store (no locked
+//! instruction, no shared cache line). The reporter reads the running totals and subtracts what it
+//! read before, so every event lands in exactly one interval and nothing is ever swapped or reset.
+//! See `docs/decisions/single-writer-recorders.md`.
+
+pub mod counter;
+pub mod group;
+pub mod hlog;
+pub mod live_histogram;
+pub mod notice;
+pub mod open_loop;
+pub mod thread;
+pub mod totals;

@@ -1,0 +1,38 @@
+//! Loading through a library in this process: one writer, one transaction a table.
+
+use crate::populate::job::{Job, cannot_create, check_count};
+use crate::populate::pieces::Piece;
+use crate::populate::progress::{Report, Rows};
+use dyno_core::driver::Blocking;
+use dyno_core::error::{Error, Kind, Result};
+
+/// Rows between two looks at progress.
+const ROWS_A_STEP: u64 = 4096;
+
+/// Creates and fills the job's tables.
+pub fn load(job: &Job, mut session: Box<dyn Blocking>, report: &Report) -> Result<()> {
+    for (_, table) in &job.tables {
+        session.query(&table.create).map_err(|error| cannot_create(table, error))?;
+    }
+    for (index, (_, table)) in job.tables.iter().enumerate() {
+        let rows = Rows::default();
+        let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+        let taken = session.bulk(&table.name, &columns, &mut |sink| {
+            for start in (0..table.rows).step_by(ROWS_A_STEP as usize) {
+                let end = (start + ROWS_A_STEP).min(table.rows);
+                job.rows(&Piece { table: index, rows: start..end, whole: false }, sink);
+                report.add(table, &rows, end - start);
+            }
+        })?;
+        if taken != table.rows {
+            let what = format!("table {}: {taken} of {} rows went in", table.name, table.rows);
+            return Err(Error::new(Kind::Server, what));
+        }
+        for sql in &table.finish {
+            session.query(sql)?;
+        }
+        let counted = session.query(&format!("SELECT COUNT(*) FROM {}", table.name))?;
+        check_count(table, counted.first().and_then(|count| count.as_deref()))?;
+    }
+    Ok(())
+}

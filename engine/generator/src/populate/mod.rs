@@ -1,0 +1,72 @@
+//! The job `load`: creates each table of each group's workload, fills it in bulk, builds its
+//! indexes, and counts its rows.
+//!
+//! A table that exists already is an error, and nothing is ever dropped. Rows are pure functions of
+//! (seed, table, row number), so that what is in a table does not depend on how many threads
+//! loaded it. Whoever started the job must take a data set for complete only after `loaded`: a job
+//! that is killed leaves tables without rows, or rows without indexes.
+//!
+//! On the network, `sessions` threads with a connection each take pieces of work: whole tables,
+//! or ranges of rows where there are fewer tables than threads. The thread that loads a table's
+//! last piece builds its indexes and counts. In-process systems (sqlite) have one writer.
+
+pub mod client;
+mod job;
+mod library;
+mod network;
+mod pieces;
+mod progress;
+pub mod tsv;
+
+use dyno_core::driver::{DriverKind, Session};
+use dyno_core::error::Result;
+use dyno_core::event::Event;
+use dyno_core::plan::Plan;
+use dyno_core::workload::WorkloadKind;
+use job::{Job, jobs};
+use progress::Report;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Loads everything that the plan's groups need. Events: `progress`, at most ten a second, then
+/// `loaded`. `emit` is called from several threads.
+///
+/// # Errors
+/// `Kind::Plan` for an unknown driver, target, workload or option, for two groups that want the
+/// same table differently, and for a table that exists; `Kind::Server` when the server refuses a
+/// statement, or when a table does not hold the rows it should; `Kind::Connection` and
+/// `Kind::System` when a connection or a file fails.
+pub fn load(
+    plan: &Plan,
+    drivers: &[&DriverKind],
+    workloads: &[&WorkloadKind],
+    emit: &(dyn Fn(Event) + Sync),
+) -> Result<()> {
+    let start = Instant::now();
+    let jobs = jobs(plan, drivers, workloads)?;
+    let report = Report::new(emit);
+    let mut rows = BTreeMap::new();
+    for job in &jobs {
+        for (name, count) in run(job, &report)? {
+            let shown =
+                if plan.targets.len() == 1 { name } else { format!("{}.{name}", job.group.target) };
+            rows.insert(shown, count);
+        }
+    }
+    emit(Event::Loaded { rows, elapsed_s: start.elapsed().as_secs_f64() });
+    Ok(())
+}
+
+/// Loads the job's tables; their row counts by name.
+fn run(job: &Job, report: &Report) -> Result<BTreeMap<String, u64>> {
+    if job.tables.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    match job.driver.session(0)? {
+        Session::Blocking(session) => library::load(job, session, report)?,
+        Session::Wire(_) => network::load(job, report)?,
+        // There is no system that could hold rows.
+        Session::Timed(_) => {}
+    }
+    Ok(job.tables.iter().map(|(_, table)| (table.name.clone(), table.rows)).collect())
+}

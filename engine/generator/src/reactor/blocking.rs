@@ -1,0 +1,221 @@
+//! A load thread with one session whose calls block (a library in this process).
+
+use crate::metrics::notice::{Notice, Notices};
+use crate::metrics::thread::ThreadMetrics;
+use crate::reactor::control::{Control, GroupTargets};
+use crate::reactor::session_slot::{SHORT_LIFE_NS, START_ATTEMPTS, reconnect_wait_ns};
+use crate::session::{Session, Sinks, Step};
+use dyno_core::clock::Clock;
+use dyno_core::driver::{Blocking, Reply, Session as Connection};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::rng::Rng;
+use std::time::Duration;
+
+/// Longest sleep: bounds how late the end is noticed, and an arrival that another session gave back.
+const SLEEP_MAX: Duration = Duration::from_millis(20);
+/// Longest sleep before the load begins: bounds how late it begins.
+const START_SLEEP_MAX: Duration = Duration::from_micros(500);
+
+/// How long after the planned end a call may still wait: by then the totals are taken.
+const END_GRACE_NS: u64 = 1_000_000_000;
+
+/// One session and its thread.
+pub struct BlockingWorker<'a, C> {
+    /// The time.
+    pub clock: &'a C,
+    /// When to begin and to end.
+    pub control: &'a Control,
+    /// The session's group.
+    pub targets: &'a GroupTargets<'a>,
+    /// The thread's numbers.
+    pub metrics: &'a ThreadMetrics,
+    /// The way to the reporter.
+    pub notices: &'a Notices,
+    /// Number within the group.
+    pub number: u32,
+}
+
+impl<C: Clock> BlockingWorker<'_, C> {
+    /// Works until told to stop.
+    pub fn run(&self) {
+        let group = self.targets.config.group;
+        let sinks = Sinks { group, metrics: &self.metrics.groups[group], notices: self.notices };
+        let mut session = Session::new(self.number);
+        // Since when and why there is no connection.
+        let mut down: Option<(u64, String)> = None;
+        let mut short_lives = 0;
+        while !self.control.is_stopped() {
+            let Some(mut connection) = self.connect(&mut down, sinks) else { break };
+            if !self.wait_for_start() {
+                break;
+            }
+            let up_ns = self.clock.now_ns();
+            if let Some((start_ns, cause)) = down.take() {
+                sinks.metrics.lost.sub(1);
+                self.tell_outage(start_ns, Some(up_ns), cause);
+            }
+            let step = session.begin(up_ns, sinks, &self.targets.config);
+            if let Err(error) = self.work(&mut *connection, &mut session, step, sinks) {
+                let now_ns = self.clock.now_ns();
+                session.lost(now_ns, &error.to_string(), sinks, &self.targets.config);
+                sinks.metrics.lost.add(1);
+                down = Some((now_ns, error.to_string()));
+                let is_short = now_ns - up_ns < SHORT_LIFE_NS;
+                short_lives = if is_short { short_lives + 1 } else { 0 };
+                self.sleep_until(now_ns + reconnect_wait_ns(short_lives, now_ns));
+            }
+        }
+        let now_ns = self.clock.now_ns();
+        if let Some((start_ns, cause)) = down {
+            self.tell_outage(start_ns, None, cause);
+        }
+        let age_ns = session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
+        sinks.metrics.in_flight_oldest_ns.raise(age_ns);
+        session.leave(&self.targets.config);
+    }
+
+    /// Opens the session, as often as it takes; `None` when the load ends first.
+    fn connect(
+        &self,
+        down: &mut Option<(u64, String)>,
+        sinks: Sinks<'_>,
+    ) -> Option<Box<dyn Blocking>> {
+        let gate = &self.control.gates[self.targets.config.group];
+        let mut is_settled = self.control.origin().is_some();
+        let mut failures = 0;
+        while !self.control.is_stopped() {
+            let error = match self.targets.server(self.number).driver.session(self.number) {
+                Ok(Connection::Blocking(connection)) => {
+                    if !is_settled {
+                        gate.connected();
+                    }
+                    return Some(connection);
+                }
+                Ok(_) => Error::new(Kind::Plan, "a network session reached a blocking worker"),
+                Err(error) => error,
+            };
+            failures += 1;
+            if !is_settled && (failures >= START_ATTEMPTS || error.kind == Kind::Plan) {
+                is_settled = true;
+                gate.failed(error.clone());
+            }
+            let now_ns = self.clock.now_ns();
+            if is_settled && down.is_none() {
+                *down = Some((now_ns, error.to_string()));
+                sinks.metrics.lost.add(1);
+            }
+            let seed = self.targets.config.seed;
+            let random = Rng::for_transaction(seed, self.number, now_ns).u64();
+            self.sleep_until(now_ns + reconnect_wait_ns(failures, random));
+        }
+        None
+    }
+
+    /// False when the load ends first.
+    fn wait_for_start(&self) -> bool {
+        while !self.control.is_stopped() {
+            if self.control.origin().is_some() {
+                return true;
+            }
+            std::thread::sleep(START_SLEEP_MAX);
+        }
+        false
+    }
+
+    /// Carries out steps until the connection breaks (an error) or the load ends.
+    fn work(
+        &self,
+        connection: &mut dyn Blocking,
+        session: &mut Session,
+        mut step: Step,
+        sinks: Sinks<'_>,
+    ) -> Result<()> {
+        let config = &self.targets.config;
+        let open = &sinks.metrics.open;
+        while !self.control.is_stopped() {
+            step = match step {
+                Step::Send => {
+                    let now_ns = self.clock.now_ns();
+                    session.sent(now_ns, open);
+                    let since_ns = session.under_way_since_ns().unwrap_or(now_ns);
+                    // A call must not hold up the end of the trial for its whole deadline.
+                    let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
+                    let until_ns = (since_ns + config.deadline_ns).min(end_ns);
+                    let left_ns = until_ns.saturating_sub(now_ns);
+                    let (op, transaction) = session.op();
+                    let reply =
+                        connection.execute(op, transaction, Duration::from_nanos(left_ns))?;
+                    // Cut off by the end of the load, not refused by the system.
+                    if reply.error.is_some() && self.control.is_stopped() {
+                        return Ok(());
+                    }
+                    session.answered(self.clock.now_ns(), reply, sinks, config)
+                }
+                Step::Rollback => {
+                    session.sent(self.clock.now_ns(), open);
+                    connection.rollback()?;
+                    session.answered(self.clock.now_ns(), Reply::default(), sinks, config)
+                }
+                Step::Wait(_) | Step::Rest => {
+                    let until_ns =
+                        if let Step::Wait(until_ns) = step { until_ns } else { u64::MAX };
+                    if self.waits_in_vain(until_ns, session) {
+                        session.reconsider(self.clock.now_ns(), sinks, config)
+                    } else if self.control.is_stopped() {
+                        return Ok(());
+                    } else {
+                        session.woken(self.clock.now_ns(), sinks, config)
+                    }
+                }
+                Step::Reconnect(cause) => return Err(Error::new(Kind::Server, cause)),
+                // Libraries play no recordings: their drivers refuse verbatim statements.
+                Step::SendText(_) | Step::Leave => {
+                    return Err(Error::new(Kind::Plan, "a recording reached a blocking worker"));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Sleeps until then or until the load ends; true when an arrival is there before the one that
+    /// the session waits for.
+    fn waits_in_vain(&self, until_ns: u64, session: &Session) -> bool {
+        let awaited = self.targets.config.arrival_source.zip(session.awaits());
+        let Some((arrival_source, held)) = awaited else {
+            self.sleep_until(until_ns);
+            return false;
+        };
+        let slice_ns = SLEEP_MAX.as_nanos() as u64;
+        while !self.control.is_stopped() {
+            if arrival_source.has_before(held) {
+                return true;
+            }
+            let now_ns = self.clock.now_ns();
+            if now_ns >= until_ns {
+                break;
+            }
+            self.sleep_until(until_ns.min(now_ns + slice_ns));
+        }
+        false
+    }
+
+    fn sleep_until(&self, until_ns: u64) {
+        while !self.control.is_stopped() {
+            let left = Duration::from_nanos(until_ns.saturating_sub(self.clock.now_ns()));
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(SLEEP_MAX));
+        }
+    }
+
+    fn tell_outage(&self, start_ns: u64, end_ns: Option<u64>, cause: String) {
+        self.notices.emit(Notice::Outage {
+            group: self.targets.config.group,
+            session: self.number,
+            start_ns,
+            end_ns,
+            cause,
+        });
+    }
+}

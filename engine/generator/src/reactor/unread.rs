@@ -1,0 +1,93 @@
+//! How long an answer lay unread: an upper bound, since nobody tells a load thread when the bytes came.
+//!
+//! An answer that a poll reports, and the poll before did not, came after that one returned; not before
+//! its request was sent; and if the thread slept in the poll, while it slept. What the thread has worked
+//! since then it may have waited for, unless all of that was its own session's turn. Left out is how
+//! long a thread waits for a CPU: a server on the same CPUs has it then.
+
+/// What a load thread has done since its last poll.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unread {
+    /// When the last poll returned.
+    polled_ns: u64,
+    /// Before this nothing was ready that it reported, but for what the thread was kept off its CPU.
+    ready_ns: u64,
+    /// The thread's CPU time then.
+    worked_ns: u64,
+    /// Whose turn was the last one; and the last one before the last poll.
+    turn: Option<u32>,
+    turn_before: Option<u32>,
+}
+
+impl Unread {
+    /// The poll returns. `slept`: it found nothing ready at first; `worked_ns`: the thread's CPU time.
+    #[inline]
+    pub fn polled(&mut self, now_ns: u64, slept: bool, worked_ns: u64) {
+        let since_ns = now_ns.saturating_sub(self.polled_ns);
+        let work_ns = worked_ns.saturating_sub(self.worked_ns).min(since_ns);
+        self.ready_ns = if slept { now_ns } else { now_ns - work_ns };
+        self.polled_ns = now_ns;
+        self.worked_ns = worked_ns;
+        self.turn_before = self.turn;
+    }
+
+    /// The thread begins to handle what came for this session, or was due.
+    #[inline]
+    pub fn turn_of(&mut self, slot: u32) {
+        self.turn = Some(slot);
+    }
+
+    /// How long the answer to what `slot` sent at `sent_ns`, read at `stamp_ns`, may have lain unread.
+    #[inline]
+    pub fn at_most_ns(&self, slot: u32, sent_ns: u64, stamp_ns: u64) -> u64 {
+        // It sent last, and then the thread polled: nothing was done while its answer was on its way.
+        let since_ns = if self.turn_before == Some(slot) {
+            self.polled_ns
+        } else {
+            self.ready_ns.max(sent_ns)
+        };
+        stamp_ns.saturating_sub(since_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_while_others_were_handled_has_waited_for_them() {
+        let mut unread = Unread::default();
+        unread.polled(1_000, true, 50);
+        // The thread slept: both answers came after that.
+        assert_eq!(unread.at_most_ns(0, 400, 1_010), 10);
+        assert_eq!(unread.at_most_ns(1, 500, 1_020), 20);
+        // Session 0 sends at 1,100, session 1 at 1,500; the next poll finds both, and a third.
+        unread.turn_of(0);
+        unread.turn_of(1);
+        unread.polled(1_900, false, 950);
+        assert_eq!(unread.at_most_ns(2, 300, 1_905), 905, "since the poll before");
+        assert_eq!(unread.at_most_ns(0, 1_100, 1_910), 810, "since it was asked for");
+        assert_eq!(unread.at_most_ns(1, 1_500, 1_920), 20, "nothing was handled meanwhile");
+    }
+
+    #[test]
+    fn what_is_read_late_in_a_batch_has_waited_since_the_poll_before_it() {
+        let mut unread = Unread::default();
+        unread.polled(1_000, true, 50);
+        unread.turn_of(0);
+        // Handled amid the reading: the rest of the batch was ready all that time.
+        assert_eq!(unread.at_most_ns(1, 100, 9_000), 8_000);
+    }
+
+    #[test]
+    fn what_the_thread_waited_for_a_cpu_is_not_its_own_doing() {
+        let mut unread = Unread::default();
+        unread.polled(1_000, true, 50);
+        unread.turn_of(0);
+        unread.turn_of(1);
+        // Of 9,000 ns since the poll it had a CPU for 700.
+        unread.polled(10_000, false, 750);
+        assert_eq!(unread.at_most_ns(0, 1_100, 10_005), 705);
+        assert_eq!(unread.at_most_ns(0, 9_900, 10_005), 105, "asked for late");
+    }
+}

@@ -1,0 +1,172 @@
+//! How a transaction fails: refused, late, or cut off with its connection; tried again, rolled back
+//! or given up.
+
+use super::{GroupConfig, Session, Sinks, State, Step};
+use crate::metrics::notice::Notice;
+use dyno_core::driver::{Reply, ServerError};
+use dyno_core::rng::Rng;
+use dyno_core::workload::Kind;
+
+/// First wait before a retry; doubles with each one.
+const BACKOFF_FIRST_NS: u64 = 1_000_000;
+/// Longest wait before a retry.
+pub const BACKOFF_MAX_NS: u64 = 64_000_000;
+/// Code of a transaction that outlived its deadline.
+pub(super) const CODE_DEADLINE: &str = "deadline";
+/// Code of a transaction whose connection broke.
+pub(super) const CODE_LOST: &str = "lost";
+/// Keeps the jitter apart from the workload's draws.
+const JITTER: u64 = 0x6a69_7474_6572;
+
+impl Session {
+    pub(super) fn rolled_back(
+        &mut self,
+        now_ns: u64,
+        again: bool,
+        reply: Reply,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
+    ) -> Step {
+        if let Some(error) = reply.error {
+            if again {
+                self.give_up(now_ns, sinks, config);
+            }
+            self.state = State::Idle;
+            return Step::Reconnect(format!("ROLLBACK refused: {} {}", error.code, error.message));
+        }
+        if again { self.back_off(now_ns, config) } else { self.next(now_ns, sinks, config) }
+    }
+
+    /// The server refused an operation: this attempt failed.
+    pub(super) fn refused(
+        &mut self,
+        now_ns: u64,
+        error: &ServerError,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
+    ) -> Step {
+        let late = error.code == CODE_DEADLINE;
+        let age_ns = now_ns.saturating_sub(if late { self.first_ns } else { self.attempt_ns });
+        self.count_failure(now_ns, &error.code, &error.message, age_ns, sinks);
+        let again = error.retryable && self.attempt < config.retries;
+        if again {
+            self.attempt += 1;
+        } else {
+            self.give_up(now_ns, sinks, config);
+        }
+        if !error.rolled_back && self.has_begin(config) {
+            self.state = State::RollingBack { again };
+            return Step::Rollback;
+        }
+        if again { self.back_off(now_ns, config) } else { self.next(now_ns, sinks, config) }
+    }
+
+    pub(super) fn has_begin(&self, config: &GroupConfig<'_>) -> bool {
+        self.transaction.ops.first().is_some_and(|op| {
+            let kind = config.statements[usize::from(op.statement)].kind;
+            matches!(kind, Kind::BeginRead | Kind::BeginWrite)
+        })
+    }
+
+    /// Waits 1 ms before the first retry, twice as long before each further one up to 64 ms, less a
+    /// random part of up to half, so that rivals do not meet again.
+    fn back_off(&mut self, now_ns: u64, config: &GroupConfig<'_>) -> Step {
+        let doublings = (self.attempt - 1).min(16);
+        let full_ns = (BACKOFF_FIRST_NS << doublings).min(BACKOFF_MAX_NS);
+        let index = self.drawn.1 << 8 | u64::from(self.attempt & 255);
+        let mut rng = Rng::for_transaction(config.seed ^ JITTER, self.id(config), index);
+        let jitter_ns = rng.below(full_ns / 2);
+        self.state = State::BackingOff;
+        self.wait_in_transaction(now_ns, full_ns - jitter_ns, config)
+    }
+
+    /// Never sleeps past the deadline: it is noticed when it comes.
+    #[inline]
+    pub(super) fn wait_in_transaction(
+        &mut self,
+        now_ns: u64,
+        length_ns: u64,
+        config: &GroupConfig<'_>,
+    ) -> Step {
+        let deadline_ns = self.first_ns + config.deadline_ns;
+        self.wait((now_ns + length_ns).min(deadline_ns.max(now_ns)))
+    }
+
+    /// Whether the transaction's deadline has passed while the server owes an answer: the worker
+    /// then cancels, closes, and connects again. Counts it as an error of at least its age.
+    pub fn expire(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> bool {
+        let late = |since_ns: u64| now_ns >= since_ns + config.deadline_ns;
+        match self.state {
+            State::InFlight | State::RollingBack { again: true } if late(self.first_ns) => {
+                self.give_up_late(now_ns, sinks, config);
+                self.state = State::Idle;
+                true
+            }
+            State::Switching if late(self.op_ns) => {
+                self.give_up_late(now_ns, sinks, config);
+                self.end_cue();
+                self.state = State::Idle;
+                true
+            }
+            // Its failure is counted already: only the connection is given up.
+            State::RollingBack { again: false } if late(self.op_ns) => {
+                self.state = State::Idle;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn give_up_late(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
+        let age_ns = now_ns.saturating_sub(self.first_ns);
+        let message = format!("no commit within the deadline ({:.3} s)", age_ns as f64 / 1e9);
+        self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, sinks);
+        self.give_up(now_ns, sinks, config);
+    }
+
+    /// The transaction will not be tried again: it would have taken longer than its age, which
+    /// counts as a lower bound. Left out, the worst would make the others look better.
+    pub(super) fn give_up(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
+        let kind = config.first_kind.map(|first| first + usize::from(self.transaction.kind));
+        sinks.metrics.give_up(now_ns.saturating_sub(self.first_ns), kind);
+        if let Some(arrival) = self.arrival.take() {
+            sinks.metrics.open.give_up(arrival, now_ns);
+        }
+    }
+
+    /// The connection broke. A transaction under way failed.
+    pub fn lost(&mut self, now_ns: u64, cause: &str, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
+        if matches!(
+            self.state,
+            State::InFlight
+                | State::Preparing
+                | State::BackingOff
+                | State::RollingBack { again: true }
+        ) {
+            let age_ns = now_ns.saturating_sub(self.attempt_ns);
+            self.count_failure(now_ns, CODE_LOST, cause, age_ns, sinks);
+            self.give_up(now_ns, sinks, config);
+        }
+        // An arrival that has not begun is for whoever comes first.
+        self.give_back(config);
+        self.state = State::Idle;
+    }
+
+    pub(super) fn count_failure(
+        &self,
+        now_ns: u64,
+        code: &str,
+        message: &str,
+        age_ns: u64,
+        to: Sinks<'_>,
+    ) {
+        if to.metrics.entry(|to| to.fail(code, age_ns)) {
+            to.notices.emit(Notice::Error {
+                at_ns: now_ns,
+                group: to.group,
+                code: code.to_owned(),
+                message: message.chars().take(500).collect(),
+            });
+        }
+    }
+}

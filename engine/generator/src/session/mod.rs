@@ -1,0 +1,481 @@
+//! What a session does next, as a pure state machine: it opens nothing, waits for nothing and asks
+//! no clock. Workers tell it what happened and when, and carry out the [`Step`] it answers.
+//!
+//! Counting rules: only committed transactions enter throughput and latency, from the first
+//! attempt's start to the answer to the last operation; pauses before operations are part of it, and
+//! of no operation's own time. A failed attempt is counted under its code.
+//! In an open loop a transaction also has a response time, from the moment it was due.
+//!
+//! A transaction may come in stages: once all its operations are answered, the workload may append
+//! others that follow from the answers. A retry begins again with the first stage.
+//!
+//! What follows a failure stands in `session/failure.rs`. Where the workload plays what was recorded,
+//! a statement is a transaction, and what comes next stands in `session/replay.rs`.
+
+mod config;
+mod expect;
+mod failure;
+mod replay;
+
+use crate::metrics::group::GroupMetrics;
+use crate::metrics::open_loop::OpenLoopMetrics;
+use crate::pacing::arrival_source::{Arrival, ArrivalSource};
+use crate::pacing::think_time::ThinkTime;
+pub use config::{GroupConfig, Sinks};
+use dyno_core::driver::Reply;
+use dyno_core::rows::Rows;
+use dyno_core::workload::{Op, Statement, Transaction};
+pub use failure::BACKOFF_MAX_NS;
+use replay::ReplayPosition;
+
+/// What the worker must do for a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Send [`Session::op`], calling [`Session::sent`] right before.
+    Send,
+    /// Send `ROLLBACK`.
+    Rollback,
+    /// Send this text, calling [`Session::sent`] right before.
+    SendText(String),
+    /// The recorded session has ended: close the connection, as its client did.
+    Leave,
+    /// Call [`Session::woken`] at this time.
+    Wait(u64),
+    /// Nothing will fall due any more; see [`Session::reconsider`].
+    Rest,
+    /// The connection is of no more use: close it and connect again.
+    Reconnect(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No transaction; not started, or without a connection.
+    Idle,
+    /// Waiting for the due time of its arrival.
+    Pacing,
+    /// Pausing before the next transaction.
+    Thinking,
+    /// Pausing before an operation, within a transaction.
+    Preparing,
+    /// All arrivals are taken.
+    Resting,
+    /// An operation is at the server.
+    InFlight,
+    /// The words that change the default database are at the server.
+    Switching,
+    /// A `ROLLBACK` is at the server; afterwards the same transaction again, or the next.
+    RollingBack { again: bool },
+    /// Waiting to try again.
+    BackingOff,
+}
+
+/// One session of a group.
+pub struct Session {
+    number: u32,
+    state: State,
+    attempt: u32,
+    op: u32,
+    /// Transactions composed so far: the number of the next one.
+    composed: u64,
+    /// Which draws the transaction under way was composed from: of this session, with this number.
+    drawn: (u32, u64),
+    /// How often operations were appended to it that follow from answers.
+    stage: u32,
+    /// The rows that were kept of its answers.
+    answers: Vec<Rows>,
+    /// Whether the attempt's clock runs.
+    has_begun: bool,
+    /// The arrival under way or waited for.
+    arrival: Option<Arrival>,
+    /// Whether the session was free when the arrival fell due.
+    was_awaited: bool,
+    /// When it wants to be woken.
+    wake_ns: u64,
+    first_ns: u64,
+    attempt_ns: u64,
+    pub(crate) op_ns: u64,
+    rows: u64,
+    /// Service time of each operation answered in this attempt, recorded when it commits.
+    answered_ns: Vec<u64>,
+    transaction: Transaction,
+    /// The recorded session that it plays.
+    replay_position: Option<ReplayPosition>,
+}
+
+impl Session {
+    /// Session `number` of its group.
+    pub fn new(number: u32) -> Self {
+        Self {
+            number,
+            state: State::Idle,
+            attempt: 0,
+            op: 0,
+            composed: 0,
+            drawn: (0, 0),
+            stage: 0,
+            answers: Vec::new(),
+            has_begun: false,
+            arrival: None,
+            was_awaited: false,
+            wake_ns: 0,
+            first_ns: 0,
+            attempt_ns: 0,
+            op_ns: 0,
+            rows: 0,
+            answered_ns: Vec::new(),
+            transaction: Transaction::default(),
+            replay_position: None,
+        }
+    }
+
+    /// Number within the group.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The operation to send.
+    #[inline]
+    pub fn op(&self) -> (&Op, &Transaction) {
+        (&self.transaction.ops[self.op as usize], &self.transaction)
+    }
+
+    /// Whether an answer is awaited.
+    pub fn is_in_flight(&self) -> bool {
+        matches!(self.state, State::InFlight | State::Switching | State::RollingBack { .. })
+    }
+
+    /// Start of the first attempt of the transaction under way.
+    pub fn under_way_since_ns(&self) -> Option<u64> {
+        match self.state {
+            State::Idle | State::Pacing | State::Thinking | State::Resting => None,
+            State::InFlight | State::BackingOff | State::Preparing => Some(self.first_ns),
+            State::Switching => Some(self.op_ns),
+            // The transaction is over when it will not be tried again; its ROLLBACK counts anew.
+            State::RollingBack { again } => Some(if again { self.first_ns } else { self.op_ns }),
+        }
+    }
+
+    /// The load begins with the session connected, or it is connected again.
+    pub fn begin(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        match (config.arrival_source, config.replay) {
+            (Some(arrival_source), _) => self.next_arrival(now_ns, arrival_source, sinks, config),
+            (None, Some(replay)) => self.go_on(now_ns, replay, sinks, config),
+            (None, None) => self.compose_next(now_ns, sinks, config),
+        }
+    }
+
+    /// A transaction has ended: the next one, now or later.
+    #[inline]
+    fn next(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        if let Some(arrival_source) = config.arrival_source {
+            return self.next_arrival(now_ns, arrival_source, sinks, config);
+        }
+        if let Some(replay) = config.replay {
+            return self.next_cue(now_ns, replay, sinks, config);
+        }
+        let pause_ns = self.pause_ns(config);
+        if pause_ns > 0 {
+            self.state = State::Thinking;
+            return self.wait(now_ns + pause_ns);
+        }
+        self.compose_next(now_ns, sinks, config)
+    }
+
+    /// The pause before the next transaction: the group's, and the workload's own.
+    #[inline]
+    fn pause_ns(&self, config: &GroupConfig<'_>) -> u64 {
+        let (session, index) = (self.id(config), self.composed);
+        let own = |think: &ThinkTime| think.before_transaction_ns(session, index);
+        let own_ns = config.think.as_ref().and_then(own).unwrap_or(0);
+        own_ns + if config.pauses { config.workload.pause_ns(session, index) } else { 0 }
+    }
+
+    /// The session among those of all groups: each group draws its own numbers, also from the same
+    /// workload and seed.
+    fn id(&self, config: &GroupConfig<'_>) -> u32 {
+        (config.group as u32) << 24 | self.number
+    }
+
+    #[inline]
+    fn compose_next(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        let index = self.composed;
+        self.composed += 1;
+        self.compose(self.id(config), index, config);
+        self.begin_attempt(now_ns, sinks, config)
+    }
+
+    #[inline]
+    fn compose(&mut self, session: u32, index: u64, config: &GroupConfig<'_>) {
+        self.attempt = 0;
+        self.drawn = (session, index);
+        self.compose_first_stage(config);
+    }
+
+    #[inline]
+    fn compose_first_stage(&mut self, config: &GroupConfig<'_>) {
+        let (session, index) = self.drawn;
+        self.stage = 0;
+        self.transaction.clear();
+        config.workload.fill(session, index, &mut self.transaction);
+        assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
+    }
+
+    /// All operations are answered: whether more follow from the answers.
+    fn compose_more(&mut self, config: &GroupConfig<'_>) -> bool {
+        let (session, index) = self.drawn;
+        let (so_far, tx) = (self.transaction.ops.len(), &mut self.transaction);
+        self.stage += 1;
+        config.workload.more(session, index, self.stage, &self.answers, tx);
+        assert!(tx.ops.len() >= so_far, "a workload took operations back that were answered");
+        tx.ops.len() > so_far
+    }
+
+    fn next_arrival(
+        &mut self,
+        now_ns: u64,
+        arrival_source: &ArrivalSource,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
+    ) -> Step {
+        let Some(arrival) = arrival_source.claim() else {
+            self.state = State::Resting;
+            return Step::Rest;
+        };
+        self.take(now_ns, arrival, sinks, config)
+    }
+
+    /// The arrival is this session's. What it sends depends on the arrival, not on the session.
+    fn take(
+        &mut self,
+        now_ns: u64,
+        arrival: Arrival,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
+    ) -> Step {
+        self.compose((config.group as u32) << 24, arrival.number, config);
+        self.arrival = Some(arrival);
+        self.was_awaited = arrival.due_ns > now_ns;
+        if self.was_awaited {
+            self.state = State::Pacing;
+            return self.wait(arrival.due_ns);
+        }
+        self.begin_attempt(now_ns, sinks, config)
+    }
+
+    fn wait(&mut self, until_ns: u64) -> Step {
+        self.wake_ns = until_ns;
+        Step::Wait(until_ns)
+    }
+
+    /// Whether it waits for a moment that has come by `now_ns`. A wait may be replaced by an earlier
+    /// one ([`reconsider`](Self::reconsider)): the later wake-up then finds nothing to do.
+    #[inline]
+    pub fn is_due(&self, now_ns: u64) -> bool {
+        let waits = matches!(
+            self.state,
+            State::Pacing | State::Thinking | State::Preparing | State::BackingOff
+        );
+        waits && self.wake_ns <= now_ns
+    }
+
+    /// Number of the arrival that it waits for; `u64::MAX` when it rests. None: it does not wait for
+    /// an arrival.
+    pub fn awaits(&self) -> Option<u64> {
+        match (self.state, self.arrival) {
+            (State::Pacing, Some(arrival)) => Some(arrival.number),
+            (State::Resting, _) => Some(u64::MAX),
+            _ => None,
+        }
+    }
+
+    /// An earlier arrival than the one it [`awaits`](Self::awaits) was given back: takes that one.
+    pub fn reconsider(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        match (config.arrival_source, self.arrival.take()) {
+            (Some(arrival_source), Some(held)) => {
+                self.take(now_ns, arrival_source.exchange(held), sinks, config)
+            }
+            (Some(arrival_source), None) => {
+                self.next_arrival(now_ns, arrival_source, sinks, config)
+            }
+            (None, _) => unreachable!("a closed loop waits for no arrival"),
+        }
+    }
+
+    /// The load has ended: the arrival that it holds without an answer counts as left.
+    pub fn leave(&mut self, config: &GroupConfig<'_>) {
+        self.leave_unplayed(config);
+        self.give_back(config);
+    }
+
+    fn give_back(&mut self, config: &GroupConfig<'_>) {
+        if let (Some(arrival_source), Some(arrival)) = (config.arrival_source, self.arrival.take())
+        {
+            arrival_source.give_back(arrival);
+        }
+    }
+
+    #[inline]
+    fn begin_attempt(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        self.op = 0;
+        self.rows = 0;
+        self.has_begun = false;
+        self.answered_ns.clear();
+        self.answers.clear();
+        // What followed from the answers of the last attempt may be wrong by now.
+        if self.stage > 0 {
+            self.compose_first_stage(config);
+        }
+        self.operate(now_ns, sinks, config)
+    }
+
+    /// The next operation: now, or after the pause that comes before it.
+    #[inline]
+    fn operate(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        let (session, index) = self.drawn;
+        let pause = |think: &ThinkTime| think.before_operation_ns(session, index, self.op);
+        if let Some(pause_ns) = config.think.as_ref().and_then(pause) {
+            self.start_clock(now_ns, &sinks.metrics.open);
+            self.state = State::Preparing;
+            return self.wait_in_transaction(now_ns, pause_ns, config);
+        }
+        self.state = State::InFlight;
+        Step::Send
+    }
+
+    /// The operation (or `ROLLBACK`) leaves now.
+    #[inline]
+    pub fn sent(&mut self, now_ns: u64, open: &OpenLoopMetrics) {
+        self.op_ns = now_ns;
+        if self.state == State::InFlight {
+            self.start_clock(now_ns, open);
+        }
+    }
+
+    /// The attempt begins now, unless it has begun: with the first byte, or with a pause before it.
+    #[inline]
+    fn start_clock(&mut self, now_ns: u64, open: &OpenLoopMetrics) {
+        if self.has_begun {
+            return;
+        }
+        self.has_begun = true;
+        self.attempt_ns = now_ns;
+        if self.attempt == 0 {
+            self.first_ns = now_ns;
+            if let Some(arrival) = self.arrival {
+                open.begin(arrival, now_ns, self.was_awaited);
+            }
+        }
+    }
+
+    /// The time that [`Step::Wait`] named has come.
+    pub fn woken(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
+        match self.state {
+            State::Pacing => match (config.arrival_source, self.arrival) {
+                // The end has come sooner than when it was claimed.
+                (Some(arrival_source), Some(arrival)) if arrival_source.is_over(arrival) => {
+                    self.arrival = None;
+                    self.state = State::Resting;
+                    Step::Rest
+                }
+                _ if self.is_over(config) => {
+                    self.state = State::Resting;
+                    Step::Rest
+                }
+                _ => self.begin_attempt(now_ns, sinks, config),
+            },
+            State::Thinking => self.compose_next(now_ns, sinks, config),
+            State::BackingOff | State::Preparing
+                if now_ns >= self.first_ns + config.deadline_ns =>
+            {
+                let is_open = self.state == State::Preparing && self.op > 0;
+                self.give_up_late(now_ns, sinks, config);
+                if is_open && self.has_begin(config) {
+                    self.state = State::RollingBack { again: false };
+                    return Step::Rollback;
+                }
+                self.next(now_ns, sinks, config)
+            }
+            State::Preparing => {
+                self.state = State::InFlight;
+                Step::Send
+            }
+            State::BackingOff => {
+                sinks.metrics.retries.add(1);
+                self.begin_attempt(now_ns, sinks, config)
+            }
+            State::Idle
+            | State::Resting
+            | State::InFlight
+            | State::Switching
+            | State::RollingBack { .. } => {
+                unreachable!("woken without having asked for it")
+            }
+        }
+    }
+
+    /// The server answered at `now_ns`.
+    #[inline]
+    pub fn answered(
+        &mut self,
+        now_ns: u64,
+        reply: Reply,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
+    ) -> Step {
+        if let State::RollingBack { again } = self.state {
+            return self.rolled_back(now_ns, again, reply, sinks, config);
+        }
+        if let (State::Switching, Some(replay)) = (self.state, config.replay) {
+            return self.switched(now_ns, reply, replay, sinks, config);
+        }
+        if let Some(error) = reply.error {
+            return self.refused(now_ns, &error, sinks, config);
+        }
+        if config.checks_answers
+            && let Some(breach) = expect::breach(self.statement(config), &reply)
+        {
+            return self.refused(now_ns, &breach, sinks, config);
+        }
+        if config.keeps_rows && self.statement(config).keeps {
+            self.answers.push(reply.kept);
+        }
+        self.rows += reply.rows;
+        self.answered_ns.push(now_ns.saturating_sub(self.op_ns));
+        self.op += 1;
+        if (self.op as usize) < self.transaction.ops.len()
+            || (config.keeps_rows && self.compose_more(config))
+        {
+            return self.operate(now_ns, sinks, config);
+        }
+        let arrival = self.arrival.take();
+        sinks.metrics.entry(|to| self.commit(now_ns, arrival, config, to));
+        self.next(now_ns, sinks, config)
+    }
+
+    /// Records the transaction.
+    #[inline]
+    fn commit(
+        &self,
+        now_ns: u64,
+        arrival: Option<Arrival>,
+        config: &GroupConfig<'_>,
+        to: &GroupMetrics,
+    ) {
+        for (op, &service_ns) in self.transaction.ops.iter().zip(&self.answered_ns) {
+            let class = config.class_of[usize::from(op.statement)];
+            to.classes[usize::from(class)].record(service_ns);
+        }
+        let latency_ns = now_ns.saturating_sub(self.first_ns);
+        if let Some(first) = config.first_kind {
+            to.classes[first + usize::from(self.transaction.kind)].record(latency_ns);
+        }
+        to.commit(latency_ns, self.transaction.ops.len() as u64, self.rows);
+        if let Some(arrival) = arrival {
+            to.open.commit(arrival, now_ns);
+        }
+    }
+
+    fn statement<'a>(&self, config: &GroupConfig<'a>) -> &'a Statement {
+        &config.statements[usize::from(self.transaction.ops[self.op as usize].statement)]
+    }
+}

@@ -1,0 +1,274 @@
+//! A plan's groups, built: workload, drivers, statements, classes and arrivals of each, and which
+//! load thread serves which sessions.
+
+use crate::machine;
+use crate::metrics::thread::ThreadMetrics;
+use crate::pacing::arrival_source::ArrivalSource;
+use crate::pacing::arrivals::Stream;
+use crate::pacing::due_count::DueCount;
+use crate::pacing::replay::{Replay, ReplayState};
+use crate::pacing::think_time::ThinkTime;
+use crate::reactor::control::{GroupTargets, Server};
+use crate::session::GroupConfig;
+use crate::setup::examples::{CLASSES_MAX, Classes, classes, examples};
+use crate::transport::endpoint::Endpoint;
+use dyno_core::driver::{Driver, DriverKind, Session};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::event::Event;
+use dyno_core::plan::{Group, Plan, Target};
+use dyno_core::workload::{Dialect, Order, Statement, Workload, WorkloadKind};
+use std::sync::Arc;
+
+/// Kinds of transactions that a workload may tell apart.
+const KINDS_MAX: usize = 16;
+
+/// How a group's sessions are driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nature {
+    Network,
+    Thread { in_process: bool },
+}
+
+/// A group's parts, owned for the whole trial.
+pub(crate) struct Built {
+    pub workload: Box<dyn Workload>,
+    pub statements: Arc<[Statement]>,
+    pub classes: Classes,
+    /// Kinds of its transactions; their histograms lie behind those of the classes.
+    pub kinds: Vec<String>,
+    pub dialect: Dialect,
+    /// At least one, all of one nature.
+    pub backends: Vec<Backend>,
+    pub nature: Nature,
+    pub arrival_source: Option<ArrivalSource>,
+    /// Used where the workload plays what was recorded.
+    pub stage: ReplayState,
+}
+
+impl Built {
+    /// Histograms of classes and kinds.
+    fn histograms(&self) -> usize {
+        self.classes.names.len() + self.kinds.len()
+    }
+
+    /// Recorded sessions, where these are played.
+    pub fn replay(&self) -> Option<Replay<'_>> {
+        let recording = self.workload.recording()?;
+        Some(Replay { recording, stage: &self.stage })
+    }
+
+    /// Where its arrivals come from, in an open loop.
+    pub fn due(&self) -> Option<DueCount<'_>> {
+        let recorded = || self.replay().filter(|replay| replay.recording.is_paced());
+        self.arrival_source
+            .as_ref()
+            .map(DueCount::Drawn)
+            .or_else(|| recorded().map(DueCount::Recorded))
+    }
+}
+
+/// One of a group's targets.
+pub(crate) struct Backend {
+    pub driver: Box<dyn Driver>,
+    pub endpoint: Option<Endpoint>,
+}
+
+/// Builds all groups of a checked plan.
+pub(crate) fn build(
+    plan: &Plan,
+    drivers: &[&DriverKind],
+    workloads: &[&WorkloadKind],
+) -> Result<Vec<Built>> {
+    let mut classes_left = CLASSES_MAX;
+    let group = |(number, group): (usize, &Group)| {
+        build_group(plan, number, group, drivers, workloads, &mut classes_left)
+            .map_err(|e| Error { what: format!("groups.{}: {}", group.name, e.what), ..e })
+    };
+    plan.groups.iter().enumerate().map(group).collect()
+}
+
+fn build_group(
+    plan: &Plan,
+    number: usize,
+    group: &Group,
+    drivers: &[&DriverKind],
+    workloads: &[&WorkloadKind],
+    classes_left: &mut usize,
+) -> Result<Built> {
+    let driver_kind = driver_kind(plan, group, drivers)?;
+    let workload_kind =
+        workloads.iter().find(|kind| kind.name == group.workload).ok_or_else(|| {
+            let known: Vec<&str> = workloads.iter().map(|kind| kind.name).collect();
+            Error::new(Kind::Plan, format!("there is no workload {}", group.workload))
+                .hint(format!("this engine has {}", known.join(", ")))
+        })?;
+    let workload = (workload_kind.build)(&Order {
+        options: &group.options,
+        dialect: driver_kind.dialect,
+        seed: plan.seed,
+        // An open loop's transactions are numbered through, whichever session sends them.
+        sessions: if group.arrivals.is_some() { 1 } else { group.sessions },
+    })?;
+    let statements: Arc<[Statement]> = workload.statements().into();
+    if statements.is_empty() {
+        let what = format!("workload {} only loads: it sends nothing", group.workload);
+        return Err(Error::new(Kind::Plan, what).hint("run another one on its tables, such as mix"));
+    }
+    let kinds = workload.kinds();
+    assert!(kinds.len() <= KINDS_MAX, "a workload tells too many kinds of transactions apart");
+    if group.arrivals.is_some() && workload.pauses() {
+        let what = format!("workload {} pauses, and the group has arrivals", group.workload);
+        return Err(Error::new(Kind::Plan, what)
+            .hint("pauses are those of a closed loop: leave one of them out"));
+    }
+    let (mut backends, mut nature) = (Vec::new(), Nature::Network);
+    for target in targets(plan, group, &*workload)? {
+        let driver = (driver_kind.build)(&target, Arc::clone(&statements))?;
+        let endpoint = match driver.session(0)? {
+            Session::Wire(_) => Some(Endpoint::resolve(&target)?),
+            Session::Timed(_) => None,
+            Session::Blocking(_) => {
+                nature = Nature::Thread { in_process: driver.in_process() };
+                None
+            }
+        };
+        backends.push(Backend { driver, endpoint });
+    }
+    let stream = |arrivals| {
+        ArrivalSource::new(Stream::new(arrivals, plan.seed, number as u32, plan.warmup_s))
+    };
+    Ok(Built {
+        classes: classes(&statements, classes_left),
+        kinds,
+        workload,
+        statements,
+        dialect: driver_kind.dialect,
+        backends,
+        nature,
+        arrival_source: group.arrivals.as_ref().map(stream),
+        stage: ReplayState::default(),
+    })
+}
+
+/// The group's targets. What was recorded is played on one, which stands here once for each database
+/// that sessions begin in.
+fn targets(plan: &Plan, group: &Group, workload: &dyn Workload) -> Result<Vec<Target>> {
+    let named = std::iter::once(&group.target).chain(&group.also_targets);
+    let Some(recording) = workload.recording() else {
+        return Ok(named.map(|name| plan.targets[name].clone()).collect());
+    };
+    let what = if !group.also_targets.is_empty() {
+        "several targets"
+    } else if group.arrivals.is_some() {
+        "arrivals of its own"
+    } else if group.think.is_some() {
+        "think times of its own"
+    } else {
+        let first = &plan.targets[&group.target];
+        let of = |database: &String| {
+            let mut target = first.clone();
+            if !database.is_empty() {
+                target.database.clone_from(database);
+            }
+            target.read_only |= recording.only_reads();
+            target
+        };
+        return Ok(recording.databases().iter().map(of).collect());
+    };
+    Err(Error::new(Kind::Plan, format!("workload {} cannot have {what}", group.workload))
+        .hint("who sends what and when is in the recording"))
+}
+
+fn driver_kind<'a>(
+    plan: &Plan,
+    group: &Group,
+    drivers: &[&'a DriverKind],
+) -> Result<&'a DriverKind> {
+    let wanted = &plan.targets[&group.target].driver;
+    drivers.iter().find(|kind| kind.name == *wanted).copied().ok_or_else(|| {
+        let known: Vec<&str> = drivers.iter().map(|kind| kind.name).collect();
+        let what = format!("targets.{}: there is no driver {wanted}", group.target);
+        Error::new(Kind::Plan, what).hint(format!("this engine has {}", known.join(", ")))
+    })
+}
+
+/// One example of each class of statements.
+pub(crate) fn tell_examples(plan: &Plan, built: &[Built], emit: &(dyn Fn(Event) + Sync)) {
+    for (group, parts) in plan.groups.iter().zip(built) {
+        for (class, sql) in examples(&*parts.workload, &parts.statements, parts.dialect) {
+            emit(Event::Statement { group: group.name.clone(), class, sql });
+        }
+    }
+}
+
+/// What the load threads need of each group.
+pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTargets<'a>> {
+    let targets = |(number, (group, parts)): (usize, (&Group, &'a Built))| GroupTargets {
+        config: GroupConfig {
+            group: number,
+            arrival_source: parts.arrival_source.as_ref(),
+            replay: parts.replay(),
+            think: group.think.as_ref().map(|think| ThinkTime::new(think, plan.seed)),
+            deadline_ns: (group.deadline_s * 1e9) as u64,
+            // A client that was refused went on as recorded.
+            retries: if parts.workload.recording().is_some() { 0 } else { group.retries },
+            seed: plan.seed,
+            workload: &*parts.workload,
+            statements: &parts.statements,
+            checks_answers: parts.statements.iter().any(|statement| statement.expect.is_some()),
+            keeps_rows: parts.statements.iter().any(|statement| statement.keeps),
+            pauses: parts.workload.pauses(),
+            class_of: parts.classes.of.clone(),
+            first_kind: (!parts.kinds.is_empty()).then_some(parts.classes.names.len()),
+        },
+        servers: parts.backends.iter().map(Backend::server).collect(),
+    };
+    plan.groups.iter().zip(built).enumerate().map(targets).collect()
+}
+
+impl Backend {
+    fn server(&self) -> Server<'_> {
+        Server { driver: &*self.driver, endpoint: self.endpoint.as_ref() }
+    }
+}
+
+/// Sessions: number of the group, number within it.
+pub(crate) type SessionNumbers = Vec<(usize, u32)>;
+
+/// Sessions (group, number) for network workers, and those with a thread each.
+pub(crate) fn slots(plan: &Plan, built: &[Built]) -> (SessionNumbers, SessionNumbers) {
+    let all = plan.groups.iter().enumerate();
+    let all = all.flat_map(|(group, g)| (0..g.sessions).map(move |number| (group, number)));
+    all.partition(|&(group, _)| built[group].nature == Nature::Network)
+}
+
+/// How many threads drive the network sessions.
+pub(crate) fn worker_count(plan: &Plan, sessions: usize) -> usize {
+    match plan.workers as usize {
+        _ if sessions == 0 => 0,
+        0 => {
+            let beside_servers = plan.targets.values().any(|target| target.address.is_loopback());
+            machine::load_threads(&plan.cpus, beside_servers, sessions)
+        }
+        workers => workers.min(sessions),
+    }
+}
+
+/// One for each load thread: network workers first.
+pub(crate) fn metrics(
+    built: &[Built],
+    parts: &[SessionNumbers],
+    threads: &SessionNumbers,
+) -> Vec<ThreadMetrics> {
+    let metrics = |serves: &dyn Fn(usize) -> bool, in_process: bool| {
+        let classes = built.iter().enumerate();
+        let classes = classes.map(|(g, b)| if serves(g) { b.histograms() } else { 0 });
+        ThreadMetrics::new(classes, in_process)
+    };
+    let network =
+        parts.iter().map(|slots| metrics(&|group| slots.iter().any(|slot| slot.0 == group), false));
+    let threads = threads.iter().map(|&(group, _)| {
+        metrics(&|g| g == group, built[group].nature == Nature::Thread { in_process: true })
+    });
+    network.chain(threads).collect()
+}

@@ -1,0 +1,7 @@
+//! Connections to servers: addresses, sockets, TLS, and waiting for them.
+
+pub mod endpoint;
+pub mod link;
+pub mod patience;
+pub mod poller;
+pub mod tls;

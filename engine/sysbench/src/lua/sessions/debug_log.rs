@@ -1,0 +1,108 @@
+//! What drivers are asked and what they answer, a line each, at `--verbosity=5`: the options
+//! `db-debug` and `mysql-debug`. A connection is called by its driver, session and place.
+
+use crate::console::{self, Level};
+use crate::lua::sessions::slot::Slot;
+use crate::lua::setup::{Driver, Setup};
+use dyno_core::client::{Answer, Bind, Refused};
+use dyno_core::plan::Address;
+use std::fmt::{Display, Formatter, Result};
+
+/// The connection at a place, if what it does is to be told.
+pub struct Trace<'a> {
+    driver: &'a Driver,
+    tid: Option<u32>,
+    place: usize,
+    server: usize,
+}
+
+impl<'a> Trace<'a> {
+    /// Of the connection at `place`; none: nobody wants to know.
+    #[inline]
+    pub fn of(slot: &Slot, setup: &'a Setup, place: usize) -> Option<Self> {
+        let known = &slot.places[place];
+        let driver = &setup.drivers[known.driver];
+        let (tid, server) = (slot.tid, known.server);
+        driver.is_traced.then_some(Self { driver, tid, place, server })
+    }
+
+    fn say(&self, text: impl Display) {
+        let Self { driver, place, .. } = self;
+        let who = self.tid.map_or_else(|| "main".to_owned(), |tid| tid.to_string());
+        console::say(Level::Debug, &format!("{} #{who}.{place} {text}", driver.name));
+    }
+
+    /// A connection is being made.
+    pub fn connect(&self) {
+        match self.driver.address(self.server) {
+            Some(address) => self.say(format_args!("connect {}", said(address))),
+            None => self.say("connect"),
+        }
+    }
+
+    /// Something without an operand: `connected`, `disconnect`.
+    pub fn word(&self, word: &str) {
+        self.say(word);
+    }
+
+    /// A statement is sent, to be run or to be prepared.
+    pub fn statement(&self, what: &str, sql: &[u8]) {
+        self.say(format_args!("{what} {:?}", String::from_utf8_lossy(sql)));
+    }
+
+    /// A prepared statement is executed.
+    pub fn execute(&self, statement: u32, values: &[Bind<'_>]) {
+        let values: Vec<_> = values.iter().map(|value| Value(value).to_string()).collect();
+        self.say(format_args!("execute {statement} ({})", values.join(", ")));
+    }
+
+    /// A prepared statement is ended.
+    pub fn close(&self, statement: u32) {
+        self.say(format_args!("close {statement}"));
+    }
+
+    /// A statement was prepared.
+    pub fn prepared(&self, statement: u32, parameters: u16) {
+        self.say(format_args!("= statement {statement}, parameters {parameters}"));
+    }
+
+    /// A result.
+    pub fn answer(&self, answer: &Answer) {
+        match &answer.error {
+            Some(refused) => self.refused("=", refused),
+            None if answer.fields > 0 => {
+                self.say(format_args!("= fields {}, rows {}", answer.fields, answer.rows));
+            }
+            None => self.say(format_args!("= changed {}", answer.affected)),
+        }
+    }
+
+    /// An error; `how`: `=` of the server, `lost` with the connection.
+    pub fn refused(&self, how: &str, refused: &Refused) {
+        let Refused { number, state, message } = refused;
+        self.say(format_args!("{how} error {number} ({state}) {message}"));
+    }
+}
+
+/// An address as messages have it.
+fn said(address: &Address) -> String {
+    match address {
+        Address::Tcp { host, port } => format!("{host}:{port}"),
+        Address::Unix(path) | Address::File(path) => path.display().to_string(),
+        Address::None => "nothing".to_owned(),
+    }
+}
+
+/// A value, as SQL would have it.
+struct Value<'a>(&'a Bind<'a>);
+
+impl Display for Value<'_> {
+    fn fmt(&self, to: &mut Formatter<'_>) -> Result {
+        match self.0 {
+            Bind::Null => to.write_str("NULL"),
+            Bind::Int(number) => write!(to, "{number}"),
+            Bind::Double(number) => write!(to, "{number}"),
+            Bind::Text(text) => write!(to, "{:?}", String::from_utf8_lossy(text)),
+        }
+    }
+}
