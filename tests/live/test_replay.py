@@ -125,7 +125,9 @@ def test_a_replay_does_again_what_was_done(server: Shop, here: Place) -> None:
     assert content(server) == before, "without writes nothing changes"
     group = group_of(reads)
     # Reads, and the words around transactions; the function that writes is refused by the server.
-    assert group["errors"] == {REFUSED[server.kind]: SESSIONS}, json.dumps(group)
+    # The last ones may come in the drain, which counts in `open` alone.
+    assert group["errors"].keys() <= {REFUSED[server.kind]}, json.dumps(group)
+    assert group["open"]["failed"] == SESSIONS, json.dumps(group)
     warnings = [e["message"] for e in reads["events"] if e["event"] == "warning"]
     skipped = SESSIONS * STEPS
     assert any(f"{skipped} of" in w and f"write {skipped}" in w for w in warnings), warnings

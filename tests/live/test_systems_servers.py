@@ -336,7 +336,8 @@ def test_memory_is_not_rounded_by_the_server(kind: str, mebibytes: int) -> None:
 def test_a_hung_server_is_killed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     family = "postgres" if kind == "postgres" else "mysql"
     server_module, control_module = (
-        importlib.import_module(f"dbdyno.systems.{family}{part}") for part in ("server", "control")
+        importlib.import_module(f"dbdyno.systems.{family}.{part}")
+        for part in ("managed", "control")
     )
     monkeypatch.setattr(control_module, "CONTROL_TIMEOUT_S", 1)
     monkeypatch.setattr(server_module, "HUNG_TIMEOUT_S", 0.5)

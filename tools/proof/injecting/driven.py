@@ -26,7 +26,7 @@ from tools.proof.injecting.kinds import KINDS, Subject
 from tools.proof.injecting.proxy import Proxy
 
 from dbdyno.cli import entry
-from dbdyno.execute.servers.deployment import Member
+from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.samplers.runner import Sampling
 from dbdyno.systems.mysql.managed import MysqlServer
 from dbdyno.systems.null import NullServer
@@ -50,11 +50,11 @@ class Driven:
 
     def seams(self) -> None:
         """Learns where the load goes, and when each trial's clock begins."""
-        targets, start = Member.engine_targets, Sampling.start
+        targets, start = Deployment.engine_targets, Sampling.start
 
-        def of_member(member: Member) -> dict[str, dict[str, Any]]:
-            found = targets(member)
-            server = member.server
+        def of_deployment(deployment: Deployment) -> dict[str, dict[str, Any]]:
+            found = targets(deployment)
+            server = deployment.server
             for name in found:
                 if isinstance(server, MysqlServer):
                     self._lead(server, found[name])
@@ -74,7 +74,7 @@ class Driven:
                     daemon=True,
                 ).start()
 
-        Member.engine_targets = of_member  # type: ignore[method-assign]
+        Deployment.engine_targets = of_deployment  # type: ignore[method-assign]
         Sampling.start = of_sampling  # type: ignore[method-assign]
 
     def _lead(self, server: MysqlServer, target: dict[str, Any]) -> None:
