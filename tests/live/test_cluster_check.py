@@ -49,7 +49,7 @@ def test_hot_rows_on_nodes_with_a_line_between_fail_where_several_nodes_write_th
     if lacking := nodes.missing():
         needed.missing(f"{lacking} is not installed: run `make servers`")
     if lacking := hot_rows.missing():
-        pytest.skip(f"network namespaces want {lacking}")
+        needed.missing(f"network namespaces want {lacking}")
     found = hot_rows.measure(Effort(True, tmp_path, tmp_path, lambda text: None), hot_rows.DELAY_S)
     assert {(one.writers, one.rows) for one in found} == {
         (writers, rows) for writers in (1, 2, 3) for rows in hot_rows.ROWS

@@ -31,8 +31,3 @@ class Kind:
     default_isolation: str = ""
     example_setting: str = ""  # for `dyno init`: one that a DBA of this kind might change
     counters: tuple[Counter, ...] = ()  # columns of a report, what is asked for first
-
-
-def has_url(kind: Kind) -> bool:
-    """Whether a server of that kind may be external."""
-    return bool(kind.schemes)
