@@ -22,14 +22,13 @@ KINDS: dict[str, Kind] = {
 assert tuple(KINDS) == get_args(KindName)
 
 SCHEMES: dict[str, tuple[str, ...]] = {
-    scheme: tuple(
-        one.name
-        for one in sorted(KINDS.values(), key=lambda one: one.name != scheme)
-        if scheme in one.schemes
-    )
-    for scheme in dict.fromkeys(
-        scheme for one in (mysql.KIND, mariadb.KIND, postgres.KIND) for scheme in one.schemes
-    )
+    "mysql": ("mysql", "mariadb"),
+    **{
+        scheme: (one.name,)
+        for one in KINDS.values()
+        for scheme in one.schemes
+        if scheme != "mysql"
+    },
 }
 """URL schemes, and the kinds that may stand behind each, the likeliest first."""
 
