@@ -24,10 +24,7 @@ assert tuple(KINDS) == get_args(KindName)
 SCHEMES: dict[str, tuple[str, ...]] = {
     "mysql": ("mysql", "mariadb"),
     **{
-        scheme: (one.name,)
-        for one in KINDS.values()
-        for scheme in one.schemes
-        if scheme != "mysql"
+        scheme: (one.name,) for one in KINDS.values() for scheme in one.schemes if scheme != "mysql"
     },
 }
 """URL schemes, and the kinds that may stand behind each, the likeliest first."""
