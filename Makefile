@@ -8,9 +8,10 @@ ENGINE := $(VENV)/bin/dyno-engine
 STAMP := $(VENV)/.installed
 # For two cores; live tests mostly wait: docs/decisions/tests-in-parallel.md.
 TEST_WORKERS ?= 3
+CHECK_WORKERS ?= 2
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint audit fmt attack bench proof servers engine setup reference clean fuzz
+.PHONY: help demo test check lint audit fmt attack bench proof servers engine setup reference clean fuzz changelog
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +24,11 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
 	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal
+
+check: export PYTHONDONTWRITEBYTECODE =
+check: setup ## Unit, contract, golden and library tests: no root, no server, under two minutes
+	cargo test --workspace --release --quiet --lib --bins
+	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal tests/unit tests/contract tests/golden
 
 lint: setup audit ## Formatting, clippy, rustdoc, ruff, mypy, licences
 	cargo fmt --all --check
@@ -66,6 +72,9 @@ servers: ## Install the servers that tests need (as root: Debian packages; MySQL
 reference: setup ## Write docs/reference/ from the programs themselves
 	$(PY) tools/reference.py
 	$(PY) tools/model_pages.py
+
+changelog: setup ## Join the fragments of changelog/ into CHANGELOG.md (at a release; removes them)
+	$(PY) -m towncrier build --yes --version $$($(PY) -c 'import dbdyno; print(dbdyno.__version__)')
 
 setup: $(STAMP) $(ENGINE)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -34,6 +35,15 @@ def test_one_version_everywhere() -> None:
 
 def test_the_changelog_speaks_of_this_version() -> None:
     assert f"\n## {dbdyno.__version__} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_changelog_fragment_is_joined_at_a_release() -> None:
+    fragments = [path for path in (ROOT / "changelog").iterdir() if path.name != ".gitignore"]
+    build = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "next"]
+    joined = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for fragment in fragments:
+        assert re.fullmatch(r"\+[a-z0-9-]+\.(added|changed|fixed|removed)\.md", fragment.name)
+        assert " ".join(fragment.read_text().split()) in " ".join(joined.split()), fragment
 
 
 def test_the_package_carries_studies_and_schemas() -> None:
