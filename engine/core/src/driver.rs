@@ -7,8 +7,9 @@
 
 use crate::Result;
 use crate::plan::Target;
+use crate::request::capability::Capability;
 use crate::rows::Rows;
-use crate::workload::{Dialect, Op, RowSink, Statement, Transaction};
+use crate::workload::{Dialect, Op, Request, RowSink, Transaction};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,13 +19,15 @@ pub struct DriverKind {
     pub name: &'static str,
     /// One line for the reference.
     pub about: &'static str,
+    /// What it can do.
+    pub capabilities: &'static [Capability],
     /// What workloads write their SQL in.
     pub dialect: Dialect,
     /// What `options` of a target may hold, for the reference. `build` refuses any other.
     pub options: &'static [DriverOption],
     /// The system itself, where it is a library in this binary: "SQLite 3.50.4".
     pub library: fn() -> Option<String>,
-    /// Builds it for one target and one list of statements, shared by all its sessions; or says
+    /// Builds it for one target and one list of requests, shared by all its sessions; or says
     /// which field of the target is wrong.
     pub build: BuildDriver,
 }
@@ -39,10 +42,10 @@ pub struct DriverOption {
     pub default: &'static str,
 }
 
-/// Binds a driver to a target and to the statements of a group.
-pub type BuildDriver = fn(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>>;
+/// Binds a driver to a target and to the requests of a group.
+pub type BuildDriver = fn(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>>;
 
-/// A driver bound to a target and to the statements of one group. Shared by all workers.
+/// A driver bound to a target and to the requests of one group. Shared by all workers.
 pub trait Driver: Send + Sync {
     /// A new session's state; opens nothing by itself when it is a wire.
     fn session(&self, session: u32) -> Result<Session>;
@@ -77,7 +80,7 @@ pub struct Reply {
     pub affected: u64,
     /// The server's refusal of this statement, if it refused.
     pub error: Option<Box<ServerError>>,
-    /// The rows, of a statement that [keeps](Statement::keeps) them.
+    /// The rows, of a statement that [keeps](Request::keeps) them.
     pub kept: Rows,
 }
 

@@ -10,11 +10,11 @@ pub mod event;
 pub mod histogram;
 pub mod plan;
 pub mod recording;
+pub mod request;
 pub mod rng;
 pub mod rows;
 pub mod shown;
 pub mod trace;
-pub mod transaction;
 pub mod workload;
 
 pub use error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Recorded sessions, played again: what a workload has that does not compose transactions but knows
 //! what each session sent, and when.
 
+use crate::request::Transaction;
 use crate::trace::Place;
-use crate::transaction::Transaction;
 
 /// When and where a statement is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

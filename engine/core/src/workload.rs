@@ -1,12 +1,15 @@
-//! What is sent: a workload names its statements once and then composes transactions from them.
+//! What is sent: a workload names its requests once and then composes transactions from them.
 
 use crate::Result;
 use crate::plan::Options;
 use crate::recording::Recording;
+use crate::request::capability::Capability;
+pub use crate::request::{
+    Command, Effect, Expect, Form, Op, ParamType, Request, SCALE_MAX, Sql, Transaction, Value,
+    put_decimal,
+};
 use crate::rows::Rows;
-pub use crate::transaction::{Op, SCALE_MAX, Transaction, Value, put_decimal};
-use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 /// The SQL dialect (or its absence) a workload writes its statements in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,169 +22,6 @@ pub enum Dialect {
     Postgres,
     /// Any: the null driver looks at nothing.
     Null,
-}
-
-/// What a statement does to the transaction around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Opens a transaction that only reads; the driver knows the words.
-    BeginRead,
-    /// Opens a transaction that will write (SQLite: `BEGIN IMMEDIATE`).
-    BeginWrite,
-    /// Commits; the driver knows the word.
-    Commit,
-    /// Rolls back, because the workload wants that: the transaction counts as committed work, and
-    /// this statement's class says how many ended so. The driver knows the word.
-    Rollback,
-    /// Returns rows.
-    Read,
-    /// Changes rows.
-    Write,
-    /// Any text, its only value: sent as it stands, never prepared.
-    Verbatim,
-}
-
-/// A statement of a workload: prepared once a connection, or a template of its text form.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
-    /// Name of its class in results (`point_select`); the engine allows 64 classes a plan.
-    pub class: String,
-    /// What it does.
-    pub kind: Kind,
-    /// Its SQL; empty for `Begin*`, `Commit`, `Rollback` and `Verbatim`.
-    pub sql: Sql,
-    /// Type of each parameter of `sql`.
-    pub params: Vec<ParamType>,
-    /// What its user calls each parameter, for messages; empty where they have no names.
-    pub names: Vec<String>,
-    /// What the answer must be, or the transaction fails with code `check`.
-    pub expect: Option<Expect>,
-    /// Whether the rows of its answers are kept for [`Workload::more`].
-    pub keeps: bool,
-}
-
-impl Statement {
-    /// A statement without names and expectations. `sql` as text: each `?` is a parameter.
-    pub fn new(
-        class: impl Into<String>,
-        kind: Kind,
-        sql: impl Into<Sql>,
-        params: Vec<ParamType>,
-    ) -> Self {
-        let (class, sql) = (class.into(), sql.into());
-        Self { class, kind, sql, params, names: vec![], expect: None, keeps: false }
-    }
-
-    /// Parameter `index` (0-based) as a message names it: `parameter 2 (:city)`.
-    pub fn name_of(&self, index: usize) -> String {
-        match self.names.get(index) {
-            Some(name) => format!("parameter {} (:{name})", index + 1),
-            None => format!("parameter {}", index + 1),
-        }
-    }
-}
-
-/// SQL cut at its parameters. Not a text with marks in it: no mark is left that somebody's SQL
-/// could not hold for another reason (`?` is an operator of PostgreSQL's jsonb, and stands in
-/// literals anywhere).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sql {
-    /// Never empty: what precedes the first parameter, and what follows each.
-    pieces: Vec<String>,
-}
-
-impl Sql {
-    /// What precedes the first parameter, and what follows each. Panics without a piece.
-    pub fn new(pieces: Vec<String>) -> Self {
-        assert!(!pieces.is_empty(), "SQL has a piece more than parameters");
-        Self { pieces }
-    }
-
-    /// What precedes the first parameter, and what follows each.
-    pub fn pieces(&self) -> &[String] {
-        &self.pieces
-    }
-
-    /// Number of parameters.
-    pub fn params(&self) -> usize {
-        self.pieces.len() - 1
-    }
-
-    /// Whether it has neither text nor parameters.
-    pub fn is_empty(&self) -> bool {
-        self.pieces == [""]
-    }
-
-    /// The text with `put` called to write each parameter (0-based).
-    pub fn with(&self, mut put: impl FnMut(usize, &mut String)) -> String {
-        let bytes: usize = self.pieces.iter().map(|piece| piece.len() + 8).sum();
-        let mut out = String::with_capacity(bytes);
-        for (index, piece) in self.pieces.iter().enumerate() {
-            if let Some(param) = index.checked_sub(1) {
-                put(param, &mut out);
-            }
-            out.push_str(piece);
-        }
-        out
-    }
-}
-
-/// Each `?` is a parameter, wherever it stands: for SQL that is written here.
-impl From<&str> for Sql {
-    fn from(text: &str) -> Self {
-        Self { pieces: text.split('?').map(str::to_owned).collect() }
-    }
-}
-
-impl From<String> for Sql {
-    fn from(text: String) -> Self {
-        text.as_str().into()
-    }
-}
-
-/// The text with `?` for each parameter, as MySQL and SQLite prepare it.
-impl fmt::Display for Sql {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.with(|_, out| out.push('?')))
-    }
-}
-
-/// What an answer must be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expect {
-    /// How many rows are returned.
-    pub rows: Option<RangeInclusive<u64>>,
-    /// How many rows are changed, as the server counts them.
-    pub affected: Option<RangeInclusive<u64>>,
-}
-
-/// Type of a statement's parameter on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParamType {
-    /// 32-bit integer column (`INTEGER`). The value must fit.
-    Int,
-    /// 64-bit integer column.
-    BigInt,
-    /// Character column.
-    Text,
-    /// Nobody here knows the column: the server infers its type where it can (PostgreSQL), else
-    /// converts. All values of the parameter have this form, or are NULL.
-    Inferred(Form),
-}
-
-/// What the values of a parameter look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// [`Value::Int`].
-    Int,
-    /// [`Value::Decimal`].
-    Decimal,
-    /// [`Value::Double`].
-    Double,
-    /// [`Value::Bool`].
-    Bool,
-    /// [`Value::Text`]: text, dates, times, UUIDs.
-    Text,
 }
 
 /// What a workload is made for.
@@ -206,6 +46,8 @@ pub struct WorkloadKind {
     pub name: &'static str,
     /// One line for the reference.
     pub about: &'static str,
+    /// What it needs of a system, whatever its options; its requests may need more.
+    pub needs: &'static [Capability],
     /// Builds it, or says which option is wrong and what is allowed.
     pub build: BuildWorkload,
 }
@@ -213,19 +55,19 @@ pub struct WorkloadKind {
 /// What is sent. Shared by all workers, hence immutable: every transaction is a pure function of
 /// (seed, session, index), and of the answers to its own statements where it asks for them.
 pub trait Workload: Send + Sync {
-    /// All statements it may use, in its dialect. Called once.
-    fn statements(&self) -> Vec<Statement>;
+    /// All requests it may use, SQL in its dialect. Called once.
+    fn requests(&self) -> Vec<Request>;
 
     /// Fills `tx` (already clear) with transaction number `index` of session `session`.
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction);
 
     /// All operations so far are answered: appends those that follow from the answers, or nothing,
     /// and the transaction has ended. `stage` counts the calls from 1. `answers`: the rows of each
-    /// operation so far whose statement [keeps](Statement::keeps) them, in order. Random parameters
+    /// operation so far whose statement [keeps](Request::keeps) them, in order. Random parameters
     /// are those of [`fill`](Self::fill): a pure function of (seed, session, index) and the answers.
     ///
     /// Rows may be [unknown](Rows::unknown), where there is no system: then any values do. Where a
-    /// system must not leave them out, the statement [expects](Statement::expect) them.
+    /// system must not leave them out, the statement [expects](Request::expect) them.
     ///
     /// Called only if a statement keeps its rows.
     fn more(
@@ -334,15 +176,6 @@ mod tests {
         ] {
             assert_eq!(decimal(unscaled, scale), expected);
         }
-    }
-
-    #[test]
-    fn sql_is_cut_at_its_question_marks() {
-        let sql = Sql::from("a = ? AND b = ?");
-        assert_eq!(sql.pieces(), ["a = ", " AND b = ", ""]);
-        assert_eq!((sql.params(), sql.to_string().as_str()), (2, "a = ? AND b = ?"));
-        assert_eq!(sql.with(|n, out| out.push_str(&format!("${}", n + 1))), "a = $1 AND b = $2");
-        assert!(Sql::from("").is_empty() && !Sql::from("?").is_empty());
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 
 use dyno_core::driver::{Progress, Session, Wire};
 use dyno_core::plan::{Address, Protocol, Target};
-use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
+use dyno_core::workload::{Effect, ParamType, Request, Transaction};
 use dyno_drivers::postgres;
 use std::hint::black_box;
 use std::time::Instant;
@@ -33,9 +33,9 @@ fn session(protocol: Protocol) -> Box<dyn Wire> {
         read_only: false,
         options: Default::default(),
     };
-    let statement = Statement::new(
+    let statement = Request::new(
         "point_select",
-        Kind::Read,
+        Effect::Read,
         "SELECT c FROM sbtest1 WHERE id=?",
         vec![ParamType::Int],
     );

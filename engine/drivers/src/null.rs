@@ -4,8 +4,9 @@
 use dyno_core::driver::{Driver, DriverKind, DriverOption, Reply, ServerError, Session, Timed};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Options, Target};
+use dyno_core::request::capability::Capability;
 use dyno_core::rows::Rows;
-use dyno_core::workload::{Dialect, Kind as StatementKind, Op, Statement, Transaction};
+use dyno_core::workload::{Dialect, Effect, Op, Request, Transaction};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use std::time::Duration;
 pub static KIND: DriverKind = DriverKind {
     name: "null",
     about: "no system: answers at once or after a scripted delay; measures the generator",
+    capabilities: Capability::ALL,
     dialect: Dialect::Null,
     options: &[
         DriverOption {
@@ -80,11 +82,11 @@ struct NullSession {
     changes: u64,
 }
 
-fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
-    let fails = |s: &Statement| matches!(s.kind, StatementKind::Write | StatementKind::Commit);
+fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
+    let fails = |s: &Request| matches!(s.effect, Effect::Write | Effect::Commit);
     Ok(Box::new(Null {
         script: Arc::new(script(&target.options)?),
-        may_fail: statements.iter().map(fails).collect(),
+        may_fail: requests.iter().map(fails).collect(),
     }))
 }
 
@@ -176,7 +178,7 @@ impl Timed for NullSession {
         let span = script.spans.iter().find(|span| span.from_s <= t_s && t_s < span.to_s);
         let delay = span.map_or(script.delay, |span| span.delay);
         let mut reply = Reply { kept: Rows::unknown(), ..Reply::default() };
-        if script.error_every > 0 && self.may_fail[usize::from(op.statement)] {
+        if script.error_every > 0 && self.may_fail[usize::from(op.request)] {
             self.changes += 1;
             if self.changes.is_multiple_of(script.error_every) {
                 reply.error = Some(Box::new(script.error.clone()));
@@ -196,8 +198,8 @@ mod tests {
             json!({"driver": "null", "address": "none", "options": options}),
         )
         .unwrap();
-        let statement = |kind| Statement::new("x", kind, "", vec![]);
-        build(&target, [statement(StatementKind::Read), statement(StatementKind::Write)].into())
+        let statement = |kind| Request::new("x", kind, "", vec![]);
+        build(&target, [statement(Effect::Read), statement(Effect::Write)].into())
     }
 
     fn session(options: Value) -> Box<dyn Timed> {
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn a_script_replaces_the_delay_for_its_span() {
         let mut session = session(json!({"delay_us": 100, "script": [[1.0, 2.0, 5000]]}));
-        let (op, tx) = (Op { statement: 0, values: 0..0 }, Transaction::default());
+        let (op, tx) = (Op { request: 0, values: 0..0 }, Transaction::default());
         let mut delay_at = |t_s| session.execute(&op, &tx, t_s).0.as_micros();
         assert_eq!([-1.0, 0.9, 1.0, 1.9, 2.0].map(&mut delay_at), [100, 100, 5000, 5000, 100]);
     }
@@ -219,8 +221,7 @@ mod tests {
     fn every_nth_change_fails_and_reads_never() {
         let mut session = session(json!({"error_every": 3, "error_code": "40001"}));
         let tx = Transaction::default();
-        let mut run =
-            |statement| session.execute(&Op { statement, values: 0..0 }, &tx, 0.0).1.error;
+        let mut run = |request| session.execute(&Op { request, values: 0..0 }, &tx, 0.0).1.error;
         let failures: Vec<bool> = (0..6).map(|_| run(1).is_some()).collect();
         assert_eq!(failures, [false, false, true, false, false, true]);
         assert!((0..10).all(|_| run(0).is_none()));

@@ -3,7 +3,7 @@
 use dyno_core::client::{Bind, Nature, Said};
 use dyno_core::driver::{Progress, Session};
 use dyno_core::plan::{Address, Protocol, Secret, Target};
-use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
+use dyno_core::workload::{Effect, ParamType, Request, Transaction};
 use dyno_drivers::mysql::packet;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -65,9 +65,9 @@ fn target(protocol: Protocol) -> Target {
 fn requests_and_replies_allocate_nothing() {
     for protocol in [Protocol::Prepared, Protocol::Text] {
         let target = target(protocol);
-        let statement = Statement::new(
+        let statement = Request::new(
             "c",
-            Kind::Read,
+            Effect::Read,
             "SELECT c FROM t WHERE id=? AND c=?",
             vec![ParamType::Int, ParamType::Text],
         );

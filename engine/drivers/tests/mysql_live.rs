@@ -5,11 +5,11 @@ mod mysql_support;
 use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Address, Protocol, Target, Tls};
-use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
+use dyno_core::workload::{Effect, ParamType, Request, Transaction};
 use mysql_support::{Connection, Server, target};
 
-fn statement(class: &'static str, kind: Kind, sql: &str, params: &[ParamType]) -> Statement {
-    Statement::new(class, kind, sql, params.to_vec())
+fn statement(class: &'static str, effect: Effect, sql: &str, params: &[ParamType]) -> Request {
+    Request::new(class, effect, sql, params.to_vec())
 }
 
 const BEGIN: u16 = 0;
@@ -19,20 +19,25 @@ const INSERT: u16 = 3;
 const UPDATE: u16 = 4;
 const RANGE: u16 = 5;
 
-fn statements() -> Vec<Statement> {
+fn statements() -> Vec<Request> {
     use ParamType::{BigInt, Int, Text};
     vec![
-        statement("begin", Kind::BeginWrite, "", &[]),
-        statement("commit", Kind::Commit, "", &[]),
-        statement("point", Kind::Read, "SELECT c FROM t WHERE id=?", &[Int]),
+        statement("begin", Effect::BeginWrite, "", &[]),
+        statement("commit", Effect::Commit, "", &[]),
+        statement("point", Effect::Read, "SELECT c FROM t WHERE id=?", &[Int]),
         statement(
             "insert",
-            Kind::Write,
+            Effect::Write,
             "INSERT INTO t (id,k,c) VALUES (?,?,?)",
             &[Int, BigInt, Text],
         ),
-        statement("update", Kind::Write, "UPDATE t SET k=k+1 WHERE id=?", &[Int]),
-        statement("range", Kind::Read, "SELECT id,c FROM t WHERE id BETWEEN ? AND ?", &[Int, Int]),
+        statement("update", Effect::Write, "UPDATE t SET k=k+1 WHERE id=?", &[Int]),
+        statement(
+            "range",
+            Effect::Read,
+            "SELECT id,c FROM t WHERE id BETWEEN ? AND ?",
+            &[Int, Int],
+        ),
     ]
 }
 
@@ -174,7 +179,7 @@ fn refusals_are_data() {
         assert_eq!(connection.value("SELECT 1").as_deref(), Some("1"));
     }
     let missing =
-        [statement("gone", Kind::Read, "SELECT * FROM gone WHERE id=?", &[ParamType::Int])];
+        [statement("gone", Effect::Read, "SELECT * FROM gone WHERE id=?", &[ParamType::Int])];
     let error = Connection::open(&native(&server, Protocol::Prepared), &missing).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Server);
     assert!(error.what.contains("1146") && error.what.contains("gone"), "{error}");
@@ -385,10 +390,10 @@ fn rows_and_statements_longer_than_a_packet() {
     let Some(server) = server("max_allowed_packet=64M") else { return };
     for protocol in [Protocol::Prepared, Protocol::Text] {
         let list = [
-            statement("length", Kind::Read, "SELECT LENGTH(?)", &[ParamType::Text]),
+            statement("length", Effect::Read, "SELECT LENGTH(?)", &[ParamType::Text]),
             statement(
                 "echo",
-                Kind::Read,
+                Effect::Read,
                 "SELECT REPEAT('x', ?) UNION ALL SELECT 'y'",
                 &[ParamType::Int],
             ),
@@ -413,7 +418,7 @@ fn procedures_answer_with_several_results() {
     let Some(server) = server("") else { return };
     let mut root = server.root();
     root.must("CREATE PROCEDURE dyno.p() BEGIN SELECT 1 UNION SELECT 2; SELECT 3; INSERT INTO dyno.t VALUES (1,1,''); END");
-    let list = [statement("call", Kind::Write, "CALL p()", &[])];
+    let list = [statement("call", Effect::Write, "CALL p()", &[])];
     for protocol in [Protocol::Prepared, Protocol::Text] {
         let mut connection = Connection::open(&native(&server, protocol), &list).unwrap();
         connection.must("TRUNCATE t");

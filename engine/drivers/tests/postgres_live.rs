@@ -6,13 +6,13 @@ mod scripts;
 
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Protocol, Secret, Target, Tls};
-use dyno_core::workload::{Kind, ParamType, Statement};
+use dyno_core::workload::{Effect, ParamType, Request};
 use postgres_support::client::{Client, refusal};
 use postgres_support::cluster::shared;
 use std::time::{Duration, Instant};
 
-fn statement(class: &'static str, kind: Kind, sql: &str, params: &[ParamType]) -> Statement {
-    Statement::new(class, kind, sql, params.to_vec())
+fn statement(class: &'static str, effect: Effect, sql: &str, params: &[ParamType]) -> Request {
+    Request::new(class, effect, sql, params.to_vec())
 }
 
 #[test]
@@ -72,29 +72,29 @@ fn statements_mean_the_same_in_both_protocols() {
         let statements = [
             statement(
                 "insert",
-                Kind::Write,
+                Effect::Write,
                 &format!("INSERT INTO {table} VALUES (?,?,?,?)"),
                 &all,
             ),
             statement(
                 "select",
-                Kind::Read,
+                Effect::Read,
                 &format!("SELECT c FROM {table} WHERE id BETWEEN ? AND ?"),
                 &[ParamType::Int, ParamType::Int],
             ),
             statement(
                 "update",
-                Kind::Write,
+                Effect::Write,
                 &format!("UPDATE {table} SET big=big-?"),
                 &[ParamType::BigInt],
             ),
             statement(
                 "delete",
-                Kind::Write,
+                Effect::Write,
                 &format!("DELETE FROM {table} WHERE t=?"),
                 &[ParamType::Text],
             ),
-            statement("no_params", Kind::Read, &format!("SELECT * FROM {table}"), &[]),
+            statement("no_params", Effect::Read, &format!("SELECT * FROM {table}"), &[]),
         ];
         let session_sql = vec!["SET work_mem = '8MB'".into()];
         let target = Target { protocol, session_sql, ..cluster.local("postgres") };
@@ -147,7 +147,7 @@ fn statements_mean_the_same_in_both_protocols() {
 fn backslashes_survive_without_standard_conforming_strings() {
     let Some(cluster) = shared() else { return };
     let echo =
-        [statement("echo", Kind::Write, "INSERT INTO slashes VALUES (?)", &[ParamType::Text])];
+        [statement("echo", Effect::Write, "INSERT INTO slashes VALUES (?)", &[ParamType::Text])];
     cluster.admin().run("CREATE TABLE slashes (t text)");
     let session_sql = vec!["SET standard_conforming_strings = off".into()];
     let target = Target { protocol: Protocol::Text, session_sql, ..cluster.local("postgres") };
@@ -158,17 +158,17 @@ fn backslashes_survive_without_standard_conforming_strings() {
     assert_eq!(stored.as_deref(), Some(r"\' or \\ 'x"));
 }
 
-fn transaction_statements() -> Vec<Statement> {
+fn transaction_statements() -> Vec<Request> {
     vec![
-        statement("begin", Kind::BeginWrite, "", &[]),
-        statement("insert", Kind::Write, "INSERT INTO pairs VALUES (?, 0)", &[ParamType::Int]),
+        statement("begin", Effect::BeginWrite, "", &[]),
+        statement("insert", Effect::Write, "INSERT INTO pairs VALUES (?, 0)", &[ParamType::Int]),
         statement(
             "update",
-            Kind::Write,
+            Effect::Write,
             "UPDATE pairs SET n = n + 1 WHERE id = ?",
             &[ParamType::Int],
         ),
-        statement("commit", Kind::Commit, "", &[]),
+        statement("commit", Effect::Commit, "", &[]),
     ]
 }
 
@@ -224,8 +224,8 @@ fn transactions_fail_as_they_should() {
 fn a_missing_table_is_named_when_preparing() {
     let Some(cluster) = shared() else { return };
     let statements = [
-        statement("good", Kind::Read, "SELECT ?", &[ParamType::Int]),
-        statement("bad", Kind::Read, "SELECT * FROM not_there", &[]),
+        statement("good", Effect::Read, "SELECT ?", &[ParamType::Int]),
+        statement("bad", Effect::Read, "SELECT * FROM not_there", &[]),
     ];
     let Err(error) = Client::connect(&cluster.local("postgres"), &statements) else {
         panic!("prepared")
@@ -290,7 +290,7 @@ fn a_table_emptied_in_the_same_transaction_is_filled_with_frozen_rows() {
 fn many_rows_of_many_sizes_are_counted() {
     let Some(cluster) = shared() else { return };
     let sql = "SELECT repeat('x', i * i % 100000) FROM generate_series(1, ?) AS i";
-    let statements = [statement("rows", Kind::Read, sql, &[ParamType::Int])];
+    let statements = [statement("rows", Effect::Read, sql, &[ParamType::Int])];
     let mut client = Client::connect(&cluster.tcp("trust_user"), &statements).expect("connects");
     assert_eq!(client.execute(0, |tx| tx.int(1000)).rows, 1000);
     assert_eq!(client.run("SELECT repeat('x', 3000000)").rows, 1);

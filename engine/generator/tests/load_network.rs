@@ -5,7 +5,8 @@ use dyno_core::driver::{Cancel, Driver, DriverKind, Progress, Reply, ServerError
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Plan, Target};
-use dyno_core::workload::{Dialect, Op, Statement, Transaction};
+use dyno_core::request::capability::Capability;
+use dyno_core::workload::{Dialect, Op, Request, Transaction};
 use dyno_generator::populate::load;
 use dyno_workloads::WORKLOADS;
 use serde_json::json;
@@ -90,9 +91,10 @@ static TOY: DriverKind = DriverKind {
     name: "toy",
     about: "a test",
     options: &[],
+    capabilities: Capability::ALL,
     dialect: Dialect::Mysql,
     library: || None,
-    build: |_: &Target, _: Arc<[Statement]>| Ok(Box::new(Toy)),
+    build: |_: &Target, _: Arc<[Request]>| Ok(Box::new(Toy)),
 };
 
 /// What the server holds and how it misbehaves.

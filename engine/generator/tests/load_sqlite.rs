@@ -45,7 +45,7 @@ fn sqlite() -> &'static DriverKind {
 
 /// A session that may use the workload's statements.
 fn session(plan: &Plan, statements: bool) -> Box<dyn Blocking> {
-    let statements = if statements { workload(plan).statements() } else { Vec::new() };
+    let statements = if statements { workload(plan).requests() } else { Vec::new() };
     let driver = (sqlite().build)(&plan.targets["db"], Arc::from(statements)).expect("a driver");
     match driver.session(0).expect("a session") {
         Session::Blocking(session) => session,
@@ -123,7 +123,7 @@ fn every_preset_runs_on_what_was_loaded() {
         let plan = plan(&file, json!({"g": options}));
         loaded(&plan).expect("a load");
         let workload = workload(&plan);
-        let statements = workload.statements();
+        let statements = workload.requests();
         let mut s = session(&plan, true);
         let mut tx = Transaction::default();
         let (mut filtered, mut filters) = (0, 0);
@@ -133,7 +133,7 @@ fn every_preset_runs_on_what_was_loaded() {
             for op in &tx.ops {
                 let reply = s.execute(op, &tx, Duration::from_secs(60)).expect("it lives");
                 assert_eq!(reply.error, None, "{preset}");
-                match statements[op.statement as usize].class.as_str() {
+                match statements[op.request as usize].class.as_str() {
                     "point_select" => assert!((1..=3).contains(&reply.rows)),
                     "sum_range" => assert_eq!(reply.rows, 1),
                     "simple_range" | "order_range" => assert!((1..=100).contains(&reply.rows)),

@@ -42,7 +42,7 @@ fn built(plan: &Plan) -> Box<dyn Workload> {
 
 fn session(plan: &Plan, workload: &dyn Workload) -> Box<dyn Blocking> {
     let kind = DRIVERS.iter().find(|kind| kind.name == "sqlite").expect("it is listed");
-    let statements = Arc::from(workload.statements());
+    let statements = Arc::from(workload.requests());
     let driver = (kind.build)(&plan.targets["db"], statements).expect("a driver");
     match driver.session(0).expect("a session") {
         Session::Blocking(session) => session,
@@ -53,7 +53,7 @@ fn session(plan: &Plan, workload: &dyn Workload) -> Box<dyn Blocking> {
 /// Sends transactions of two sessions; `check` sees each answer beside its class.
 fn send(plan: &Plan, transactions: u64, mut check: impl FnMut(&str, Reply)) {
     let workload = built(plan);
-    let statements = workload.statements();
+    let statements = workload.requests();
     let mut session = session(plan, &*workload);
     let mut tx = Transaction::default();
     for index in 0..transactions {
@@ -62,7 +62,7 @@ fn send(plan: &Plan, transactions: u64, mut check: impl FnMut(&str, Reply)) {
             workload.fill(number, index, &mut tx);
             for op in &tx.ops {
                 let reply = session.execute(op, &tx, Duration::from_secs(5)).expect("an answer");
-                check(&statements[usize::from(op.statement)].class, reply);
+                check(&statements[usize::from(op.request)].class, reply);
             }
         }
     }

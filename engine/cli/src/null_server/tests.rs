@@ -5,7 +5,7 @@ use super::*;
 use dyno_core::driver::{Progress, Reply, Session, Wire};
 use dyno_core::histogram::Histogram;
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
-use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
+use dyno_core::workload::{Effect, ParamType, Request, Transaction};
 use std::io::PipeWriter;
 use std::net::TcpStream;
 use std::thread::JoinHandle;
@@ -77,10 +77,10 @@ fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
         read_only: false,
         options: Default::default(),
     };
-    let statement = |kind, sql: &str| Statement::new("c", kind, sql, vec![ParamType::Int]);
+    let statement = |kind, sql: &str| Request::new("c", kind, sql, vec![ParamType::Int]);
     let statements = [
-        statement(Kind::Read, "SELECT c FROM t WHERE id=?"),
-        statement(Kind::Write, "UPDATE t SET k=k+1 WHERE id=?"),
+        statement(Effect::Read, "SELECT c FROM t WHERE id=?"),
+        statement(Effect::Write, "UPDATE t SET k=k+1 WHERE id=?"),
     ];
     let driver = (dyno_drivers::mysql::KIND.build)(&target, statements.into()).unwrap();
     let Session::Wire(mut wire) = driver.session(0).unwrap() else { panic!("not a wire") };

@@ -11,7 +11,7 @@
 //! with the rows sent. Arrays of one load are one transaction, as LOAD DATA is; INSERTs as text
 //! commit one by one.
 //!
-//! Sources: MySQL reference manual, "LOAD DATA Statement"; MySQL protocol, "LOCAL INFILE Request";
+//! Sources: MySQL reference manual, "LOAD DATA Request"; MySQL protocol, "LOCAL INFILE Request";
 //! MariaDB knowledge base, "COM_STMT_BULK_EXECUTE".
 
 use super::errors::Refusal;

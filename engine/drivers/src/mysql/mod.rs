@@ -38,7 +38,9 @@ use bulk::Mode;
 use dyno_core::driver::{Cancel, Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, Options, Protocol, Secret, Target, Tls};
-use dyno_core::workload::{Dialect, Statement};
+use dyno_core::request::capability::Capability;
+use dyno_core::request::in_sql;
+use dyno_core::workload::{Dialect, Request};
 use flags::capability;
 use statements::Template;
 use std::sync::Arc;
@@ -48,6 +50,7 @@ use wire::MysqlWire;
 pub static KIND: DriverKind = DriverKind {
     name: "mysql",
     about: "MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket",
+    capabilities: Capability::ALL,
     dialect: Dialect::Mysql,
     options: &[
         DriverOption {
@@ -98,11 +101,11 @@ impl Driver for Mysql {
     }
 }
 
-fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
-    Ok(Box::new(Mysql(Arc::new(configure(target, &statements)?))))
+fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
+    Ok(Box::new(Mysql(Arc::new(configure(target, &in_sql(&requests))?))))
 }
 
-fn configure(target: &Target, statements: &[Statement]) -> Result<Config> {
+fn configure(target: &Target, statements: &[Request]) -> Result<Config> {
     let (bulk, cache_metadata) = read_options(&target.options)?;
     let config = Config::of(target)?;
     Ok(Config {

@@ -8,7 +8,7 @@ use super::flags::{command, field_type};
 use super::packet;
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use dyno_core::workload::{
-    Form, Kind, Op, ParamType, Sql, Statement, Transaction, Value, put_decimal,
+    Command, Effect, Form, Op, ParamType, Request, Transaction, Value, put_decimal,
 };
 use memchr::{memchr, memchr3};
 
@@ -16,26 +16,26 @@ use memchr::{memchr, memchr3};
 #[derive(Debug)]
 pub struct Template {
     /// As the workload has it; `BEGIN` and `COMMIT` filled in.
-    pub statement: Statement,
+    pub statement: Request,
     /// `BEGIN`, `COMMIT` and what is verbatim always travel as text.
     pub prepares: bool,
 }
 
 impl Template {
     /// Checks one statement of a workload.
-    pub fn new(statement: &Statement) -> Result<Self> {
-        let words = match statement.kind {
-            Kind::BeginRead | Kind::BeginWrite => Some("BEGIN"),
-            Kind::Commit => Some("COMMIT"),
-            Kind::Rollback => Some("ROLLBACK"),
-            Kind::Verbatim => Some(""),
-            Kind::Read | Kind::Write => None,
+    pub fn new(statement: &Request) -> Result<Self> {
+        let words = match statement.effect {
+            Effect::BeginRead | Effect::BeginWrite => Some("BEGIN"),
+            Effect::Commit => Some("COMMIT"),
+            Effect::Rollback => Some("ROLLBACK"),
+            Effect::Verbatim => Some(""),
+            Effect::Read | Effect::Write => None,
         };
         let mut statement = statement.clone();
         if let Some(words) = words {
-            statement.sql = Sql::from(words);
+            statement.command = Command::Sql(words.into());
         }
-        let (places, types) = (statement.sql.params(), statement.params.len());
+        let (places, types) = (statement.sql().params(), statement.params.len());
         if places != types || places > usize::from(u16::MAX) {
             let class = &statement.class;
             let what = format!("statement {class} has {places} places for {types} parameters");
@@ -51,7 +51,7 @@ impl Template {
 
     /// Appends the request that prepares it.
     pub fn put_prepare(&self, out: &mut Vec<u8>) {
-        put_command(out, command::STMT_PREPARE, self.statement.sql.to_string().as_bytes());
+        put_command(out, command::STMT_PREPARE, self.statement.sql().to_string().as_bytes());
     }
 
     /// Appends the execution of prepared statement `id`. `with_types`: the parameters' types go
@@ -108,9 +108,9 @@ impl Template {
     pub fn put_text(&self, backslash: bool, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         let at = packet::start(out);
         out.push(command::QUERY);
-        let pieces = self.statement.sql.pieces();
+        let pieces = self.statement.sql().pieces();
         let values = tx.values_of(op);
-        if let (Kind::Verbatim, [Value::Text(text)]) = (self.statement.kind, values) {
+        if let (Effect::Verbatim, [Value::Text(text)]) = (self.statement.effect, values) {
             out.extend_from_slice(tx.text_of(text));
             packet::finish(out, at, 0);
             return;
@@ -219,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn template(sql: &str, params: &[ParamType]) -> Result<Template> {
-        Template::new(&Statement::new("c", Kind::Read, sql, params.to_vec()))
+        Template::new(&Request::new("c", Effect::Read, sql, params.to_vec()))
     }
 
     fn tx() -> Transaction {
@@ -238,7 +238,7 @@ mod tests {
         let mut tx = Transaction::default();
         tx.text(|arena| arena.extend_from_slice(b"select '?\\', \xff"));
         tx.op(0);
-        let template = Template::new(&Statement::new("c", Kind::Verbatim, "", vec![])).unwrap();
+        let template = Template::new(&Request::new("c", Effect::Verbatim, "", vec![])).unwrap();
         assert!(!template.prepares);
         let mut out = vec![];
         template.put_text(true, &tx.ops[0], &tx, &mut out);
@@ -309,8 +309,8 @@ mod tests {
 
     #[test]
     fn question_marks_in_quotes_stay() {
-        let sql = Sql::new(vec!["SELECT 'a?', ".into(), " -- ?".into()]);
-        let statement = Statement::new("s", Kind::Read, sql, vec![ParamType::Int]);
+        let sql = dyno_core::workload::Sql::new(vec!["SELECT 'a?', ".into(), " -- ?".into()]);
+        let statement = Request::new("s", Effect::Read, sql, vec![ParamType::Int]);
         let mut tx = Transaction::default();
         tx.int(7);
         tx.op(0);

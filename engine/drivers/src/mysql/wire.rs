@@ -13,7 +13,7 @@ use super::statements::{Template, put_command};
 use dyno_core::driver::{Cancel, Progress, Reply, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
-use dyno_core::workload::{Op, Statement, Transaction};
+use dyno_core::workload::{Op, Transaction};
 use std::sync::Arc;
 
 /// A connection's state.
@@ -164,7 +164,7 @@ impl MysqlWire {
     fn prepare_done(&mut self, index: usize) -> Result<Progress> {
         let template = &self.config.templates[index];
         if let Some(refusal) = self.reader.refusal.take() {
-            let Statement { class, sql, .. } = &template.statement;
+            let (class, sql) = (&template.statement.class, template.statement.sql());
             let what = format!("cannot prepare `{class}` ({:?})", sql.to_string());
             return Err(self.fatal(*refusal, &what));
         }
@@ -381,8 +381,8 @@ impl Wire for MysqlWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
-        self.statement = Some(op.statement);
-        let index = usize::from(op.statement);
+        self.statement = Some(op.request);
+        let index = usize::from(op.request);
         let template = &self.config.templates[index];
         let is_binary = template.prepares && self.config.protocol == Protocol::Prepared;
         if is_binary {

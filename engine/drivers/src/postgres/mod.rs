@@ -19,7 +19,9 @@
 use dyno_core::Result;
 use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::plan::Target;
-use dyno_core::workload::{Dialect, Statement};
+use dyno_core::request::capability::Capability;
+use dyno_core::request::in_sql;
+use dyno_core::workload::{Dialect, Request};
 use std::sync::Arc;
 
 mod auth;
@@ -42,15 +44,16 @@ use statements::Statements;
 pub static KIND: DriverKind = DriverKind {
     name: "postgres",
     about: "PostgreSQL 12 to 18 over TCP or a Unix socket: trust, md5, SCRAM-SHA-256, TLS",
+    capabilities: Capability::ALL,
     dialect: Dialect::Postgres,
     options: &[],
     library: || None,
     build,
 };
 
-fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
+fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
     let login = Login::of(target)?;
-    let statements = Statements::new(&statements, target.protocol)?;
+    let statements = Statements::new(&in_sql(&requests), target.protocol)?;
     Ok(Box::new(Postgres { shared: Arc::new(Shared { login, statements }) }))
 }
 

@@ -11,7 +11,7 @@
 use super::messages;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
-use dyno_core::workload::{self, Op, ParamType, Statement, Transaction, Value, put_decimal};
+use dyno_core::workload::{self, Op, ParamType, Request, Transaction, Value, put_decimal};
 
 /// Behind the parameters: no result format codes (text), then `Execute` of the unnamed portal
 /// without a row limit, then `Sync`.
@@ -27,7 +27,7 @@ pub(super) struct Statements {
     /// Index into `encoders` of each `Parse`, in order.
     prepared: Vec<usize>,
     /// As the workload has them, for messages.
-    sources: Vec<Statement>,
+    sources: Vec<Request>,
 }
 
 /// What was sent, as far as its answer is read differently.
@@ -57,7 +57,7 @@ enum Encoder {
 }
 
 impl Statements {
-    pub fn new(statements: &[Statement], protocol: Protocol) -> Result<Self> {
+    pub fn new(statements: &[Request], protocol: Protocol) -> Result<Self> {
         let mut this = Self {
             encoders: Vec::with_capacity(statements.len()),
             prepare: Vec::new(),
@@ -73,17 +73,17 @@ impl Statements {
         Ok(this)
     }
 
-    fn add(&mut self, statement: &Statement, protocol: Protocol) -> Result<()> {
+    fn add(&mut self, statement: &Request, protocol: Protocol) -> Result<()> {
         check(statement)?;
-        let encoder = match (statement.kind, protocol) {
-            (workload::Kind::BeginRead | workload::Kind::BeginWrite, _) => {
+        let encoder = match (statement.effect, protocol) {
+            (workload::Effect::BeginRead | workload::Effect::BeginWrite, _) => {
                 Encoder::Fixed(simple(b"BEGIN"))
             }
-            (workload::Kind::Rollback, _) => Encoder::Fixed(simple(b"ROLLBACK")),
-            (workload::Kind::Commit, _) => Encoder::Commit(simple(b"COMMIT")),
-            (workload::Kind::Verbatim, _) => Encoder::Verbatim,
+            (workload::Effect::Rollback, _) => Encoder::Fixed(simple(b"ROLLBACK")),
+            (workload::Effect::Commit, _) => Encoder::Commit(simple(b"COMMIT")),
+            (workload::Effect::Verbatim, _) => Encoder::Verbatim,
             (_, Protocol::Text) => {
-                let pieces = statement.sql.pieces().iter();
+                let pieces = statement.sql().pieces().iter();
                 let mut pieces = pieces.map(|piece| piece.as_bytes().to_vec());
                 let first = pieces.next().unwrap_or_default();
                 Encoder::Text {
@@ -98,11 +98,11 @@ impl Statements {
         Ok(())
     }
 
-    fn bind(&mut self, statement: &Statement) -> Encoder {
+    fn bind(&mut self, statement: &Request) -> Encoder {
         let index = self.encoders.len();
         let name = format!("s{index}");
         let types: Vec<u32> = statement.params.iter().map(|&param| oid(param)).collect();
-        let sql = statement.sql.with(|n, out| {
+        let sql = statement.sql().with(|n, out| {
             out.push('$');
             out.push_str(itoa::Buffer::new().format(n + 1));
         });
@@ -137,9 +137,9 @@ impl Statements {
         match self.prepared.get(number) {
             Some(&index) => {
                 let statement = &self.sources[index];
-                let Statement { class, sql, .. } = statement;
+                let class = &statement.class;
                 let about = of_parameter(statement, parameter);
-                let sql = sql.with(|n, out| out.push_str(&format!("${}", n + 1)));
+                let sql = statement.sql().with(|n, out| out.push_str(&format!("${}", n + 1)));
                 format!("to prepare statement `{class}` ({sql}){about}")
             }
             None => "to prepare the statements".to_owned(),
@@ -150,7 +150,7 @@ impl Statements {
     /// `backslashes`: a backslash in a literal must be doubled.
     #[inline]
     pub fn request(&self, op: &Op, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) -> Sent {
-        match &self.encoders[usize::from(op.statement)] {
+        match &self.encoders[usize::from(op.request)] {
             Encoder::Bind { prefix, params } => bind(prefix, params, op, tx, out),
             Encoder::Text { first, rest } => {
                 messages::message(b'Q', out, |out| {
@@ -169,22 +169,22 @@ impl Statements {
                 return Sent::Commit;
             }
         }
-        if self.sources[usize::from(op.statement)].keeps { Sent::Kept } else { Sent::Operation }
+        if self.sources[usize::from(op.request)].keeps { Sent::Kept } else { Sent::Operation }
     }
 }
 
-fn of_parameter(statement: &Statement, parameter: Option<usize>) -> String {
+fn of_parameter(statement: &Request, parameter: Option<usize>) -> String {
     match parameter.and_then(|number| number.checked_sub(1)) {
         Some(index) if index < statement.params.len() => format!(", {}", statement.name_of(index)),
         _ => String::new(),
     }
 }
 
-fn check(statement: &Statement) -> Result<()> {
-    let places = statement.sql.params();
+fn check(statement: &Request) -> Result<()> {
+    let places = statement.sql().params();
     let what = if places != statement.params.len() {
         format!("has {places} places for {} parameters", statement.params.len())
-    } else if statement.sql.pieces().iter().any(|piece| piece.contains('\0')) {
+    } else if statement.sql().pieces().iter().any(|piece| piece.contains('\0')) {
         "holds a NUL character".to_owned()
     } else if statement.params.len() > usize::from(u16::MAX) {
         format!("has more than {} parameters", u16::MAX)
@@ -371,8 +371,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn statement(sql: &str, params: &[ParamType]) -> Statement {
-        Statement::new("test", workload::Kind::Read, sql, params.to_vec())
+    fn statement(sql: &str, params: &[ParamType]) -> Request {
+        Request::new("test", workload::Effect::Read, sql, params.to_vec())
     }
 
     fn encode(sql: &str, params: &[ParamType], protocol: Protocol, tx: &Transaction) -> Vec<u8> {
@@ -393,7 +393,7 @@ mod tests {
     fn what_is_verbatim_is_one_query_in_any_protocol() {
         let tx = one(|tx| tx.text(|text| text.extend_from_slice(b"select '$1?'")));
         for protocol in [Protocol::Text, Protocol::Prepared] {
-            let verbatim = Statement::new("c", workload::Kind::Verbatim, "", vec![]);
+            let verbatim = Request::new("c", workload::Effect::Verbatim, "", vec![]);
             let statements = Statements::new(&[verbatim], protocol).unwrap();
             assert!(statements.prepare().is_empty());
             let mut out = Vec::new();
@@ -510,7 +510,7 @@ mod tests {
         let tx = one(|tx| tx.int(7));
         let sql = workload::Sql::new(vec!["SELECT d ? 'k' AND id = ".into(), String::new()]);
         let params = vec![ParamType::BigInt];
-        let statement = Statement::new("s", workload::Kind::Read, sql, params);
+        let statement = Request::new("s", workload::Effect::Read, sql, params);
         let text = Statements::new(std::slice::from_ref(&statement), Protocol::Text).unwrap();
         let mut out = Vec::new();
         text.request(&tx.ops[0], &tx, false, &mut out);

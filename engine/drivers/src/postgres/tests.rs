@@ -6,7 +6,7 @@ use dyno_core::Result;
 use dyno_core::driver::{Cancel, Progress, Reply, Session, Wire};
 use dyno_core::error::{Error, Kind as ErrorKind};
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
-use dyno_core::workload::{Kind, ParamType, Statement, Transaction};
+use dyno_core::workload::{Effect, ParamType, Request, Transaction};
 use proptest::prelude::*;
 
 fn target() -> Target {
@@ -26,14 +26,14 @@ fn target() -> Target {
     }
 }
 
-fn statements() -> Vec<Statement> {
+fn statements() -> Vec<Request> {
     let statement = |class, kind, sql: &str, params: &[ParamType]| {
-        Statement::new(class, kind, sql, params.to_vec())
+        Request::new(class, kind, sql, params.to_vec())
     };
     vec![
-        statement("begin", Kind::BeginWrite, "", &[]),
-        statement("point_select", Kind::Read, "SELECT c FROM t WHERE id=?", &[ParamType::Int]),
-        statement("commit", Kind::Commit, "", &[]),
+        statement("begin", Effect::BeginWrite, "", &[]),
+        statement("point_select", Effect::Read, "SELECT c FROM t WHERE id=?", &[ParamType::Int]),
+        statement("commit", Effect::Commit, "", &[]),
     ]
 }
 
@@ -479,7 +479,7 @@ fn a_copy_nobody_asked_for_is_given_up() {
 fn literals_follow_standard_conforming_strings() {
     let mut target = target();
     target.protocol = Protocol::Text;
-    let statement = Statement::new("x", Kind::Write, "SELECT ?", vec![ParamType::Text]);
+    let statement = Request::new("x", Effect::Write, "SELECT ?", vec![ParamType::Text]);
     let driver = (KIND.build)(&target, vec![statement].into()).unwrap();
     let Ok(Session::Wire(mut wire)) = driver.session(0) else { panic!("a wire") };
     wire.connected(false, &mut Vec::new());

@@ -370,7 +370,7 @@ impl Wire for PostgresWire {
 
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
-        self.statement = op.statement;
+        self.statement = op.request;
         let busy = match self.shared.statements.request(op, tx, self.backslashes, out) {
             Sent::Commit => Busy::Commit,
             Sent::Kept => Busy::Kept,

@@ -21,7 +21,9 @@ use crate::guard;
 use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Options, Protocol, Target, Tls};
-use dyno_core::workload::{Dialect, Statement};
+use dyno_core::request::capability::Capability;
+use dyno_core::request::in_sql;
+use dyno_core::workload::{Dialect, Request};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +34,7 @@ use wait::Waiters;
 pub static KIND: DriverKind = DriverKind {
     name: "sqlite",
     about: "SQLite in this process, a thread a session",
+    capabilities: Capability::ALL,
     dialect: Dialect::Sqlite,
     options: &[
         DriverOption {
@@ -65,7 +68,7 @@ struct Sqlite {
     /// What a session runs first; where it must not write, the last two are the guard's.
     session_sql: Vec<String>,
     read_only: bool,
-    statements: Arc<[Statement]>,
+    statements: Arc<[Request]>,
 }
 
 /// The file that a target names, which must say nothing that SQLite has no use for.
@@ -84,7 +87,7 @@ fn file_of(target: &Target) -> Result<PathBuf> {
     })
 }
 
-fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver>> {
+fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
     let path = file_of(target)?;
     let (busy_timeout, create) = read_options(&target.options, false)?;
     Ok(Box::new(Sqlite {
@@ -96,7 +99,7 @@ fn build(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Driver
         protocol: target.protocol,
         session_sql: guard::SQLITE.statements(target),
         read_only: target.read_only,
-        statements,
+        statements: in_sql(&requests),
     }))
 }
 

@@ -38,9 +38,9 @@ pub struct SqliteSession {
 
 enum Prepared {
     /// Parsed once; how many columns its rows have.
-    Once { statement: RowStatement, columns: usize, kind: workload::Kind },
+    Once { statement: RowStatement, columns: usize, kind: workload::Effect },
     /// Parsed on every call.
-    Text { sql: Sql, kind: workload::Kind },
+    Text { sql: Sql, kind: workload::Effect },
 }
 
 // SAFETY: the statements and the connection they point to move together, and `&mut self` or
@@ -95,14 +95,14 @@ impl SqliteSession {
 
     fn prepare(&mut self, driver: &Sqlite) -> Result<()> {
         for statement in driver.statements.iter() {
-            let kind = statement.kind;
+            let kind = statement.effect;
             let words = match kind {
-                workload::Kind::BeginRead => "BEGIN".into(),
-                workload::Kind::BeginWrite => "BEGIN IMMEDIATE".into(),
-                workload::Kind::Commit => "COMMIT".into(),
-                workload::Kind::Rollback => "ROLLBACK".into(),
-                workload::Kind::Read | workload::Kind::Write => statement.sql.clone(),
-                workload::Kind::Verbatim => {
+                workload::Effect::BeginRead => "BEGIN".into(),
+                workload::Effect::BeginWrite => "BEGIN IMMEDIATE".into(),
+                workload::Effect::Commit => "COMMIT".into(),
+                workload::Effect::Rollback => "ROLLBACK".into(),
+                workload::Effect::Read | workload::Effect::Write => statement.sql().clone(),
+                workload::Effect::Verbatim => {
                     let what = format!("statement {}: sqlite plays no traces", statement.class);
                     return Err(Error::new(Kind::Plan, what).hint("play them on a server"));
                 }
@@ -153,12 +153,12 @@ impl SqliteSession {
     }
 
     fn attempt(&mut self, op: &Op, tx: &Transaction) -> rusqlite::Result<Reply> {
-        let keeps = self.keeps[usize::from(op.statement)];
+        let keeps = self.keeps[usize::from(op.request)];
         let mut kept = Rows::default();
         let mut read = |statement: &mut rusqlite::Statement<'_>, columns| {
             if keeps { keep(statement, columns, &mut kept) } else { drain(statement, columns) }
         };
-        let (rows, kind) = match &mut self.statements[op.statement as usize] {
+        let (rows, kind) = match &mut self.statements[op.request as usize] {
             Prepared::Once { statement, columns, kind } => {
                 bind(statement, op, tx)?;
                 (read(statement, *columns)?, *kind)
@@ -172,11 +172,13 @@ impl SqliteSession {
             }
         };
         match kind {
-            workload::Kind::BeginRead | workload::Kind::BeginWrite => self.in_transaction = true,
-            workload::Kind::Commit | workload::Kind::Rollback => self.in_transaction = false,
-            workload::Kind::Read | workload::Kind::Write | workload::Kind::Verbatim => {}
+            workload::Effect::BeginRead | workload::Effect::BeginWrite => {
+                self.in_transaction = true
+            }
+            workload::Effect::Commit | workload::Effect::Rollback => self.in_transaction = false,
+            workload::Effect::Read | workload::Effect::Write | workload::Effect::Verbatim => {}
         }
-        let affected = if kind == workload::Kind::Write { self.connection.changes() } else { 0 };
+        let affected = if kind == workload::Effect::Write { self.connection.changes() } else { 0 };
         Ok(Reply { rows, affected, error: None, kept })
     }
 
@@ -288,7 +290,7 @@ impl Blocking for SqliteSession {
                 deadline(rolled_back)
             } else {
                 let mut error = server_error(&error, rolled_back);
-                let class = &self.classes[usize::from(op.statement)];
+                let class = &self.classes[usize::from(op.request)];
                 error.message = format!("statement {class}: {}", error.message);
                 error
             };

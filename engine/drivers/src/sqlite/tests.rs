@@ -2,11 +2,11 @@
 
 use super::*;
 use dyno_core::driver::{Blocking, Reply};
-use dyno_core::workload::{ParamType, RowSink, Transaction};
+use dyno_core::workload::{Command, ParamType, RowSink, Transaction};
 use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
-use workload::Kind as Does;
+use workload::Effect as Does;
 
 use dyno_core::workload;
 
@@ -29,8 +29,8 @@ fn target(file: &Path, options: serde_json::Value, protocol: Protocol) -> Target
     }
 }
 
-fn statement(kind: Does, sql: &str, params: &[ParamType]) -> Statement {
-    Statement::new("test", kind, sql, params.to_vec())
+fn statement(kind: Does, sql: &str, params: &[ParamType]) -> Request {
+    Request::new("test", kind, sql, params.to_vec())
 }
 
 const BEGIN_READ: u16 = 0;
@@ -42,7 +42,7 @@ const UPDATE: u16 = 5;
 const INSERT: u16 = 6;
 const ENDLESS: u16 = 7;
 
-fn statements() -> Arc<[Statement]> {
+fn statements() -> Arc<[Request]> {
     use ParamType::{Int, Text};
     Arc::new([
         statement(Does::BeginRead, "", &[]),
@@ -61,7 +61,7 @@ fn statements() -> Arc<[Statement]> {
     ])
 }
 
-fn open(target: &Target, statements: Arc<[Statement]>) -> Result<Box<dyn Blocking>> {
+fn open(target: &Target, statements: Arc<[Request]>) -> Result<Box<dyn Blocking>> {
     let driver = (KIND.build)(target, statements)?;
     assert!(driver.in_process());
     match driver.session(0)? {
@@ -330,8 +330,8 @@ fn rows_are_kept_of_statements_that_say_so_and_a_rollback_is_a_statement() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = loaded(directory.path());
     let mut statements = statements().to_vec();
-    statements[usize::from(RANGE)].sql =
-        "SELECT n, NULL, 0.5, name FROM t WHERE id BETWEEN ? AND ?".into();
+    statements[usize::from(RANGE)].command =
+        Command::Sql("SELECT n, NULL, 0.5, name FROM t WHERE id BETWEEN ? AND ?".into());
     statements[usize::from(RANGE)].keeps = true;
     statements.push(statement(Does::Rollback, "", &[]));
     let rollback = statements.len() as u16 - 1;

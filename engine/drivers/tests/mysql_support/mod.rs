@@ -3,7 +3,7 @@
 use dyno_core::driver::{Progress, Reply, Session, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, PublicKey, Target};
-use dyno_core::workload::{Op, Statement, Transaction};
+use dyno_core::workload::{Op, Request, Transaction};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::chown;
@@ -29,7 +29,7 @@ pub struct Connection {
 
 impl Connection {
     /// Connects and logs in.
-    pub fn open(target: &Target, statements: &[Statement]) -> Result<Self> {
+    pub fn open(target: &Target, statements: &[Request]) -> Result<Self> {
         let mut this = Self::connect(target, statements)?;
         match this.wait()? {
             Progress::Ready => Ok(this),
@@ -42,7 +42,7 @@ impl Connection {
         Self::connect(target, &[]).unwrap().wait().unwrap()
     }
 
-    fn connect(target: &Target, statements: &[Statement]) -> Result<Self> {
+    fn connect(target: &Target, statements: &[Request]) -> Result<Self> {
         let driver = (dyno_drivers::mysql::KIND.build)(target, statements.into())?;
         let Session::Wire(mut wire) = driver.session(0)? else { panic!("mysql is a wire") };
         let lost = |why: std::io::Error| Error::new(Kind::Connection, why.to_string());

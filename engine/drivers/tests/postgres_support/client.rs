@@ -5,7 +5,7 @@ use dyno_core::Result;
 use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Session, Wire};
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
-use dyno_core::workload::{Statement, Transaction};
+use dyno_core::workload::{Request, Transaction};
 use dyno_drivers::postgres;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -58,7 +58,7 @@ pub struct Client {
 
 impl Client {
     /// Logs in and prepares `statements`.
-    pub fn connect(target: &Target, statements: &[Statement]) -> Result<Self> {
+    pub fn connect(target: &Target, statements: &[Request]) -> Result<Self> {
         let driver = (postgres::KIND.build)(target, statements.into())?;
         let Session::Wire(mut wire) = driver.session(0)? else { panic!("postgres is a wire") };
         let stream = open(&target.address)?;

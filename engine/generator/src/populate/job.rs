@@ -4,6 +4,7 @@ use crate::populate::pieces::{Piece, Pieces};
 use dyno_core::driver::DriverKind;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Group, Plan, Target};
+use dyno_core::request::capability;
 use dyno_core::workload::{Dialect, Order, Table, Workload, WorkloadKind};
 use std::sync::Arc;
 
@@ -78,7 +79,9 @@ fn job<'a>(
         seed: plan.seed,
         sessions: group.sessions,
     };
-    let workload = (workload.build)(&order).map_err(|error| in_group(error, &group.name))?;
+    let needs = capability::check(kind, workload, &[]);
+    let built = needs.and_then(|()| (workload.build)(&order));
+    let workload = built.map_err(|error| in_group(error, &group.name))?;
     let target = loading(target);
     Ok(Job {
         group,

@@ -5,7 +5,7 @@ use crate::metrics::notice::Notices;
 use crate::pacing::arrival_source::ArrivalSource;
 use crate::pacing::replay::Replay;
 use crate::pacing::think_time::ThinkTime;
-use dyno_core::workload::{Statement, Workload};
+use dyno_core::workload::{Request, Workload};
 
 /// What all sessions of a group share. Nothing here changes while load runs.
 pub struct GroupConfig<'a> {
@@ -25,8 +25,8 @@ pub struct GroupConfig<'a> {
     pub seed: u64,
     /// What is sent.
     pub workload: &'a dyn Workload,
-    /// Its statements.
-    pub statements: &'a [Statement],
+    /// Its requests.
+    pub requests: &'a [Request],
     /// Whether any of them expects something of its answer.
     pub checks_answers: bool,
     /// Whether any of them keeps its rows, so that transactions may come in stages.

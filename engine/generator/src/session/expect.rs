@@ -5,7 +5,7 @@
 //! rolled back; a statement that committed by itself stays as it is.
 
 use dyno_core::driver::{Reply, ServerError};
-use dyno_core::workload::{Expect, Statement};
+use dyno_core::workload::{Expect, Request};
 use std::ops::RangeInclusive;
 
 /// Code of an answer that is not what was expected.
@@ -13,8 +13,8 @@ pub const CODE_CHECK: &str = "check";
 
 /// What `reply` to `statement` breaks, if anything.
 #[inline]
-pub fn breach(statement: &Statement, reply: &Reply) -> Option<ServerError> {
-    statement.expect.as_ref().and_then(|expect| broken(&statement.class, expect, reply))
+pub fn breach(request: &Request, reply: &Reply) -> Option<ServerError> {
+    request.expect.as_ref().and_then(|expect| broken(&request.class, expect, reply))
 }
 
 fn broken(class: &str, expect: &Expect, reply: &Reply) -> Option<ServerError> {
@@ -38,13 +38,13 @@ fn bounds(range: &RangeInclusive<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_core::workload::Kind;
+    use dyno_core::workload::Effect;
 
     fn message(rows: Option<RangeInclusive<u64>>, seen: (u64, u64)) -> Option<String> {
-        let mut statement = Statement::new("find_user", Kind::Read, "SELECT 1", vec![]);
-        statement.expect = Some(Expect { rows, affected: Some(0..=3) });
+        let mut request = Request::new("find_user", Effect::Read, "SELECT 1", vec![]);
+        request.expect = Some(Expect { rows, affected: Some(0..=3) });
         let reply = Reply { rows: seen.0, affected: seen.1, ..Reply::default() };
-        let error = breach(&statement, &reply)?;
+        let error = breach(&request, &reply)?;
         assert_eq!(
             (error.code.as_str(), error.retryable, error.rolled_back),
             ("check", false, false)
@@ -56,7 +56,7 @@ mod tests {
     fn an_answer_within_its_bounds_passes() {
         assert_eq!(message(Some(1..=1), (1, 3)), None);
         assert_eq!(message(None, (77, 0)), None);
-        let plain = Statement::new("a", Kind::Read, "", vec![]);
+        let plain = Request::new("a", Effect::Read, "", vec![]);
         assert_eq!(breach(&plain, &Reply { rows: 9, ..Reply::default() }), None);
     }
 

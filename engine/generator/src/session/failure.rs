@@ -5,7 +5,7 @@ use super::{GroupConfig, Session, Sinks, State, Step};
 use crate::metrics::notice::Notice;
 use dyno_core::driver::{Reply, ServerError};
 use dyno_core::rng::Rng;
-use dyno_core::workload::Kind;
+use dyno_core::workload::Effect;
 
 /// First wait before a retry; doubles with each one.
 const BACKOFF_FIRST_NS: u64 = 1_000_000;
@@ -63,8 +63,8 @@ impl Session {
 
     pub(super) fn has_begin(&self, config: &GroupConfig<'_>) -> bool {
         self.transaction.ops.first().is_some_and(|op| {
-            let kind = config.statements[usize::from(op.statement)].kind;
-            matches!(kind, Kind::BeginRead | Kind::BeginWrite)
+            let effect = config.requests[usize::from(op.request)].effect;
+            matches!(effect, Effect::BeginRead | Effect::BeginWrite)
         })
     }
 

@@ -24,7 +24,7 @@ use crate::pacing::think_time::ThinkTime;
 pub use config::{GroupConfig, Sinks};
 use dyno_core::driver::Reply;
 use dyno_core::rows::Rows;
-use dyno_core::workload::{Op, Statement, Transaction};
+use dyno_core::workload::{Op, Request, Transaction};
 pub use failure::BACKOFF_MAX_NS;
 use replay::ReplayPosition;
 
@@ -432,11 +432,11 @@ impl Session {
             return self.refused(now_ns, &error, sinks, config);
         }
         if config.checks_answers
-            && let Some(breach) = expect::breach(self.statement(config), &reply)
+            && let Some(breach) = expect::breach(self.request(config), &reply)
         {
             return self.refused(now_ns, &breach, sinks, config);
         }
-        if config.keeps_rows && self.statement(config).keeps {
+        if config.keeps_rows && self.request(config).keeps {
             self.answers.push(reply.kept);
         }
         self.rows += reply.rows;
@@ -462,7 +462,7 @@ impl Session {
         to: &GroupMetrics,
     ) {
         for (op, &service_ns) in self.transaction.ops.iter().zip(&self.answered_ns) {
-            let class = config.class_of[usize::from(op.statement)];
+            let class = config.class_of[usize::from(op.request)];
             to.classes[usize::from(class)].record(service_ns);
         }
         let latency_ns = now_ns.saturating_sub(self.first_ns);
@@ -475,7 +475,7 @@ impl Session {
         }
     }
 
-    fn statement<'a>(&self, config: &GroupConfig<'a>) -> &'a Statement {
-        &config.statements[usize::from(self.transaction.ops[self.op as usize].statement)]
+    fn request<'a>(&self, config: &GroupConfig<'a>) -> &'a Request {
+        &config.requests[usize::from(self.transaction.ops[self.op as usize].request)]
     }
 }

@@ -1,4 +1,4 @@
-//! A plan's groups, built: workload, drivers, statements, classes and arrivals of each, and which
+//! A plan's groups, built: workload, drivers, requests, classes and arrivals of each, and which
 //! load thread serves which sessions.
 
 use crate::machine;
@@ -16,7 +16,8 @@ use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Plan, Target};
-use dyno_core::workload::{Dialect, Order, Statement, Workload, WorkloadKind};
+use dyno_core::request::capability;
+use dyno_core::workload::{Dialect, Order, Request, Workload, WorkloadKind};
 use std::sync::Arc;
 
 /// Kinds of transactions that a workload may tell apart.
@@ -32,7 +33,7 @@ pub(crate) enum Nature {
 /// A group's parts, owned for the whole trial.
 pub(crate) struct Built {
     pub workload: Box<dyn Workload>,
-    pub statements: Arc<[Statement]>,
+    pub requests: Arc<[Request]>,
     pub classes: Classes,
     /// Kinds of its transactions; their histograms lie behind those of the classes.
     pub kinds: Vec<String>,
@@ -109,11 +110,12 @@ fn build_group(
         // An open loop's transactions are numbered through, whichever session sends them.
         sessions: if group.arrivals.is_some() { 1 } else { group.sessions },
     })?;
-    let statements: Arc<[Statement]> = workload.statements().into();
-    if statements.is_empty() {
+    let requests: Arc<[Request]> = workload.requests().into();
+    if requests.is_empty() {
         let what = format!("workload {} only loads: it sends nothing", group.workload);
         return Err(Error::new(Kind::Plan, what).hint("run another one on its tables, such as mix"));
     }
+    capability::check(driver_kind, workload_kind, &requests)?;
     let kinds = workload.kinds();
     assert!(kinds.len() <= KINDS_MAX, "a workload tells too many kinds of transactions apart");
     if group.arrivals.is_some() && workload.pauses() {
@@ -123,7 +125,7 @@ fn build_group(
     }
     let (mut backends, mut nature) = (Vec::new(), Nature::Network);
     for target in targets(plan, group, &*workload)? {
-        let driver = (driver_kind.build)(&target, Arc::clone(&statements))?;
+        let driver = (driver_kind.build)(&target, Arc::clone(&requests))?;
         let endpoint = match driver.session(0)? {
             Session::Wire(_) => Some(Endpoint::resolve(&target)?),
             Session::Timed(_) => None,
@@ -138,10 +140,10 @@ fn build_group(
         ArrivalSource::new(Stream::new(arrivals, plan.seed, number as u32, plan.warmup_s))
     };
     Ok(Built {
-        classes: classes(&statements, classes_left),
+        classes: classes(&requests, classes_left),
         kinds,
         workload,
-        statements,
+        requests,
         dialect: driver_kind.dialect,
         backends,
         nature,
@@ -192,10 +194,10 @@ fn driver_kind<'a>(
     })
 }
 
-/// One example of each class of statements.
+/// One example of each class of requests.
 pub(crate) fn tell_examples(plan: &Plan, built: &[Built], emit: &(dyn Fn(Event) + Sync)) {
     for (group, parts) in plan.groups.iter().zip(built) {
-        for (class, sql) in examples(&*parts.workload, &parts.statements, parts.dialect) {
+        for (class, sql) in examples(&*parts.workload, &parts.requests, parts.dialect) {
             emit(Event::Statement { group: group.name.clone(), class, sql });
         }
     }
@@ -214,9 +216,9 @@ pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTar
             retries: if parts.workload.recording().is_some() { 0 } else { group.retries },
             seed: plan.seed,
             workload: &*parts.workload,
-            statements: &parts.statements,
-            checks_answers: parts.statements.iter().any(|statement| statement.expect.is_some()),
-            keeps_rows: parts.statements.iter().any(|statement| statement.keeps),
+            requests: &parts.requests,
+            checks_answers: parts.requests.iter().any(|request| request.expect.is_some()),
+            keeps_rows: parts.requests.iter().any(|request| request.keeps),
             pauses: parts.workload.pauses(),
             class_of: parts.classes.of.clone(),
             first_kind: (!parts.kinds.is_empty()).then_some(parts.classes.names.len()),

@@ -2,9 +2,10 @@
 //! classes' places in the results.
 
 use crate::metrics::group::OTHER;
+use dyno_core::request::in_sql;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{
-    Dialect, Kind, Sql, Statement, Transaction, Value, Workload, put_decimal,
+    Dialect, Effect, Request, Sql, Transaction, Value, Workload, put_decimal,
 };
 
 /// Classes with histograms of their own in a plan; the rest counts as `other`.
@@ -25,7 +26,7 @@ pub struct Classes {
 
 /// Gives each class of `statements` a place while fewer than `left` are taken; several statements
 /// may share a class (one a table). The rest shares `other`.
-pub fn classes(statements: &[Statement], left: &mut usize) -> Classes {
+pub fn classes(statements: &[Request], left: &mut usize) -> Classes {
     let mut names: Vec<String> = Vec::new();
     let mut of = Vec::with_capacity(statements.len());
     for statement in statements {
@@ -49,12 +50,14 @@ pub fn classes(statements: &[Statement], left: &mut usize) -> Classes {
 /// (class, statement with literals) for each class that returns or changes rows.
 pub fn examples(
     workload: &dyn Workload,
-    statements: &[Statement],
+    requests: &[Request],
     dialect: Dialect,
 ) -> Vec<(String, String)> {
+    let statements = &*in_sql(requests);
     let mut found: Vec<(String, String)> = Vec::new();
     let mut wanted: Vec<&str> = Vec::new();
-    for statement in statements.iter().filter(|s| matches!(s.kind, Kind::Read | Kind::Write)) {
+    for statement in statements.iter().filter(|s| matches!(s.effect, Effect::Read | Effect::Write))
+    {
         if !wanted.contains(&statement.class.as_str()) {
             wanted.push(&statement.class);
         }
@@ -66,13 +69,13 @@ pub fn examples(
         }
         compose(workload, statements, index, &mut transaction);
         for op in &transaction.ops {
-            let statement = &statements[usize::from(op.statement)];
+            let statement = &statements[usize::from(op.request)];
             if let Some(place) = wanted.iter().position(|class| *class == statement.class) {
                 wanted.remove(place);
                 let values = transaction.values_of(op);
                 found.push((
                     statement.class.clone(),
-                    with_literals(&statement.sql, values, &transaction, dialect),
+                    with_literals(&statement.sql(), values, &transaction, dialect),
                 ));
             }
         }
@@ -81,12 +84,12 @@ pub fn examples(
 }
 
 /// Transaction `index` of session 0 with all its stages, without any answers.
-fn compose(workload: &dyn Workload, statements: &[Statement], index: u64, tx: &mut Transaction) {
+fn compose(workload: &dyn Workload, statements: &[Request], index: u64, tx: &mut Transaction) {
     tx.clear();
     workload.fill(0, index, tx);
     let (mut stage, mut seen, mut answers) = (1, 0, Vec::new());
     while seen < tx.ops.len() && stage <= STAGES_MAX {
-        let kept = tx.ops[seen..].iter().filter(|op| statements[usize::from(op.statement)].keeps);
+        let kept = tx.ops[seen..].iter().filter(|op| statements[usize::from(op.request)].keeps);
         answers.extend(kept.map(|_| Rows::unknown()));
         seen = tx.ops.len();
         workload.more(0, index, stage, &answers, tx);
@@ -128,8 +131,8 @@ fn put_literal(value: &Value, of: &Transaction, dialect: Dialect, out: &mut Stri
 mod tests {
     use super::*;
 
-    fn statement(class: &'static str, sql: &str) -> Statement {
-        Statement::new(class, Kind::Read, sql, vec![])
+    fn statement(class: &'static str, sql: &str) -> Request {
+        Request::new(class, Effect::Read, sql, vec![])
     }
 
     #[test]

@@ -21,7 +21,7 @@ fn a_closed_loop_sends_the_next_transaction_at_once() {
 
 #[test]
 fn a_transaction_lasts_from_its_first_request_to_the_answer_to_its_commit() {
-    let outcome = simulate(&Setup::default(), &Three, |call| match call.op.statement {
+    let outcome = simulate(&Setup::default(), &Three, |call| match call.op.request {
         1 => (30 * MS, None),
         _ => (5 * MS, None),
     });
@@ -36,7 +36,7 @@ fn a_transaction_lasts_from_its_first_request_to_the_answer_to_its_commit() {
 fn a_retry_is_the_same_transaction_on_the_first_attempts_clock() {
     // The first two writes deadlock; the server has rolled back.
     let outcome = simulate(&Setup::default(), &Three, |call| {
-        assert!(call.op.statement != 1 || call.tx.values.len() == 1);
+        assert!(call.op.request != 1 || call.tx.values.len() == 1);
         (MS, if call.number == 1 || call.number == 3 { refusal("1213", true, true) } else { None })
     });
     let group = outcome.group();
@@ -55,7 +55,7 @@ fn a_retry_is_the_same_transaction_on_the_first_attempts_clock() {
 fn retries_back_off_further_each_time_and_end() {
     let setup = Setup { retries: 9, length_ns: 2 * SECOND, ..Setup::default() };
     let outcome = simulate(&setup, &Three, |call| {
-        (MS, if call.op.statement == 1 { refusal("1213", true, true) } else { None })
+        (MS, if call.op.request == 1 { refusal("1213", true, true) } else { None })
     });
     let group = outcome.group();
     assert_eq!(group.committed(), 0);
@@ -144,7 +144,7 @@ fn what_is_given_up_counts_with_its_age_from_the_first_attempt_on() {
 fn a_deadline_also_ends_retrying() {
     let setup = Setup { deadline_ns: 50 * MS, retries: u32::MAX, ..Setup::default() };
     let outcome = simulate(&setup, &Three, |call| {
-        (MS, if call.op.statement == 1 { refusal("40001", true, true) } else { None })
+        (MS, if call.op.request == 1 { refusal("40001", true, true) } else { None })
     });
     let group = outcome.group();
     assert_eq!(group.committed(), 0);
@@ -283,8 +283,8 @@ fn a_connection_lost_in_a_pause_fails_its_transaction() {
 struct Checked;
 
 impl Workload for Checked {
-    fn statements(&self) -> Vec<Statement> {
-        let mut statements = Three.statements();
+    fn requests(&self) -> Vec<Request> {
+        let mut statements = Three.requests();
         statements[1].expect = Some(Expect { rows: Some(2..=2), affected: None });
         statements
     }
@@ -307,7 +307,7 @@ fn an_unexpected_answer_fails_its_transaction_for_good() {
     // BEGIN and the read take 20 ms, the ROLLBACK none; no COMMIT is ever sent.
     assert_eq!(outcome.codes, BTreeMap::from([("check".to_owned(), 49)]));
     assert_eq!((group.committed(), group.failed.get(), group.retries.get()), (0, 49, 0));
-    assert!(outcome.log.iter().all(|request| request.statement != 2));
+    assert!(outcome.log.iter().all(|request| request.request != 2));
     let Notice::Error { code, message, .. } = &outcome.notices[0] else { panic!("no error") };
     assert_eq!(code, "check");
     assert_eq!(message, "statement write: expected 2 rows, seen 1");

@@ -28,7 +28,7 @@ use dyno_core::event::OpenTotal;
 use dyno_core::histogram::Histogram;
 use dyno_core::plan::{Arrivals, Think as ThinkPlan};
 use dyno_core::rows::Rows;
-use dyno_core::workload::{Kind, Op, RowSink, Statement, Table, Transaction, Value, Workload};
+use dyno_core::workload::{Effect, Op, Request, RowSink, Table, Transaction, Value, Workload};
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::rc::Rc;
@@ -44,12 +44,12 @@ const ORIGIN: u64 = 5 * SECOND;
 struct Three;
 
 impl Workload for Three {
-    fn statements(&self) -> Vec<Statement> {
-        let statement = |class, kind| Statement::new(class, kind, "", vec![]);
+    fn requests(&self) -> Vec<Request> {
+        let statement = |class, kind| Request::new(class, kind, "", vec![]);
         vec![
-            statement("begin", Kind::BeginWrite),
-            statement("write", Kind::Write),
-            statement("commit", Kind::Commit),
+            statement("begin", Effect::BeginWrite),
+            statement("write", Effect::Write),
+            statement("commit", Effect::Commit),
         ]
     }
     fn fill(&self, _session: u32, index: u64, tx: &mut Transaction) {
@@ -71,8 +71,8 @@ impl Workload for Three {
 struct One;
 
 impl Workload for One {
-    fn statements(&self) -> Vec<Statement> {
-        vec![Statement::new("read", Kind::Read, "", vec![])]
+    fn requests(&self) -> Vec<Request> {
+        vec![Request::new("read", Effect::Read, "", vec![])]
     }
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction) {
         tx.int(i64::from(session));
@@ -133,13 +133,13 @@ impl Call<'_> {
 
 /// What was requested.
 #[derive(Debug, Clone, PartialEq)]
-struct Request {
+struct Sent {
     at_ns: i64,
-    statement: u16,
+    request: u16,
     values: Vec<Value>,
 }
 
-type Log = Arc<Mutex<Vec<Request>>>;
+type Log = Arc<Mutex<Vec<Sent>>>;
 
 struct Scripted {
     plot: Plot,
@@ -163,7 +163,7 @@ impl Timed for ScriptedSession {
     fn execute(&mut self, op: &Op, tx: &Transaction, t_s: f64) -> (Duration, Reply) {
         let at_ns = (t_s * 1e9).round() as i64;
         let values = tx.values_of(op).to_vec();
-        self.log.lock().unwrap().push(Request { at_ns, statement: op.statement, values });
+        self.log.lock().unwrap().push(Sent { at_ns, request: op.request, values });
         let (delay_ns, error, kept) = self.plot.answer(Call { number: self.calls, at_ns, op, tx });
         self.calls += 1;
         let error = error.map(Box::new);
@@ -237,7 +237,7 @@ struct Outcome {
     /// One, of the one worker.
     metrics: [ThreadMetrics; 1],
     /// Requests, times relative to the start of the measured phase.
-    log: Vec<Request>,
+    log: Vec<Sent>,
     codes: BTreeMap<String, u64>,
     notices: Vec<Notice>,
     /// Of an open loop.
@@ -265,7 +265,7 @@ impl Outcome {
     }
     /// (time, statement) of each request.
     fn sent(&self) -> Vec<(u64, u16)> {
-        self.log.iter().map(|request| (request.at_ns as u64, request.statement)).collect()
+        self.log.iter().map(|request| (request.at_ns as u64, request.request)).collect()
     }
 }
 
@@ -282,7 +282,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     clock.set_ns(ORIGIN);
     let log = Log::default();
     let driver = Scripted { plot, log: Arc::clone(&log) };
-    let statements = workload.statements();
+    let statements = workload.requests();
     let measure_ns = ORIGIN + setup.warmup_ns;
     let planned_ns = measure_ns + setup.length_ns;
     let end_ns = setup.enough.map_or(planned_ns, |(_, length_ns)| measure_ns + length_ns);
@@ -307,7 +307,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
             retries: setup.retries,
             seed: 42,
             workload,
-            statements: &statements,
+            requests: &statements,
             checks_answers: statements.iter().any(|statement| statement.expect.is_some()),
             keeps_rows: statements.iter().any(|statement| statement.keeps),
             pauses: workload.pauses(),

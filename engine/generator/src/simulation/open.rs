@@ -27,7 +27,7 @@ fn of(values_ns: impl IntoIterator<Item = u64>) -> Histogram {
 
 /// (when begun in ns, arrival number), by number.
 fn begun(outcome: &Outcome) -> Vec<(i64, i64)> {
-    let number = |request: &Request| match request.values[1] {
+    let number = |request: &Sent| match request.values[1] {
         Value::Int(number) => number,
         ref other => panic!("no number: {other:?}"),
     };

@@ -14,16 +14,16 @@ const COMMIT: u16 = 3;
 const ROLLBACK: u16 = 4;
 
 impl Workload for Asking {
-    fn statements(&self) -> Vec<Statement> {
-        let statement = |class, kind| Statement::new(class, kind, "", vec![]);
-        let mut ask = statement("ask", Kind::Read);
+    fn requests(&self) -> Vec<Request> {
+        let statement = |class, kind| Request::new(class, kind, "", vec![]);
+        let mut ask = statement("ask", Effect::Read);
         ask.keeps = true;
         vec![
-            statement("begin", Kind::BeginWrite),
+            statement("begin", Effect::BeginWrite),
             ask,
-            statement("write", Kind::Write),
-            statement("commit", Kind::Commit),
-            statement("rollback", Kind::Rollback),
+            statement("write", Effect::Write),
+            statement("commit", Effect::Commit),
+            statement("rollback", Effect::Rollback),
         ]
     }
     fn fill(&self, _session: u32, index: u64, tx: &mut Transaction) {
@@ -64,7 +64,7 @@ fn answer(number: i64) -> Rows {
 }
 
 fn statements(outcome: &Outcome) -> Vec<u16> {
-    outcome.log.iter().map(|request| request.statement).collect()
+    outcome.log.iter().map(|request| request.request).collect()
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn operations_follow_from_answers_until_none_do() {
 }
 
 fn statements_count() -> usize {
-    Asking.statements().len()
+    Asking.requests().len()
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn a_refused_later_stage_is_rolled_back() {
 struct Pausing;
 
 impl Workload for Pausing {
-    fn statements(&self) -> Vec<Statement> {
-        One.statements()
+    fn requests(&self) -> Vec<Request> {
+        One.requests()
     }
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction) {
         One.fill(session, index, tx);

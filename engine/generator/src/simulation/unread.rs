@@ -138,7 +138,7 @@ fn lags(rounds: u32) -> Histogram {
     let target = serde_json::json!({"driver": "mysql", "address": {"unix": path}});
     let endpoint = Endpoint::resolve(&serde_json::from_value(target).unwrap()).unwrap();
     let driver = Bytes(time.clone());
-    let statements = One.statements();
+    let statements = One.requests();
     let group_targets = [GroupTargets {
         config: GroupConfig {
             group: 0,
@@ -149,7 +149,7 @@ fn lags(rounds: u32) -> Histogram {
             retries: 0,
             seed: 42,
             workload: &One,
-            statements: &statements,
+            requests: &statements,
             checks_answers: false,
             keeps_rows: false,
             pauses: false,

@@ -7,8 +7,9 @@ use dyno_core::driver::{Cancel, Driver, DriverKind, Progress, Reply, ServerError
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use dyno_core::event::{Event, GroupTotal};
 use dyno_core::plan::{Plan, Target};
+use dyno_core::request::capability::Capability;
 use dyno_core::workload::{
-    Dialect, Kind, Op, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+    Dialect, Effect, Op, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };
 use dyno_generator::run::Ends;
 use std::io::{BufRead, BufReader, Write};
@@ -91,17 +92,18 @@ impl Wire for ToyWire {
 pub static TOY: DriverKind = DriverKind {
     name: "toy",
     about: "lines",
+    capabilities: Capability::ALL,
     dialect: Dialect::Null,
     options: &[],
     library: || None,
-    build: |_: &Target, _: Arc<[Statement]>| Ok(Box::new(Toy)),
+    build: |_: &Target, _: Arc<[Request]>| Ok(Box::new(Toy)),
 };
 
 pub struct One;
 
 impl Workload for One {
-    fn statements(&self) -> Vec<Statement> {
-        vec![Statement::new("read", Kind::Read, "r", vec![])]
+    fn requests(&self) -> Vec<Request> {
+        vec![Request::new("read", Effect::Read, "r", vec![])]
     }
     fn fill(&self, _session: u32, _index: u64, tx: &mut Transaction) {
         tx.op(0);
@@ -116,7 +118,7 @@ impl Workload for One {
 }
 
 pub static ONE: WorkloadKind =
-    WorkloadKind { name: "one", about: "one read", build: |_| Ok(Box::new(One)) };
+    WorkloadKind { name: "one", about: "one read", needs: &[], build: |_| Ok(Box::new(One)) };
 
 /// What a server does with connection number n: answers requests until it returns.
 pub type Behaviour = fn(connection: usize, lines: &mut Lines) -> std::io::Result<()>;

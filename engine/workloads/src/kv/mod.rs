@@ -1,4 +1,5 @@
-//! `kv`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, over SQL.
+//! `kv`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, as key-value
+//! operations; over SQL they are statements.
 //!
 //! | preset | operations | requests |
 //! |---|---|---|
@@ -27,8 +28,8 @@
 //! documentation of its core workloads and properties.
 
 mod inserts;
+mod requests;
 mod settings;
-mod statements;
 #[cfg(test)]
 mod tests;
 
@@ -38,19 +39,21 @@ use crate::generator::scatter::Scatter;
 use crate::mix::SESSION_BITS;
 use dyno_core::distribution::Distribution;
 use dyno_core::error::Result;
+use dyno_core::request::capability::Capability;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{
-    Dialect, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+    Dialect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };
 use inserts::Inserts;
+use requests::Catalogue;
 use settings::{Operation, Requests, Settings};
-use statements::Catalogue;
 use std::ops::Range;
 
 /// The family member.
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "kv",
     about: "YCSB's core workloads over SQL; presets a, b, c, d, e, f",
+    needs: &[Capability::KeyValue],
     build,
 };
 
@@ -163,8 +166,8 @@ fn hash(record: u64) -> u64 {
 }
 
 impl Workload for Kv {
-    fn statements(&self) -> Vec<Statement> {
-        self.catalogue.statements.clone()
+    fn requests(&self) -> Vec<Request> {
+        self.catalogue.requests.clone()
     }
 
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction) {
@@ -208,7 +211,7 @@ impl Workload for Kv {
     }
 
     fn tables(&self) -> Vec<Table> {
-        vec![statements::table(&self.settings, self.dialect)]
+        vec![requests::table(&self.settings, self.dialect)]
     }
 
     fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink) {

@@ -2,7 +2,8 @@
 
 use super::*;
 use dyno_core::plan::Options;
-use dyno_core::workload::{Kind, Value};
+use dyno_core::request::in_sql;
+use dyno_core::workload::{Effect, Value};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,11 +21,11 @@ fn kv(options: serde_json::Value) -> Box<dyn Workload> {
 
 /// Class, first text and last number of each operation.
 fn sent(workload: &dyn Workload, session: u32, index: u64) -> Vec<(String, Vec<String>, i64)> {
-    let statements = workload.statements();
+    let statements = workload.requests();
     let mut tx = Transaction::default();
     workload.fill(session, index, &mut tx);
     let of = |op: &dyno_core::workload::Op| {
-        let statement = &statements[usize::from(op.statement)];
+        let statement = &statements[usize::from(op.request)];
         assert_eq!(tx.values_of(op).len(), statement.params.len());
         let (mut texts, mut number) = (vec![], 0);
         for value in tx.values_of(op) {
@@ -147,8 +148,8 @@ fn the_latest_are_read_most() {
 #[test]
 fn a_read_modify_write_stays_with_one_record() {
     let workload = kv(json!({"preset": "f", "read": 0, "transactional": true, "records": 100}));
-    let statements = workload.statements();
-    assert_eq!(statements[0].kind, Kind::BeginWrite);
+    let statements = workload.requests();
+    assert_eq!(statements[0].effect, Effect::BeginWrite);
     for index in 0..100 {
         let ops = sent(&*workload, 1, index);
         let classes: Vec<&str> = ops.iter().map(|op| op.0.as_str()).collect();
@@ -171,7 +172,8 @@ fn an_operation_is_a_function_of_seed_session_and_index() {
 #[test]
 fn golden_sql() {
     let workload = kv(json!({"preset": "a", "fields": 2, "insert": 1, "scan": 1}));
-    let sql: Vec<String> = workload.statements().iter().map(|s| s.sql.to_string()).collect();
+    let requests = in_sql(&workload.requests());
+    let sql: Vec<String> = requests.iter().map(|s| s.sql().to_string()).collect();
     assert_eq!(
         sql,
         [

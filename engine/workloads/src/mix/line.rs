@@ -7,7 +7,7 @@ use super::statement::{cut, frame, reads};
 use crate::choice::Choice;
 use crate::node::{Fields, Node, check_name};
 use dyno_core::error::Result;
-use dyno_core::workload::{Dialect, Expect, Kind, Sql, Statement};
+use dyno_core::workload::{Dialect, Effect, Expect, Request, Sql};
 use std::ops::{Range, RangeInclusive};
 
 /// Longest statement, bytes: servers refuse much longer ones anyway.
@@ -31,7 +31,7 @@ pub struct Line {
 #[derive(Debug)]
 pub struct Form {
     /// Its text and types.
-    pub statement: Statement,
+    pub statement: Request,
     /// Its parameters in order: each an index into the list of them, and the number of the list's
     /// element that it stands in, 0 for none.
     pub params: Vec<(u16, u32)>,
@@ -39,7 +39,7 @@ pub struct Form {
 
 impl Line {
     /// A statement without parameters.
-    pub fn plain(statement: Statement) -> Self {
+    pub fn plain(statement: Request) -> Self {
         Self { forms: vec![Form { statement, params: vec![] }], choice: Choice::even(1), repeat: 1 }
     }
 
@@ -50,7 +50,7 @@ impl Line {
 
     /// Whether it may change data.
     pub fn writes(&self) -> bool {
-        self.forms.first().is_some_and(|form| form.statement.kind == Kind::Write)
+        self.forms.first().is_some_and(|form| form.statement.effect == Effect::Write)
     }
 }
 
@@ -131,7 +131,8 @@ fn line(
     if scanned.iter().all(|(token, _)| matches!(token, Token::Blank | Token::End)) {
         return Err(node.wrong("it is empty"));
     }
-    let kind = if is_read.unwrap_or_else(|| reads(&scanned)) { Kind::Read } else { Kind::Write };
+    let kind =
+        if is_read.unwrap_or_else(|| reads(&scanned)) { Effect::Read } else { Effect::Write };
     let (texts, choice) = lists.forms(sql);
     let mut forms = Vec::with_capacity(texts.len());
     for text in &texts {
@@ -139,7 +140,7 @@ fn line(
         let params = cut.names.iter().map(|name| find(name, node, context.params));
         let params = params.collect::<Result<Vec<u16>>>()?;
         let types = params.iter().map(|&at| context.params[usize::from(at)].param_type()).collect();
-        let mut statement = Statement::new(class, kind, Sql::new(cut.pieces), types);
+        let mut statement = Request::new(class, kind, Sql::new(cut.pieces), types);
         statement.names = cut.names;
         // Statements without lists need no numbers of elements.
         let elements = text.elements.iter().copied().chain(std::iter::repeat(0));

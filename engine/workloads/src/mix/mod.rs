@@ -35,9 +35,10 @@ mod tests;
 use crate::choice::Choice;
 use crate::node::Node;
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
+use dyno_core::request::capability::Capability;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{
-    Kind, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+    Effect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };
 use line::{Context, Line, check_class};
 use params::Param;
@@ -50,6 +51,7 @@ use step::{Step, Steps};
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "mix",
     about: "your own statements and transactions in SQL, weighted, with typed parameters",
+    needs: &[Capability::Sql],
     build,
 };
 
@@ -74,7 +76,7 @@ struct Mix {
     params: Vec<Param>,
     /// For each parameter, the most draws of a transaction.
     strides: Vec<u64>,
-    statements: Vec<Statement>,
+    statements: Vec<Request>,
     programs: Vec<Program>,
     choice: Choice,
     writes: bool,
@@ -166,10 +168,10 @@ impl Parts {
         let writes = all.steps.iter().any(Step::writes);
         if framed {
             let frame =
-                |class: &str, kind| Step::of(Line::plain(Statement::new(class, kind, "", vec![])));
-            let begin = if writes { Kind::BeginWrite } else { Kind::BeginRead };
+                |class: &str, kind| Step::of(Line::plain(Request::new(class, kind, "", vec![])));
+            let begin = if writes { Effect::BeginWrite } else { Effect::BeginRead };
             all.steps.insert(0, frame("begin", begin));
-            all.steps.push(frame("commit", Kind::Commit));
+            all.steps.push(frame("commit", Effect::Commit));
         }
         let program = Program::new(&all, params, &mut catalogue);
         if weight == 0.0 {
@@ -194,7 +196,7 @@ impl Parts {
 }
 
 impl Workload for Mix {
-    fn statements(&self) -> Vec<Statement> {
+    fn requests(&self) -> Vec<Request> {
         self.statements.clone()
     }
 

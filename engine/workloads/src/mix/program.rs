@@ -5,7 +5,7 @@ use super::params::Param;
 use super::step::{self, CHOICES_MAX, Pick, Steps};
 use crate::choice::Choice;
 use dyno_core::rng::Rng;
-use dyno_core::workload::{Op, Statement, Transaction, Value};
+use dyno_core::workload::{Op, Request, Transaction, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A transaction's statements, ready to be filled with values.
@@ -216,7 +216,7 @@ impl Form {
             self.add(params, start, tx);
         }
         let values = (start + self.hidden) as u32..tx.values.len() as u32;
-        tx.ops.push(Op { statement: self.statement, values });
+        tx.ops.push(Op { request: self.statement, values });
     }
 
     /// Puts sums in the places of their arguments, whose values begin at `start`.
@@ -358,11 +358,11 @@ impl<'a> Composing<'a> {
 /// The workload's statements, each once: the same text in two transactions is prepared once if
 /// its class and expectations are the same too.
 #[derive(Debug, Default)]
-pub struct Catalogue(pub Vec<Statement>);
+pub struct Catalogue(pub Vec<Request>);
 
 impl Catalogue {
     /// The number of a statement.
-    pub fn number(&mut self, statement: &Statement) -> u16 {
+    pub fn number(&mut self, statement: &Request) -> u16 {
         let known = self.0.iter().position(|other| other == statement);
         known.unwrap_or_else(|| {
             self.0.push(statement.clone());

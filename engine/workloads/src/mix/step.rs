@@ -240,13 +240,13 @@ mod tests {
 
     #[test]
     fn a_transaction_writes_if_a_branch_of_it_does() {
-        use dyno_core::workload::Kind;
+        use dyno_core::workload::Effect;
         let begins = |branch: &str| {
             let step = json!({"one_of": ["SELECT 1", branch]});
-            mix(json!({"transactions": {"t": {"steps": [step]}}})).statements()[0].kind
+            mix(json!({"transactions": {"t": {"steps": [step]}}})).requests()[0].effect
         };
-        assert_eq!(begins("SELECT 2"), Kind::BeginRead);
-        assert_eq!(begins("DELETE FROM t"), Kind::BeginWrite);
+        assert_eq!(begins("SELECT 2"), Effect::BeginRead);
+        assert_eq!(begins("DELETE FROM t"), Effect::BeginWrite);
     }
 
     #[test]

@@ -69,11 +69,11 @@ pub(super) fn sent(
     session: u32,
     index: u64,
 ) -> Vec<(String, Vec<String>)> {
-    let statements = workload.statements();
+    let statements = workload.requests();
     let tx = transaction(workload, session, index);
     let of = |op: &dyno_core::workload::Op| {
         let values = tx.values_of(op).iter().map(|value| shown(value, &tx)).collect();
-        (statements[usize::from(op.statement)].class.clone(), values)
+        (statements[usize::from(op.request)].class.clone(), values)
     };
     tx.ops.iter().map(of).collect()
 }
@@ -86,16 +86,16 @@ fn first(workload: &dyn Workload, class: &str) -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn statements_are_as_they_were_written() {
-    let statements = mix(shop()).statements();
+    let statements = mix(shop()).requests();
     let lines: Vec<_> =
-        statements.iter().map(|s| (s.class.as_str(), s.kind, s.sql.to_string())).collect();
+        statements.iter().map(|s| (s.class.as_str(), s.effect, s.sql().to_string())).collect();
     let expected = [
-        ("find", Kind::Read, "SELECT * FROM users WHERE id = ?"),
-        ("rename", Kind::Write, "UPDATE users SET name = ? WHERE id = ? OR id = ? + 1"),
-        ("begin", Kind::BeginWrite, ""),
-        ("buy_1", Kind::Write, "UPDATE users SET n = n + 1 WHERE id = ?"),
-        ("add_line", Kind::Write, "INSERT INTO lines VALUES (?, ?, ?, ?)"),
-        ("commit", Kind::Commit, ""),
+        ("find", Effect::Read, "SELECT * FROM users WHERE id = ?"),
+        ("rename", Effect::Write, "UPDATE users SET name = ? WHERE id = ? OR id = ? + 1"),
+        ("begin", Effect::BeginWrite, ""),
+        ("buy_1", Effect::Write, "UPDATE users SET n = n + 1 WHERE id = ?"),
+        ("add_line", Effect::Write, "INSERT INTO lines VALUES (?, ?, ?, ?)"),
+        ("commit", Effect::Commit, ""),
     ];
     assert_eq!(lines, expected.map(|(class, kind, sql)| (class, kind, sql.to_owned())));
     assert_eq!(statements[0].names, ["uid"]);
@@ -218,10 +218,10 @@ fn only_what_is_sent_and_writes_changes_data() {
     assert!(changes(json!({"sql": "SELECT writing()", "reads": false})));
     let begins = |sql| {
         let options = json!({"transactions": {"t": {"steps": ["SELECT 1", sql]}}});
-        mix(options).statements()[0].kind
+        mix(options).requests()[0].effect
     };
-    assert_eq!(begins("SELECT 2"), Kind::BeginRead);
-    assert_eq!(begins("UPDATE t SET a = 1"), Kind::BeginWrite);
+    assert_eq!(begins("SELECT 2"), Effect::BeginRead);
+    assert_eq!(begins("UPDATE t SET a = 1"), Effect::BeginWrite);
 }
 
 #[test]
@@ -236,8 +236,8 @@ fn steps_that_are_not_atomic_stand_without_a_frame() {
 fn a_server_s_own_operators_stay() {
     let sql = "SELECT doc ? 'a?b' FROM t WHERE id = :id::int -- ?";
     let options = json!({"params": {"id": {"const": 1}}, "statements": {"s": sql}});
-    let statement = &mix(options).statements()[0];
-    assert_eq!(statement.sql.pieces(), ["SELECT doc ? 'a?b' FROM t WHERE id = ", "::int -- ?"]);
+    let statement = &mix(options).requests()[0];
+    assert_eq!(statement.sql().pieces(), ["SELECT doc ? 'a?b' FROM t WHERE id = ", "::int -- ?"]);
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn a_sum_is_of_the_values_of_its_own_statement() {
 #[test]
 fn lists_have_their_lengths_and_each_element_its_own_values() {
     let workload = mix(ranges());
-    let texts: Vec<String> = workload.statements().iter().map(|s| s.sql.to_string()).collect();
+    let texts: Vec<String> = workload.requests().iter().map(|s| s.sql().to_string()).collect();
     let row = "(?, ?, now())";
     let expected = [format!("{row}, (0,"), format!("{row}, {row}, {row}, (0,")];
     for begins in expected {

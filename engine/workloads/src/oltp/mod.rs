@@ -27,9 +27,10 @@ mod table;
 use crate::digits::{C_BYTES, C_GROUPS, PAD_BYTES, PAD_GROUPS, groups};
 use dyno_core::distribution::Distribution;
 use dyno_core::error::Result;
+use dyno_core::request::capability::Capability;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{
-    Dialect, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+    Dialect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };
 use settings::Settings;
 use statements::{Catalogue, Class};
@@ -40,6 +41,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     name: "oltp",
     about: "sysbench's OLTP tables and transaction; presets read_write, read_only, write_only, \
             point_select, update_index, update_non_index, insert, delete",
+    needs: &[Capability::Sql],
     build,
 };
 
@@ -127,7 +129,7 @@ fn pad(rng: &mut Rng, tx: &mut Transaction) {
 }
 
 impl Workload for Oltp {
-    fn statements(&self) -> Vec<Statement> {
+    fn requests(&self) -> Vec<Request> {
         statements::all(&self.settings)
     }
 

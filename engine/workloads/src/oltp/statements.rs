@@ -2,7 +2,7 @@
 //! all dialects; drivers rewrite the `?`.
 
 use super::settings::Settings;
-use dyno_core::workload::{Kind, ParamType, Statement};
+use dyno_core::workload::{Effect, ParamType, Request};
 
 /// What an operation does. The order is that of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +61,10 @@ impl Class {
     }
 
     /// The prepared statement for table `t`.
-    fn statement(self, t: u64, settings: &Settings) -> Statement {
+    fn statement(self, t: u64, settings: &Settings) -> Request {
         use ParamType::{Int, Text};
-        let read = |class: &str, sql, params| Statement::new(class, Kind::Read, sql, params);
-        let write = |class: &str, sql, params| Statement::new(class, Kind::Write, sql, params);
+        let read = |class: &str, sql, params| Request::new(class, Effect::Read, sql, params);
+        let write = |class: &str, sql, params| Request::new(class, Effect::Write, sql, params);
         let between = format!("FROM sbtest{t} WHERE id BETWEEN ? AND ?");
         match self {
             Self::PointSelect => {
@@ -167,10 +167,10 @@ impl Catalogue {
 }
 
 /// The list that [`Catalogue`] numbers: begin and commit, then class by class, table by table.
-pub fn all(settings: &Settings) -> Vec<Statement> {
-    let begin = if settings.writes() { Kind::BeginWrite } else { Kind::BeginRead };
-    let frame = [("begin", begin), ("commit", Kind::Commit)]
-        .map(|(class, kind)| Statement::new(class, kind, "", vec![]));
+pub fn all(settings: &Settings) -> Vec<Request> {
+    let begin = if settings.writes() { Effect::BeginWrite } else { Effect::BeginRead };
+    let frame = [("begin", begin), ("commit", Effect::Commit)]
+        .map(|(class, kind)| Request::new(class, kind, "", vec![]));
     let classes = Class::ALL.into_iter().filter(|class| class.used(settings));
     frame
         .into_iter()

@@ -2,7 +2,7 @@
 
 use super::*;
 use dyno_core::plan::Options;
-use dyno_core::workload::{Kind, ParamType, Value};
+use dyno_core::workload::{Effect, ParamType, Value};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn transaction(workload: &dyn Workload, session: u32, index: u64) -> Transaction
 /// The statements of one transaction as text, with parameters in place; columns `c` and `pad` are
 /// shown by their length.
 fn shown(workload: &dyn Workload) -> Vec<String> {
-    let statements = workload.statements();
+    let statements = workload.requests();
     let tx = transaction(workload, 0, 0);
     let show = |value: &Value| match value {
         Value::Int(n) => n.to_string(),
@@ -41,14 +41,14 @@ fn shown(workload: &dyn Workload) -> Vec<String> {
     tx.ops
         .iter()
         .map(|op| {
-            let statement = &statements[op.statement as usize];
+            let statement = &statements[op.request as usize];
             let values = tx.values_of(op);
             assert_eq!(values.len(), statement.params.len(), "{statement:?}");
             for (value, param) in values.iter().zip(&statement.params) {
                 assert_eq!(matches!(value, Value::Text(_)), *param == ParamType::Text);
             }
-            let sql = statement.sql.with(|n, out| out.push_str(&show(&values[n])));
-            if sql.is_empty() { format!("{:?}", statement.kind) } else { sql }
+            let sql = statement.sql().with(|n, out| out.push_str(&show(&values[n])));
+            if sql.is_empty() { format!("{:?}", statement.effect) } else { sql }
         })
         .collect()
 }
@@ -161,23 +161,23 @@ fn statements_are_numbered_as_they_are_listed() {
     let workload = oltp(json!({
         "tables": 3, "rows": 50, "in_list": 3, "filter_ranges": 1, "deletes": 1, "inserts": 1
     }));
-    let statements = workload.statements();
-    assert_eq!(statements[0].kind, Kind::BeginWrite);
-    assert_eq!(statements[1].kind, Kind::Commit);
+    let statements = workload.requests();
+    assert_eq!(statements[0].effect, Effect::BeginWrite);
+    assert_eq!(statements[1].effect, Effect::Commit);
     assert_eq!(statements.len(), 2 + 3 * 11);
-    assert_eq!(statements[2].sql.to_string(), "SELECT c FROM sbtest1 WHERE id IN (?, ?, ?)");
+    assert_eq!(statements[2].sql().to_string(), "SELECT c FROM sbtest1 WHERE id IN (?, ?, ?)");
     let mut used = BTreeSet::new();
     for index in 0..500 {
         let tx = transaction(&*workload, 1, index);
         let classes: Vec<_> =
-            tx.ops.iter().map(|op| statements[op.statement as usize].class.as_str()).collect();
+            tx.ops.iter().map(|op| statements[op.request as usize].class.as_str()).collect();
         assert_eq!(classes[1..11], ["point_select"; 10]);
         let rest = "simple_range sum_range order_range distinct_range filter_range index_update \
                     non_index_update delete insert delete insert commit";
         assert_eq!(classes[11..].join(" "), rest);
         // One table for all operations of a kind, as sysbench draws it.
-        assert!(tx.ops[1..11].iter().all(|op| op.statement == tx.ops[1].statement));
-        used.extend(tx.ops.iter().map(|op| op.statement));
+        assert!(tx.ops[1..11].iter().all(|op| op.request == tx.ops[1].request));
+        used.extend(tx.ops.iter().map(|op| op.request));
     }
     assert_eq!(used.len(), statements.len(), "every statement listed is used");
 }
@@ -223,11 +223,11 @@ fn keys_stay_in_range_and_ranges_have_their_size() {
     let workload = oltp(json!({
         "rows": 1000, "id_range": 10, "range_size": 7, "distribution": "special"
     }));
-    let statements = workload.statements();
+    let statements = workload.requests();
     for index in 0..500 {
         let tx = transaction(&*workload, 0, index);
         for op in &tx.ops {
-            let statement = &statements[op.statement as usize];
+            let statement = &statements[op.request as usize];
             let ints = |at: usize| match &tx.values_of(op)[at] {
                 Value::Int(n) => *n,
                 other => panic!("{other:?}, a number is expected"),
@@ -249,14 +249,14 @@ fn keys_stay_in_range_and_ranges_have_their_size() {
 #[test]
 fn a_pair_puts_back_the_key_it_deleted() {
     let workload = oltp(json!({"preset": "write_only", "tables": 5, "delete_inserts": 4}));
-    let statements = workload.statements();
+    let statements = workload.requests();
     let tx = transaction(&*workload, 0, 0);
     let pairs: Vec<_> = tx.ops[3..11].chunks(2).collect();
     for pair in pairs {
         let [delete, insert] = pair else { panic!("two operations") };
         assert_eq!(tx.values_of(delete)[0], tx.values_of(insert)[0]);
         let table = |op: &dyno_core::workload::Op| {
-            let sql = statements[op.statement as usize].sql.to_string();
+            let sql = statements[op.request as usize].sql().to_string();
             sql.split(' ').nth(2).map(str::to_owned)
         };
         assert_eq!(table(delete), table(insert));
@@ -289,9 +289,9 @@ fn only_writes_change_data() {
 #[test]
 fn a_filter_keeps_about_one_row_of_a_range() {
     let workload = oltp(json!({"rows": 200_000, "range_size": 100, "filter_ranges": 1}));
-    let statements = workload.statements();
+    let statements = workload.requests();
     let filter = statements.iter().find(|s| s.class == "filter_range").expect("it is listed");
-    let sql = filter.sql.to_string();
+    let sql = filter.sql().to_string();
     assert_eq!(sql, "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? AND c < '01000000000'");
     let mut rows = Rows::default();
     workload.rows(0, 0..200_000, &mut rows);

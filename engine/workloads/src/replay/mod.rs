@@ -17,9 +17,10 @@ mod tests;
 use crate::options::Reader;
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use dyno_core::recording::{Cue, Recording};
+use dyno_core::request::capability::Capability;
 use dyno_core::trace::{Event, Index, Language, Place};
 use dyno_core::workload::{
-    Dialect, Kind, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+    Dialect, Effect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };
 use memmap2::Mmap;
 use scan::Scan;
@@ -30,6 +31,7 @@ use std::ops::Range;
 pub static KIND: WorkloadKind = WorkloadKind {
     name: NAME,
     about: "recorded sessions: the statements of a trace in each session's order, at its times or at once",
+    needs: &[Capability::Sql],
     build,
 };
 
@@ -205,8 +207,8 @@ impl Recording for Replay {
 }
 
 impl Workload for Replay {
-    fn statements(&self) -> Vec<Statement> {
-        let verbatim = |class: &String| Statement::new(class.clone(), Kind::Verbatim, "", vec![]);
+    fn requests(&self) -> Vec<Request> {
+        let verbatim = |class: &String| Request::new(class.clone(), Effect::Verbatim, "", vec![]);
         self.scan.classes.iter().map(verbatim).collect()
     }
 

@@ -59,14 +59,14 @@ fn replay(more: serde_json::Value) -> Box<dyn Workload> {
 /// (session, due in ms, database, class, text) of all that is sent.
 fn sent(workload: &dyn Workload) -> Vec<(u32, u64, String, String, String)> {
     let recording = workload.recording().unwrap();
-    let statements = workload.statements();
+    let statements = workload.requests();
     let mut all = Vec::new();
     for session in 0..recording.sessions() {
         let mut place = recording.begin(session);
         let mut tx = Transaction::default();
         while let Some(cue) = recording.next(session, &mut place, Some(&mut tx)) {
             let (op, text) = (&tx.ops[0], String::from_utf8(tx.text.clone()).unwrap());
-            let class = statements[usize::from(op.statement)].class.clone();
+            let class = statements[usize::from(op.request)].class.clone();
             let database = recording.databases()[cue.database as usize].clone();
             all.push((session, cue.due_ns / MS, database, class, text));
             tx.clear();

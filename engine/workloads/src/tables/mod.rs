@@ -20,9 +20,10 @@ mod types;
 use crate::node::Node;
 use declared::Declared;
 use dyno_core::error::{Error, Kind, Result};
+use dyno_core::request::capability::Capability;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{
-    Dialect, Order, RowSink, Statement, Table, Transaction, Value, Workload, WorkloadKind,
+    Dialect, Order, Request, RowSink, Table, Transaction, Value, Workload, WorkloadKind,
 };
 use std::ops::Range;
 
@@ -30,6 +31,7 @@ use std::ops::Range;
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "tables",
     about: "declared tables with generated rows; loads only",
+    needs: &[Capability::Sql, Capability::Populate],
     build,
 };
 
@@ -71,7 +73,7 @@ fn number_of(name: &str) -> u64 {
 }
 
 impl Workload for Tables {
-    fn statements(&self) -> Vec<Statement> {
+    fn requests(&self) -> Vec<Request> {
         Vec::new()
     }
 

@@ -32,10 +32,11 @@ mod tests;
 mod transactions;
 
 use dyno_core::error::Result;
+use dyno_core::request::capability::Capability;
 use dyno_core::rng::Rng;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{
-    Dialect, Order, RowSink, Statement, Table, Transaction, Workload, WorkloadKind,
+    Dialect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };
 use random::{Constants, put_last_name};
 use rows::Loader;
@@ -48,6 +49,7 @@ use transactions::{delivery, new_order, order_status, payment, stock_level};
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "tpcc",
     about: "TPC-C's order entry: nine tables, five transactions; modes faithful, sysbench",
+    needs: &[Capability::Sql, Capability::Transactions],
     build,
 };
 
@@ -192,7 +194,7 @@ fn middle(found: &Rows) -> i64 {
 }
 
 impl Workload for Tpcc {
-    fn statements(&self) -> Vec<Statement> {
+    fn requests(&self) -> Vec<Request> {
         self.catalogue.statements.clone()
     }
 
@@ -211,7 +213,7 @@ impl Workload for Tpcc {
     fn more(&self, session: u32, index: u64, stage: u32, answers: &[Rows], tx: &mut Transaction) {
         // Behind its commit nothing follows.
         let ends = [self.catalogue.commit, self.catalogue.rollback];
-        if tx.ops.last().is_some_and(|op| ends.contains(&op.statement)) {
+        if tx.ops.last().is_some_and(|op| ends.contains(&op.request)) {
             return;
         }
         let (kind, mut draws) = self.draw(session, index);

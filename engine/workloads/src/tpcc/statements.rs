@@ -4,7 +4,7 @@
 
 use super::schema;
 use super::settings::{DISTRICTS, Mode, Settings};
-use dyno_core::workload::{Dialect, Expect, Form, Kind, ParamType, Statement};
+use dyno_core::workload::{Dialect, Effect, Expect, Form, ParamType, Request};
 
 const ID: ParamType = ParamType::Int;
 const TEXT: ParamType = ParamType::Text;
@@ -22,7 +22,7 @@ pub struct Catalogue {
     pub order_status: OrderStatus,
     pub delivery: Delivery,
     pub stock_level: StockLevel,
-    pub statements: Vec<Statement>,
+    pub statements: Vec<Request>,
 }
 
 #[derive(Debug, Default)]
@@ -90,10 +90,10 @@ impl Catalogue {
         let mut list = List { dialect, is_sysbench, statements: vec![] };
         let frame = |list: &mut List, class: &str, kind| list.add(class, kind, "", &[]);
         Self {
-            begin: frame(&mut list, "begin", Kind::BeginWrite),
-            begin_read: frame(&mut list, "begin", Kind::BeginRead),
-            commit: frame(&mut list, "commit", Kind::Commit),
-            rollback: frame(&mut list, "rollback", Kind::Rollback),
+            begin: frame(&mut list, "begin", Effect::BeginWrite),
+            begin_read: frame(&mut list, "begin", Effect::BeginRead),
+            commit: frame(&mut list, "commit", Effect::Commit),
+            rollback: frame(&mut list, "rollback", Effect::Rollback),
             new_order: new_order(&mut list, settings.mode),
             payment: payment(&mut list),
             order_status: order_status(&mut list),
@@ -108,27 +108,27 @@ impl Catalogue {
 struct List {
     dialect: Dialect,
     is_sysbench: bool,
-    statements: Vec<Statement>,
+    statements: Vec<Request>,
 }
 
 impl List {
-    fn add(&mut self, class: &str, kind: Kind, sql: &str, params: &[ParamType]) -> u16 {
+    fn add(&mut self, class: &str, effect: Effect, sql: &str, params: &[ParamType]) -> u16 {
         // A database with one writer at a time has no locks of rows.
         let lock = if self.dialect == Dialect::Sqlite { "" } else { " FOR UPDATE" };
         let sql = sql.replace(" FOR_UPDATE", lock).replace("NOW", "CURRENT_TIMESTAMP");
         // The scripts for sysbench read all orders of a customer to use the last one.
         let sql = sql.replace(" LIMIT_1", if self.is_sysbench { "" } else { " LIMIT 1" });
         let sql = if self.is_sysbench { renamed(&sql) } else { sql };
-        self.statements.push(Statement::new(class, kind, sql, params.to_vec()));
+        self.statements.push(Request::new(class, effect, sql, params.to_vec()));
         (self.statements.len() - 1) as u16
     }
 
     fn write(&mut self, class: &str, sql: &str, params: &[ParamType]) -> u16 {
-        self.add(class, Kind::Write, sql, params)
+        self.add(class, Effect::Write, sql, params)
     }
 
     fn read(&mut self, class: &str, sql: &str, params: &[ParamType]) -> u16 {
-        self.add(class, Kind::Read, sql, params)
+        self.add(class, Effect::Read, sql, params)
     }
 
     /// A read whose rows are looked at.

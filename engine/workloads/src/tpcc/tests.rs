@@ -151,7 +151,7 @@ fn play(of: &Tpcc, index: u64, ask: impl Fn(&str) -> Rows) -> Vec<(String, Vec<S
     let (mut answers, mut seen, mut stage) = (vec![], 0, 1);
     while seen < tx.ops.len() {
         for op in &tx.ops[seen..] {
-            let statement = &statements[usize::from(op.statement)];
+            let statement = &statements[usize::from(op.request)];
             if statement.keeps {
                 answers.push(ask(&statement.class));
             }
@@ -162,7 +162,7 @@ fn play(of: &Tpcc, index: u64, ask: impl Fn(&str) -> Rows) -> Vec<(String, Vec<S
         assert!(stage < 50, "it ends");
     }
     let shown = |op: &Op| {
-        let statement = &statements[usize::from(op.statement)];
+        let statement = &statements[usize::from(op.request)];
         let values = tx.values_of(op);
         assert_eq!(values.len(), statement.params.len(), "{}", statement.class);
         let text = values.iter().map(|value| match value {
@@ -357,7 +357,7 @@ fn wrong_options_are_named() {
 #[test]
 fn sysbenchs_rules_stay_at_home_and_fill_text_with_one_character() {
     let of = tpcc(json!({"mode": "sysbench", "warehouses": 3, "customers": 50, "items": 100}));
-    let sql: Vec<String> = of.catalogue.statements.iter().map(|s| s.sql.to_string()).collect();
+    let sql: Vec<String> = of.catalogue.statements.iter().map(|s| s.sql().to_string()).collect();
     assert!(sql.iter().any(|sql| sql.starts_with("DELETE FROM new_orders1 WHERE no_w_id = ?")));
     assert!(
         sql.contains(&"UPDATE stock1 SET s_quantity = ? WHERE s_w_id = ? AND s_i_id = ?".into())

@@ -7,7 +7,7 @@ use crate::mysql::{configure, packet};
 use dyno_core::driver::{Progress, Wire};
 use dyno_core::error::Result;
 use dyno_core::plan::{Address, Secret, Target};
-use dyno_core::workload::{Kind, ParamType, Statement};
+use dyno_core::workload::{Effect, ParamType, Request};
 use std::sync::Arc;
 
 pub const PASSWORD: &str = "pass word";
@@ -46,13 +46,13 @@ pub fn target() -> Target {
 }
 
 /// A read with one parameter and a write with two.
-pub fn statements() -> Vec<Statement> {
+pub fn statements() -> Vec<Request> {
     let statement =
-        |kind, sql: &str, params: &[ParamType]| Statement::new("c", kind, sql, params.to_vec());
+        |kind, sql: &str, params: &[ParamType]| Request::new("c", kind, sql, params.to_vec());
     vec![
-        statement(Kind::BeginWrite, "", &[]),
-        statement(Kind::Read, "SELECT c FROM t WHERE id=?", &[ParamType::Int]),
-        statement(Kind::Write, "UPDATE t SET c=? WHERE id=?", &[ParamType::Text, ParamType::Int]),
+        statement(Effect::BeginWrite, "", &[]),
+        statement(Effect::Read, "SELECT c FROM t WHERE id=?", &[ParamType::Int]),
+        statement(Effect::Write, "UPDATE t SET c=? WHERE id=?", &[ParamType::Text, ParamType::Int]),
     ]
 }
 
@@ -97,7 +97,7 @@ pub struct Line {
 }
 
 impl Line {
-    pub fn open(target: &Target, statements: &[Statement], on_socket: bool) -> Self {
+    pub fn open(target: &Target, statements: &[Request], on_socket: bool) -> Self {
         let config = Arc::new(configure(target, statements).unwrap());
         let mut this = Self { wire: MysqlWire::new(config), sent: vec![] };
         this.wire.connected(on_socket, &mut this.sent);
@@ -135,16 +135,16 @@ impl Line {
     }
 
     /// Logged in to a MySQL, without EOF packets, nothing prepared.
-    pub fn ready(target: &Target, statements: &[Statement]) -> Self {
+    pub fn ready(target: &Target, statements: &[Request]) -> Self {
         Self::ready_with(PLAIN | DEPRECATE_EOF, target, statements)
     }
 
     /// Logged in to a MariaDB that takes arrays of rows.
-    pub fn ready_mariadb(target: &Target, statements: &[Statement]) -> Self {
+    pub fn ready_mariadb(target: &Target, statements: &[Request]) -> Self {
         Self::ready_with((PLAIN | DEPRECATE_EOF) & !CLIENT_MYSQL, target, statements)
     }
 
-    fn ready_with(capabilities: u32, target: &Target, statements: &[Statement]) -> Self {
+    fn ready_with(capabilities: u32, target: &Target, statements: &[Request]) -> Self {
         let mut line = Self::open(target, statements, false);
         let hello = greeting(capabilities, "mysql_native_password");
         assert_eq!(line.hear(&hello), Ok(Progress::More));

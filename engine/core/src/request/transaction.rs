@@ -55,8 +55,8 @@ pub fn put_decimal(unscaled: i64, scale: u8, out: &mut Vec<u8>) {
 /// One operation of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
-    /// Index into [`Workload::statements`](crate::workload::Workload::statements).
-    pub statement: u16,
+    /// Index into [`Workload::requests`](crate::workload::Workload::requests).
+    pub request: u16,
     /// Its parameters: a range of [`Transaction::values`].
     pub values: Range<u32>,
 }
@@ -86,9 +86,9 @@ impl Transaction {
     }
 
     /// Appends an operation whose parameters are the values pushed since the last one.
-    pub fn op(&mut self, statement: u16) {
+    pub fn op(&mut self, request: u16) {
         let start = self.ops.last().map_or(0, |op| op.values.end);
-        self.ops.push(Op { statement, values: start..self.values.len() as u32 });
+        self.ops.push(Op { request, values: start..self.values.len() as u32 });
     }
 
     /// Appends a whole-number parameter for the next [`op`](Self::op).

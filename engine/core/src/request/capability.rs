@@ -1,0 +1,124 @@
+//! What a driver can do and what a workload needs, by the same names.
+
+use super::{Command, Effect, Request, Verb};
+use crate::driver::DriverKind;
+use crate::error::{Error, Kind, Result};
+use crate::workload::WorkloadKind;
+
+/// Something that a workload may need of a system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Capability {
+    /// Statements of SQL.
+    Sql,
+    /// Several operations that commit or roll back together.
+    Transactions,
+    /// Reads and writes of a record by its key.
+    KeyValue,
+    /// Reads of records in the order of their keys.
+    KeyRanges,
+    /// Filling an empty data set in bulk, and counting it.
+    Populate,
+}
+
+impl Capability {
+    /// All of them, in the order of the reference.
+    pub const ALL: &[Self] =
+        &[Self::Sql, Self::Transactions, Self::KeyValue, Self::KeyRanges, Self::Populate];
+
+    /// Its name in lists and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sql => "sql",
+            Self::Transactions => "transactions",
+            Self::KeyValue => "key_value",
+            Self::KeyRanges => "key_ranges",
+            Self::Populate => "populate",
+        }
+    }
+}
+
+/// Names of capabilities, as JSON lists and messages have them.
+pub fn names(capabilities: &[Capability]) -> Vec<&'static str> {
+    capabilities.iter().map(|capability| capability.name()).collect()
+}
+
+/// What a request needs, whatever else its workload may.
+fn needed(request: &Request) -> Option<Capability> {
+    match (request.effect, &request.command) {
+        (Effect::BeginRead | Effect::BeginWrite | Effect::Commit | Effect::Rollback, _) => {
+            Some(Capability::Transactions)
+        }
+        (_, Command::Sql(_)) => Some(Capability::Sql),
+        (_, Command::KeyValue(operation)) => Some(match operation.verb {
+            Verb::Scan => Capability::KeyRanges,
+            Verb::Read | Verb::Update(_) | Verb::Insert => Capability::KeyValue,
+        }),
+    }
+}
+
+/// Checks that the driver can do all that the workload needs, and all that these `requests` of it
+/// need.
+///
+/// # Errors
+/// [`Kind::Plan`], naming workload, capability, the request that needs it, and driver.
+pub fn check(driver: &DriverKind, workload: &WorkloadKind, requests: &[Request]) -> Result<()> {
+    let by_requests = requests.iter().filter_map(|one| Some((needed(one)?, Some(&one.class))));
+    let mut all = workload.needs.iter().map(|&need| (need, None)).chain(by_requests);
+    let Some((need, class)) = all.find(|(need, _)| !driver.capabilities.contains(need)) else {
+        return Ok(());
+    };
+    let whose = class.map_or_else(String::new, |class| format!(" (for `{class}`)"));
+    let (workload, name) = (workload.name, driver.name);
+    let what = format!(
+        "workload {workload} needs {}{whose}, which driver {name} does not have",
+        need.name()
+    );
+    let has = names(driver.capabilities).join(", ");
+    Err(Error::new(Kind::Plan, what).hint(format!(
+        "driver {name} has {has}; `dyno-engine list` shows what each workload needs"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Store;
+    use crate::workload::Dialect;
+    use std::sync::Arc;
+
+    const STORE: DriverKind = DriverKind {
+        name: "store",
+        about: "",
+        capabilities: &[Capability::KeyValue, Capability::Populate],
+        dialect: Dialect::Null,
+        options: &[],
+        library: || None,
+        build: |_, _| unreachable!(),
+    };
+    const RECORDS: WorkloadKind = WorkloadKind {
+        name: "records",
+        about: "",
+        needs: &[Capability::KeyValue],
+        build: |_| unreachable!(),
+    };
+
+    #[test]
+    fn a_driver_must_have_what_the_workload_and_each_request_needs() {
+        let fields = vec!["a".to_owned()];
+        let store = Arc::new(Store { name: "t".into(), key: "k".into(), fields });
+        let [read, scan] = [("read", Verb::Read), ("scan", Verb::Scan)]
+            .map(|(class, verb)| Request::key_value(class, &store, verb));
+        assert!(check(&STORE, &RECORDS, &[read.clone()]).is_ok());
+        let error = check(&STORE, &RECORDS, &[read, scan]).expect_err("no ranges");
+        assert_eq!(
+            error.what,
+            "workload records needs key_ranges (for `scan`), which driver store does not have"
+        );
+        assert!(error.hint.starts_with("driver store has key_value, populate"));
+        let tables = WorkloadKind { needs: &[Capability::Sql], ..RECORDS };
+        let error = check(&STORE, &tables, &[]).expect_err("no SQL");
+        assert_eq!(error.what, "workload records needs sql, which driver store does not have");
+        let begin = Request::new("begin", Effect::BeginWrite, "", vec![]);
+        assert!(check(&STORE, &RECORDS, &[begin]).is_err());
+    }
+}

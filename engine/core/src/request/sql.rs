@@ -1,0 +1,82 @@
+//! SQL cut at its parameters.
+
+use std::fmt;
+
+/// SQL cut at its parameters. Not a text with marks in it: no mark is left that somebody's SQL
+/// could not hold for another reason (`?` is an operator of PostgreSQL's jsonb, and stands in
+/// literals anywhere).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sql {
+    /// Never empty: what precedes the first parameter, and what follows each.
+    pieces: Vec<String>,
+}
+
+impl Sql {
+    /// What precedes the first parameter, and what follows each. Panics without a piece.
+    pub fn new(pieces: Vec<String>) -> Self {
+        assert!(!pieces.is_empty(), "SQL has a piece more than parameters");
+        Self { pieces }
+    }
+
+    /// What precedes the first parameter, and what follows each.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+
+    /// Number of parameters.
+    pub fn params(&self) -> usize {
+        self.pieces.len() - 1
+    }
+
+    /// Whether it has neither text nor parameters.
+    pub fn is_empty(&self) -> bool {
+        self.pieces == [""]
+    }
+
+    /// The text with `put` called to write each parameter (0-based).
+    pub fn with(&self, mut put: impl FnMut(usize, &mut String)) -> String {
+        let bytes: usize = self.pieces.iter().map(|piece| piece.len() + 8).sum();
+        let mut out = String::with_capacity(bytes);
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if let Some(param) = index.checked_sub(1) {
+                put(param, &mut out);
+            }
+            out.push_str(piece);
+        }
+        out
+    }
+}
+
+/// Each `?` is a parameter, wherever it stands: for SQL that is written here.
+impl From<&str> for Sql {
+    fn from(text: &str) -> Self {
+        Self { pieces: text.split('?').map(str::to_owned).collect() }
+    }
+}
+
+impl From<String> for Sql {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+/// The text with `?` for each parameter, as MySQL and SQLite prepare it.
+impl fmt::Display for Sql {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with(|_, out| out.push('?')))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sql_is_cut_at_its_question_marks() {
+        let sql = Sql::from("a = ? AND b = ?");
+        assert_eq!(sql.pieces(), ["a = ", " AND b = ", ""]);
+        assert_eq!((sql.params(), sql.to_string().as_str()), (2, "a = ? AND b = ?"));
+        assert_eq!(sql.with(|n, out| out.push_str(&format!("${}", n + 1))), "a = $1 AND b = $2");
+        assert!(Sql::from("").is_empty() && !Sql::from("?").is_empty());
+    }
+}
