@@ -6,13 +6,16 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment import model, workloads
 from dbdyno.experiment.factors import RawFactor
 from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.file.paths import WORKLOAD
 from dbdyno.experiment.targets import hooks
 from dbdyno.experiment.types import Cell, Group
+from dbdyno.experiment.workloads.base import Need
 
 
 def names(root: Node) -> None:
@@ -64,6 +67,31 @@ def shared_data(cell: Cell, root: Node) -> None:
                 f"but want `{name}` {value} and {mine[name]}",
                 where=node.mapping[name].where if name in node.mapping else node.place,
                 fix=f"give both the same `{name}`; `id_range` narrows what a group touches",
+            )
+
+
+def capabilities(cell: Cell, root: Node) -> None:
+    """Refuses a workload that needs what its target cannot do."""
+    kind_of = {target.name: target.kind for target in cell.targets}
+    for group in cell.groups:
+        has = kinds.of(kind_of[group.target]).capabilities
+        workload = workloads.of(group.kind)
+        always = (Need(each, ("kind",), "") for each in workload.needs)
+        for need in (*always, *workload.needs_more(group.options)):
+            if need.capability in has:
+                continue
+            written = root.mapping["groups"].mapping[group.name]
+            node = next((written.mapping[key] for key in need.keys if key in written.mapping), None)
+            able = [
+                name for name, kind in kinds.KINDS.items() if need.capability in kind.capabilities
+            ]
+            needed = " ".join(filter(None, (f"`{need.capability}`", need.what)))
+            raise DynoError(
+                f"group `{group.name}`: workload `{group.kind}` needs {needed}, and target "
+                f"`{group.target}` ({kinds.of(kind_of[group.target]).title}) does not have it",
+                where=node.where if node else written.place,
+                cause=f"its capabilities are {listed(has)}",
+                fix=f"use a target of kind {listed(able)}, or another workload or preset",
             )
 
 

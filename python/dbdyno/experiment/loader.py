@@ -193,6 +193,7 @@ def _cells(setup: Node, raw_factors: tuple[factors.RawFactor, ...]) -> tuple[Cel
         try:
             cell = typed.cell(index, levels, validated, patched)
             checks.shared_data(cell, patched)
+            checks.capabilities(cell, patched)
         except DynoError as error:
             raise _in_cell(error, label) from None
         cells.append(cell)

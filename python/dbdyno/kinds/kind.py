@@ -9,6 +9,11 @@ from dbdyno.kinds.counter import Counter
 MYSQL, POSTGRES = "mysql", "postgres"
 """Languages: what a kind's clients speak, and in which its logs are written."""
 
+# Capabilities: what a kind can do and a workload may need. Names as in `dyno-engine list --json`.
+SQL, TRANSACTIONS, POPULATE = "sql", "transactions", "populate"
+KEY_VALUE, KEY_RANGES = "key_value", "key_ranges"
+ALL = (SQL, TRANSACTIONS, KEY_VALUE, KEY_RANGES, POPULATE)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
@@ -17,6 +22,7 @@ class Kind:
     name: str
     title: str  # as its vendor writes it
     module: str  # below `dbdyno.systems`: holds `SYSTEM`
+    capabilities: tuple[str, ...] = ()
     language: str = ""  # MYSQL, POSTGRES; empty where no server is spoken to
     stores_data: bool = True
     in_engine: bool = False  # the engine's load threads do the system's work

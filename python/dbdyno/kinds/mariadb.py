@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dbdyno.kinds import mysqlfamily
-from dbdyno.kinds.kind import MYSQL, Kind
+from dataclasses import replace
 
-KIND = Kind(
+from dbdyno.kinds import mysqlfamily
+
+KIND = replace(
+    mysqlfamily.KIND,
     name="mariadb",
     title="MariaDB",
     module="mysql.mariadb",
-    language=MYSQL,
     schemes=("mariadb", "mysql"),
-    port=mysqlfamily.PORT,
     programs="mariadbd mysqld",
     start_s=2.0,
     initialise_s=4.0,
     directory_bytes=200_000_000,
-    drop_schema=mysqlfamily.DROP_SCHEMA,
-    sees_sessions=mysqlfamily.SEES_SESSIONS,
-    default_isolation=mysqlfamily.DEFAULT_ISOLATION,
-    example_setting=mysqlfamily.EXAMPLE_SETTING,
-    counters=mysqlfamily.COUNTERS,
 )

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from dbdyno.kinds.kind import Kind
+from dbdyno.kinds.kind import ALL, Kind
 
-KIND = Kind(name="null", title="null", module="null", stores_data=False, in_engine=True)
+KIND = Kind(
+    name="null",
+    title="null",
+    module="null",
+    capabilities=ALL,
+    stores_data=False,
+    in_engine=True,
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount, Quotient, Share
-from dbdyno.kinds.kind import POSTGRES, Kind
+from dbdyno.kinds.kind import ALL, POSTGRES, Kind
 
 _DATABASE, _WAL = "status.pg_stat_database.", "status.pg_stat_wal."
 
@@ -11,6 +11,7 @@ KIND = Kind(
     name="postgres",
     title="PostgreSQL",
     module="postgres.system",
+    capabilities=ALL,
     language=POSTGRES,
     schemes=("postgres", "postgresql"),
     port=5432,

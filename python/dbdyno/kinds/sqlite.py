@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount
-from dbdyno.kinds.kind import Kind
+from dbdyno.kinds.kind import ALL, Kind
 
 _MIB = 1 / 1048576.0
 
@@ -11,6 +11,7 @@ KIND = Kind(
     name="sqlite",
     title="SQLite",
     module="sqlite.system",
+    capabilities=ALL,
     in_engine=True,
     counters=(
         Amount("database MiB", "status.database_bytes", _MIB),

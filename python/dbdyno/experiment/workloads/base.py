@@ -6,7 +6,7 @@ options too and has the last word; these files let an error point into the user'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -36,6 +36,16 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
+class Need:
+    """A capability that only some options ask for. `keys` lead to what to point at, the first
+    that is written; `what`: what of the workload needs it."""
+
+    capability: str
+    keys: Keys
+    what: str
+
+
+@dataclass(frozen=True)
 class Check:
     """What must hold of the data between transactions. `sql` returns what breaks it: no row if it
     holds."""
@@ -62,6 +72,13 @@ class Workload(Protocol):
     @property
     def presets(self) -> Mapping[str, Mapping[str, Any]]:
         """Options by the name of a preset."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Capabilities that a system must have, whatever the options; see `dbdyno.kinds.kind`."""
+
+    def needs_more(self, options: Options) -> Iterable[Need]:
+        """What these options need beside that."""
 
     @property
     def refuses(self) -> Mapping[str, str]:
@@ -113,6 +130,9 @@ class NoFiles:
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
         return dict(options)
+
+    def needs_more(self, options: Options) -> Iterable[Need]:
+        return ()
 
     def escapes_guard(self, options: Options, kind: str) -> str:
         return ""

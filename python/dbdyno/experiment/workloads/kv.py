@@ -16,11 +16,13 @@ from dbdyno.experiment.workloads.base import (
     WORD,
     Check,
     Contradiction,
+    Need,
     NoFiles,
     Option,
     Options,
     model_of,
 )
+from dbdyno.kinds.kind import KEY_RANGES, KEY_VALUE, TRANSACTIONS
 
 DEFAULT_PRESET = "a"
 DISTRIBUTIONS = ("uniform", "zipfian", "latest")
@@ -72,6 +74,7 @@ class Kv(NoFiles):
     """See the module."""
 
     name = "kv"
+    needs = (KEY_VALUE,)
     model = model_of("KvOptions", "YCSB's core workloads A to F.", KV)
     options = KV
     presets = PRESETS
@@ -126,6 +129,13 @@ class Kv(NoFiles):
                 "but the distribution is uniform",
                 "remove it, or set `distribution: zipfian`",
             )
+
+    def needs_more(self, options: Options) -> Iterator[Need]:
+        full = self.effective(options)
+        if full["scan"]:
+            yield Need(KEY_RANGES, ("scan", "preset"), "for scans")
+        if full["transactional"] and full["read_modify_write"]:
+            yield Need(TRANSACTIONS, ("transactional",), "for `transactional`")
 
     def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:
         return {**options, "records": min(self.effective(options)["records"], rows_max)}

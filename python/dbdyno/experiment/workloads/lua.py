@@ -14,7 +14,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from dbdyno.experiment.values.scalars import Strict
-from dbdyno.experiment.workloads.base import Check, Contradiction, Option, Options
+from dbdyno.experiment.workloads.base import Check, Contradiction, Need, Option, Options
+from dbdyno.kinds.kind import SQL
 
 SCRIPT_MAX = 1_000_000  # characters
 ROW_BYTES = 250  # of sysbench's tables with their index, about
@@ -69,6 +70,7 @@ class Lua:
     """See the module."""
 
     name = "lua"
+    needs = (SQL,)
     model: type[Strict] = LuaOptions
     options: tuple[Option, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
@@ -120,6 +122,9 @@ class Lua:
             for each in numbers
         )
         return rows * tables * ROW_BYTES
+
+    def needs_more(self, options: Options) -> tuple[Need, ...]:
+        return ()
 
     def contradictions(self, options: Options) -> Iterator[Contradiction]:
         script = options["script"]

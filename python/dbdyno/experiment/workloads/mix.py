@@ -18,6 +18,7 @@ from dbdyno.experiment.values.generators import generator
 from dbdyno.experiment.values.scalars import Strict, Whole
 from dbdyno.experiment.values.unions import Short, one_of
 from dbdyno.experiment.workloads.base import Check, Contradiction, Keys, NoFiles, Option, Options
+from dbdyno.kinds.kind import SQL
 
 CLASSES_MAX = 64  # the engine's histograms; what has none counts as `other`
 STATEMENTS_MAX = 250  # different ones: each is prepared on every connection, once a list's length
@@ -193,6 +194,7 @@ class Mix(NoFiles):
     """See the module."""
 
     name = "mix"
+    needs = (SQL,)
     model: type[Strict] = MixOptions
     options: tuple[Option, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})

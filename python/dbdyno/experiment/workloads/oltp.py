@@ -22,6 +22,7 @@ from dbdyno.experiment.workloads.base import (
     misplaced_distribution,
     model_of,
 )
+from dbdyno.kinds.kind import SQL
 
 ROW_BYTES = 260  # of a row on disk with its indexes, about: 120 + 60 characters, k, pages
 
@@ -101,6 +102,7 @@ class Oltp(NoFiles):
     """See the module."""
 
     name = "oltp"
+    needs = (SQL,)
     model = model_of("OltpOptions", "Selects, ranges and updates on tables of one shape.", OLTP)
     options = OLTP
     presets = PRESETS

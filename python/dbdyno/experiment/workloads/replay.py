@@ -17,7 +17,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from dbdyno.errors import DynoError
 from dbdyno.experiment.values.scalars import Strict
 from dbdyno.experiment.workloads import traces
-from dbdyno.experiment.workloads.base import Check, Contradiction, Option, Options
+from dbdyno.experiment.workloads.base import Check, Contradiction, Need, Option, Options
+from dbdyno.kinds.kind import SQL
 
 MAX = "max"
 SPEED_MIN, SPEED_MAX = 0.001, 1000.0
@@ -78,6 +79,7 @@ class Replay:
     `facts` (see `traces.Facts`), or `wrong`: why there is none."""
 
     name = "replay"
+    needs = (SQL,)
     deadline_s = 3600.0  # where the experiment says nothing
     model: type[Strict] = ReplayOptions
     options: tuple[Option, ...] = ()
@@ -126,6 +128,9 @@ class Replay:
 
     def data_bytes(self, data: Options) -> int:
         return 0
+
+    def needs_more(self, options: Options) -> tuple[Need, ...]:
+        return ()
 
     def contradictions(self, options: Options) -> Iterator[Contradiction]:
         if "wrong" in options:

@@ -22,6 +22,7 @@ from dbdyno.experiment.workloads.base import (
     Options,
     model_of,
 )
+from dbdyno.kinds.kind import SQL, TRANSACTIONS
 
 FAITHFUL, SYSBENCH = "faithful", "sysbench"
 # Bytes on disk, about: of an item, of its stock in a warehouse, of what belongs to a customer (the
@@ -77,6 +78,7 @@ class Tpcc(NoFiles):
     """See the module."""
 
     name = "tpcc"
+    needs = (SQL, TRANSACTIONS)
     model = model_of("TpccOptions", "TPC-C's order entry.", TPCC)
     options = TPCC
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
