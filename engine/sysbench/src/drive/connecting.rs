@@ -23,7 +23,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             Some(wired) if can_have => {
                 wired.quit();
                 wired.address = 0;
-                self.queue.push(index, place);
+                self.queue.push((index, place));
             }
             _ => {
                 let error = Error::new(Kind::Plan, "a session has too many connections")
@@ -183,7 +183,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         wired.address += 1;
         if was_connecting && wired.address < candidates {
             // The name has another address: that is part of the same attempt.
-            return self.queue.push(index, place);
+            return self.queue.push((index, place));
         }
         self.turn_with(index, Outcome::Lost(error));
     }
