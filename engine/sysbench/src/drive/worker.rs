@@ -10,13 +10,13 @@
 
 use super::session_slot::{CONNECTIONS_MAX, SessionSlot, Token, Waits};
 use super::shared::Shared;
-use crate::connection::Stage;
 use crate::session::{Baggage, Outcome, Scripts, Step, Wait};
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::metrics::thread::ThreadMetrics;
 use dyno_generator::reactor::connect_queue::ConnectQueue;
 use dyno_generator::reactor::receive_buffer::RECEIVE_BYTES;
+use dyno_generator::reactor::session_slot::Stage;
 use dyno_generator::reactor::timers::{Cause, Timer, Timers};
 use dyno_generator::reactor::unread::Unread;
 use dyno_generator::transport::poller::{Poller, Ready};
