@@ -12,6 +12,7 @@ from typing import Any
 import plans
 import pytest
 
+from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control
 from dbdyno.execute.engine import load_threads
 from dbdyno.plan.types import Cell, LoadThreads, Plan, TrialPlan
@@ -49,7 +50,8 @@ class Bench:
         self.engine = engine
 
     def layout(self, run: Run) -> load_threads.Layout:
-        return load_threads.Layout(run, self.engine, Control(self.said.append), self, self.request)
+        context = ExecutionContext(run, self.engine, Control(self.said.append), self)
+        return load_threads.Layout(context, self.request)
 
     def request(self, cell: Cell, trial: TrialPlan, directory: Path) -> Mapping[str, Any]:
         return {"targets": {"db": {"address": self.address}}}

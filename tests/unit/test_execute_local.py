@@ -13,6 +13,7 @@ import pytest
 
 from dbdyno.execute import local
 from dbdyno.execute.budget import Budget
+from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control
 from dbdyno.execute.servers import pool
 from dbdyno.execute.servers.snapshots import Snapshot, Snapshots
@@ -51,8 +52,10 @@ class World:
         world = self
 
         class Trial:
-            def __init__(self, run: Run, servers: pool.ServerPool, *_: object) -> None:
-                self.run, self.servers = run, servers
+            def __init__(
+                self, context: ExecutionContext, servers: pool.ServerPool, explained: set[int]
+            ) -> None:
+                self.run, self.servers = context.run, servers
 
             def probe(self, cell: Cell, trial: TrialPlan) -> bool:
                 new = cell.index in world.to_probe
@@ -80,10 +83,10 @@ class World:
 
     def go_on(self, run: Run, decided: Callable[[Run], str | None] = lambda run: None) -> str:
         self.control = Control(lambda message: None)
-        execution = local.LocalExecution(
+        context = ExecutionContext(
             run, Path("engine"), self.control, Silent(), self.tmp_path, decided
         )
-        status = execution.execute()
+        status = local.LocalExecution(context).execute()
         run.set_status(status)
         return status
 

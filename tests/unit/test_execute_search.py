@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import plan as make_plan
 
+from dbdyno.execute.context import ExecutionContext
+from dbdyno.execute.control import Control
 from dbdyno.execute.rate_search.judgement import Judgement, judge
 from dbdyno.execute.rate_search.probing import (
     Probing,
@@ -302,10 +304,14 @@ def run(tmp_path: Path) -> Run:
     return Run.create(tmp_path / "run", replace(planned, cells=cells), {})
 
 
+def context(run: Run, listener: Quiet) -> ExecutionContext:
+    return ExecutionContext(run, Path("engine"), Control(listener.say), listener)
+
+
 def measured(run: Run, fake: Fake, listener: Quiet | None = None) -> TrialRecord:
     trial, cell = run.plan.trials[0], run.plan.cells[0]
     run.begin(trial.id)
-    return Probing(run, listener or Quiet(), cell, trial, fake.once).measure()
+    return Probing(context(run, listener or Quiet()), cell, trial, fake.once).measure()
 
 
 def test_a_trial_is_its_highest_probe_that_passed(run: Run) -> None:
@@ -410,7 +416,7 @@ def test_an_interrupted_search_begins_again(run: Run) -> None:
         return fake.once(cell, trial)
 
     with pytest.raises(KeyboardInterrupt):
-        Probing(run, Quiet(), cell, trial, killed).measure()
+        Probing(context(run, Quiet()), cell, trial, killed).measure()
     run.close()
     again = Run.resume(run.path)
     assert not again.records()

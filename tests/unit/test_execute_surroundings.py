@@ -13,6 +13,7 @@ from test_execute_local import Silent, World, of_null, world  # noqa: F401 (a fi
 
 from dbdyno.errors import DynoError
 from dbdyno.execute import local
+from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.experiment.types import Hook, Hooks, LevelHooks
 from dbdyno.plan.types import Plan
@@ -58,9 +59,8 @@ def resume(world: World, said: list[str] | None = None) -> str:  # noqa: F811
         control = Control(lambda message: None)
         listener = Silent()
         try:
-            return local.LocalExecution(
-                run, Path("engine"), control, listener, world.tmp_path
-            ).execute()
+            context = ExecutionContext(run, Path("engine"), control, listener, world.tmp_path)
+            return local.LocalExecution(context).execute()
         finally:
             if said is not None:
                 said += listener.said
@@ -261,7 +261,8 @@ def test_a_wish_to_stop_ends_an_apply_but_not_an_undo(world: World, trace: Trace
     plan = hooked(Hooks(levels={"cache": {"on": level}}))
     with Run.create(world.tmp_path / "run", plan, {}) as run:
         control = Control(lambda message: None)
-        execution = local.LocalExecution(run, Path("engine"), control, Silent(), world.tmp_path)
+        context = ExecutionContext(run, Path("engine"), control, Silent(), world.tmp_path)
+        execution = local.LocalExecution(context)
         asking = type("Asking", (), {"__get__": lambda *_: bool(trace.words())})()
         original = Control.stop_now
         Control.stop_now = asking  # type: ignore[assignment]

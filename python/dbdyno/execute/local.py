@@ -11,24 +11,21 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.execute import disk_full
 from dbdyno.execute.budget import Budget
-from dbdyno.execute.control import Control, Interrupted
+from dbdyno.execute.context import ExecutionContext
+from dbdyno.execute.control import Interrupted
 from dbdyno.execute.hooks.hooks import HookFailed, Hooks
-from dbdyno.execute.listener import Listener
 from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.pool import ServerPool
-from dbdyno.execute.steadiness import Judge
 from dbdyno.execute.trial import Trial
 from dbdyno.experiment.claims.conditions import unmet
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.store.record import TrialRecord
-from dbdyno.store.run import Run
 from dbdyno.systems.process.scratch import Scratch
 
 ATTEMPTS = 3  # the first and two more
@@ -46,27 +43,13 @@ class _Standing:
 class LocalExecution:
     """Executes the incomplete trials of a run. `execute()` returns the run's status."""
 
-    def __init__(
-        self,
-        run: Run,
-        engine: Path,
-        control: Control,
-        listener: Listener,
-        scratch: Path | None = None,
-        decided: Callable[[Run], str | None] = lambda run: None,
-        judge: Judge | None = None,
-    ) -> None:
-        """`decided` is asked after each whole block but the last; where it gives a reason, the run
-        ends with it. `judge` says when a trial is steady."""
-        self._decided = decided
-        self._judge = judge
-        self._run = run
-        self._engine = engine
-        self._control = control
-        self._listener = listener
-        self._scratch_parent = scratch
+    def __init__(self, context: ExecutionContext) -> None:
+        self._context = context
+        self._run = context.run
+        self._control = context.control
+        self._listener = context.listener
         self._standing = _Standing()
-        self._around = Hooks(run, control, listener.say)
+        self._around = Hooks(context)
         self.not_undone: tuple[str, ...] = ()  # on external servers, in sentences
 
     def execute(self) -> str:
@@ -75,9 +58,7 @@ class LocalExecution:
         self._around.recover()
         waiting = self._waiting()
         if not waiting:
-            self.not_undone = tuple(
-                ExternalServers.finish(self._run, self._control, self._listener.say)
-            )
+            self.not_undone = tuple(ExternalServers.finish(self._context))
             return "complete"
         try:
             self._around.before_run()
@@ -88,23 +69,10 @@ class LocalExecution:
             self._around.after_run()
 
     def _with_servers(self, waiting: Sequence[TrialPlan]) -> str:
-        plan = self._run.plan
         explained = {record.cell for record in self._run.records() if record.explain}
-        with Scratch(self._scratch_parent) as scratch:
-            pool = ServerPool(
-                scratch,
-                self._engine,
-                plan.seed,
-                plan.server_cpus,
-                self._control,
-                self._listener.say,
-                self._listener.on_event,
-                self._run,
-            )
-            trial = Trial(
-                *(self._run, pool, self._engine, self._control, self._listener, explained),
-                self._judge,
-            )
+        with Scratch(self._context.scratch) as scratch:
+            pool = ServerPool(self._context, scratch)
+            trial = Trial(self._context, pool, explained)
             try:
                 pool.recover()
                 return self._all(waiting, pool, trial)
@@ -136,7 +104,7 @@ class LocalExecution:
             if self._control.stop_after_trial:
                 return "interrupted"
             begins = first_of[planned.block] == planned.id
-            if begins and planned.block > 1 and (reason := self._decided(self._run)):
+            if begins and planned.block > 1 and (reason := self._context.decided(self._run)):
                 self._run.amend(reason, blocks=planned.block - 1, decided=True)
                 self._listener.say(reason)
                 return "complete"

@@ -9,16 +9,15 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.background import Background
-from dbdyno.execute.control import Control
-from dbdyno.execute.engine.job import Event, Job, Outcome, error_of
+from dbdyno.execute.context import ExecutionContext
+from dbdyno.execute.engine.job import Event, Outcome, error_of
 from dbdyno.execute.engine.load_threads import Layout
 from dbdyno.execute.engine.request import run_request, with_values
-from dbdyno.execute.listener import Listener
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.servers import integrity
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
-from dbdyno.execute.steadiness import Judge, Steadiness
+from dbdyno.execute.steadiness import Steadiness
 from dbdyno.experiment import workloads
 from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
@@ -26,7 +25,6 @@ from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
 from dbdyno.store.metrics.reduce import Reduced, reduce_trial
 from dbdyno.store.record import NO_PLAN, TrialRecord
-from dbdyno.store.run import Run
 from dbdyno.store.text import files
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
@@ -36,26 +34,13 @@ FATAL = ("plan", "authentication")
 class Trial:
     """Runs one trial of the plan on a started pool."""
 
-    def __init__(
-        self,
-        run: Run,
-        pool: ServerPool,
-        engine: Path,
-        control: Control,
-        listener: Listener,
-        explained: set[int],
-        judge: Judge | None = None,
-    ) -> None:
-        """`judge` says when a trial is steady: only a plan in which none waits for that has no use
-        for it."""
-        self._run = run
+    def __init__(self, context: ExecutionContext, pool: ServerPool, explained: set[int]) -> None:
+        """`explained` are the cells whose statements the server has explained already."""
+        self._context = context
+        self._run = context.run
         self._pool = pool
-        self._engine = engine
-        self._control = control
-        self._listener = listener
         self._explained = explained
-        self._judge = judge
-        self._layout = Layout(run, engine, control, listener, self._whole_request)
+        self._layout = Layout(context, self._whole_request)
 
     def probe(self, cell: Cell, trial: TrialPlan) -> bool:
         """Finds the number of load threads, if it is open; whether the servers were under load."""
@@ -65,7 +50,7 @@ class Trial:
         """Returns the record, complete or void, not yet stored. Raises DynoError where no trial
         could succeed, Interrupted when the user wants to stop now. The trial has been begun."""
         if any(group.find for group in cell.groups):
-            record = Probing(self._run, self._listener, cell, trial, self._once).measure()
+            record = Probing(self._context, cell, trial, self._once).measure()
         else:
             record = self._once(cell, trial)
         if cell.index not in self._explained and record.status == "complete":
@@ -88,7 +73,6 @@ class Trial:
         outcome, statements = self._drive(
             with_values(request, values), directory, sampling, steadiness
         )
-        self._control.check()
         record = self._record(cell, trial, started_unix_s, outcome, steadiness)
         if record.status == "complete":
             record = integrity.checked(record, cell, self._pool.deployments)
@@ -114,9 +98,10 @@ class Trial:
     def _steadiness(self, cell: Cell) -> Steadiness | None:
         if not cell.until_steady:
             return None
-        assert self._judge is not None, "a plan that waits for a steady state has no judge"
+        judge = self._context.judge
+        assert judge is not None, "a plan that waits for a steady state has no judge"
         servers = [server for each in self._pool.deployments.values() for server in each.servers]
-        return Steadiness(self._judge, cell.steady_min_s, cell.duration_s, Background(servers))
+        return Steadiness(judge, cell.steady_min_s, cell.duration_s, Background(servers))
 
     def _sampling(self, cell: Cell, directory: Path) -> Sampling | None:
         if cell.sampling_s is None:
@@ -138,7 +123,7 @@ class Trial:
         steadiness: Steadiness | None,
     ) -> tuple[Outcome, dict[str, str]]:
         statements: dict[str, str] = {}
-        job = Job(self._engine, request, directory / "events.ndjson")
+        job = self._context.job(request, directory)
 
         def on_event(event: Event) -> None:
             if event["event"] == "ready" and sampling:
@@ -147,16 +132,13 @@ class Trial:
                 statements[f"{event['group']}/{event['class']}"] = event["sql"]
             elif event["event"] == "end" and sampling:
                 sampling.stop()
-            self._listener.on_event(event)
+            self._context.listener.on_event(event)
             if steadiness and steadiness.is_enough(event):
                 job.enough()
 
         try:
-            with (
-                files.explained(directory / "events.ndjson", self._run.path),
-                self._control.watching(job),
-            ):
-                outcome = job.run(on_event)
+            with files.explained(directory / "events.ndjson", self._run.path):
+                outcome = self._context.drive(job, on_event)
         finally:
             if sampling:
                 sampling.stop()

@@ -26,6 +26,7 @@ from dbdyno.cli.running.live import Live, counted
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute import environment
+from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control
 from dbdyno.execute.engine import job
 from dbdyno.execute.listener import Listener, Several
@@ -295,9 +296,9 @@ def measure(
             live.say(f"metrics: {endpoint.url}")
         news = Several([live, *listeners])
         with Control(live.say) as control:
-            execution = LocalExecution(
-                *(run_, binary, control, news, scratch, decided), judge=steady_from(run_.plan)
-            )
+            judge = steady_from(run_.plan)
+            context = ExecutionContext(run_, binary, control, news, scratch, decided, judge)
+            execution = LocalExecution(context)
             status = execution.execute()
     run_.set_status(status)
     return status, execution.not_undone

@@ -8,14 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dbdyno.execute.control import Control
-from dbdyno.execute.engine.job import Job
-from dbdyno.execute.listener import Listener
+from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.rate_search.probing import probe_seed
 from dbdyno.experiment.targets.server_url import is_loopback
 from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
-from dbdyno.store.run import Run
 
 # The engine's plan of a trial, whose files go to the directory.
 Request = Callable[[Cell, TrialPlan, Path], Mapping[str, Any]]
@@ -24,13 +21,8 @@ Request = Callable[[Cell, TrialPlan, Path], Mapping[str, Any]]
 class Layout:
     """Finds the number once for each number of sessions, and keeps it in the run's plan."""
 
-    def __init__(
-        self, run: Run, engine: Path, control: Control, listener: Listener, request: Request
-    ) -> None:
-        self._run = run
-        self._engine = engine
-        self._control = control
-        self._listener = listener
+    def __init__(self, context: ExecutionContext, request: Request) -> None:
+        self._context = context
         self._request = request
         self._failed: set[int] = set()  # numbers of sessions
 
@@ -38,7 +30,7 @@ class Layout:
         """Whether the cell's servers, which are running, were under load for a probe just now."""
         cpus = len(os.sched_getaffinity(0))
         sessions = load_threads.sessions_of(cell)
-        if sessions in self._failed or not load_threads.wants_probe(self._run.plan, cell, cpus):
+        if sessions in self._failed or not load_threads.wants_probe(self._context.plan, cell, cpus):
             return False
         per_s: dict[int, list[float]] = {}
         with tempfile.TemporaryDirectory(prefix="dyno-probe-") as directory:
@@ -55,8 +47,8 @@ class Layout:
                 per_s.setdefault(threads, []).append(rate)
         found = load_threads.best(cpus, sessions, per_s)
         said = load_threads.sentence(found)
-        self._run.amend(said, probed=found)
-        self._listener.say(said)
+        self._context.run.amend(said, probed=found)
+        self._context.say(said)
         return True
 
     def _round(self, request: Mapping[str, Any], directory: Path) -> float | None:
@@ -66,10 +58,8 @@ class Layout:
             "duration_s": load_threads.ROUND_S,
             "interval_s": load_threads.ROUND_S,
         }
-        job = Job(self._engine, {**request, **times}, directory / "events.ndjson")
-        with self._control.watching(job):
-            outcome = job.run(lambda event: None)
-        self._control.check()
+        job = self._context.job({**request, **times}, directory)
+        outcome = self._context.drive(job, lambda event: None)
         end = outcome.end
         if end is None or outcome.spoilt or not end["measured_s"] > 0:
             return None

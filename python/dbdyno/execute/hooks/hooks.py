@@ -16,13 +16,13 @@ from pathlib import Path
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.execute.control import Control, Interrupted
+from dbdyno.execute.context import ExecutionContext
+from dbdyno.execute.control import Interrupted
 from dbdyno.execute.hooks import command
 from dbdyno.experiment.targets.hooks import variable
 from dbdyno.experiment.types import Hook, LevelHooks
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.hooklog import DEADLINE, LOGS, OK, STOPPED, Applied, HookLog, HookRun
-from dbdyno.store.run import Run
 from dbdyno.store.text import files
 from dbdyno.store.text.scrub import scrub
 
@@ -35,14 +35,14 @@ class HookFailed(Exception):
 
 
 class Hooks:
-    """Runs the hooks of one run. `say` hears what takes long and what went wrong."""
+    """Runs the hooks of one run."""
 
-    def __init__(self, run: Run, control: Control, say: Callable[[str], None]) -> None:
-        self._run = run
+    def __init__(self, context: ExecutionContext) -> None:
+        self._run = run = context.run
         self._hooks = run.plan.hooks
         self._order = [factor.name for factor in run.plan.factors]
-        self._control = control
-        self._say = say
+        self._control = context.control
+        self._say = context.say
         self._log = HookLog(run.path)
         self._hidden = hidden(run.plan)
         # Where the run was begun: paths in commands mean the same when it is resumed elsewhere.

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from dbdyno.execute.listener import Listener
+from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.rate_search.judgement import Judgement, judge
 from dbdyno.execute.rate_search.outcome import outcome_text
 from dbdyno.execute.rate_search.search import Found, search
@@ -21,7 +21,6 @@ from dbdyno.plan.order import SEED_BITS
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
 from dbdyno.store.metrics import open_loop
 from dbdyno.store.record import COMPLETE, TrialRecord
-from dbdyno.store.run import Run
 
 Once = Callable[[Cell, TrialPlan], TrialRecord]
 # What in a failing probe's warnings says that not the system set the limit.
@@ -39,11 +38,9 @@ class _Broken(Exception):
 class Probing:
     """One search. `once` runs the engine once in the trial's directory."""
 
-    def __init__(
-        self, run: Run, listener: Listener, cell: Cell, trial: TrialPlan, once: Once
-    ) -> None:
-        self._run = run
-        self._listener = listener
+    def __init__(self, context: ExecutionContext, cell: Cell, trial: TrialPlan, once: Once) -> None:
+        self._run = context.run
+        self._say = context.say
         self._cell = cell
         self._trial = trial
         self._once = once
@@ -72,7 +69,7 @@ class Probing:
         self._records[number] = record
         judgement = self._judged(record)
         why = "; ".join(judgement.reasons) or "all conditions held"
-        self._listener.say(f"  probe {number}: {rate_per_s:,g}/s: {why}")
+        self._say(f"  probe {number}: {rate_per_s:,g}/s: {why}")
         return judgement
 
     def _judged(self, record: TrialRecord) -> Judgement:

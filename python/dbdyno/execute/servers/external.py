@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError
-from dbdyno.execute.control import Control, Interrupted
+from dbdyno.execute.context import ExecutionContext
+from dbdyno.execute.control import Interrupted
 from dbdyno.execute.servers import existing, undo
 from dbdyno.execute.servers.ledger import FILE, Ledger
 from dbdyno.experiment.targets.read_only import session
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell
 from dbdyno.store.lock import holder
-from dbdyno.store.run import Run
 from dbdyno.systems.base import Resolved, TargetPlan, Word
 from dbdyno.systems.external import reach
 from dbdyno.systems.external.server import PREFIX, Mark, RemoteServer
@@ -39,7 +39,6 @@ READ_ONLY = Word(
     "sessions of the load may not write: said to the server last, and looked at",
 )
 
-Say = Callable[[str], None]
 # target, server, its words, schema, cell: puts the cell's data into an empty schema
 Fill = Callable[[TargetPlan, RemoteServer, Resolved, str, Cell], None]
 
@@ -65,10 +64,10 @@ class _Data:
 class ExternalServers:
     """All servers of a run that are there."""
 
-    def __init__(self, run: Run, control: Control, say: Say, fill: Fill) -> None:
-        self._run = run
-        self._control = control
-        self._say = say
+    def __init__(self, context: ExecutionContext, fill: Fill) -> None:
+        self._run = run = context.run
+        self._control = context.control
+        self._say = context.say
         self._fill = fill
         self._servers: dict[str, RemoteServer] = {}
         self._started_unix_s: dict[str, float] = {}
@@ -324,13 +323,13 @@ class ExternalServers:
             self._undo()
 
     @classmethod
-    def finish(cls, run: Run, control: Control, say: Say) -> list[str]:
+    def finish(cls, context: ExecutionContext) -> list[str]:
         """The same for a run that has no trial left: a killed process may have got that far."""
 
         def fill(*_: object) -> None:
             raise AssertionError("a run without trials loads nothing")
 
-        remotes = cls(run, control, say, fill)
+        remotes = cls(context, fill)
         remotes.recover()
         return remotes.close()
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.execute.control import Control
-from dbdyno.execute.engine.job import Event
+from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.request import Value
 from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.copying import copy_tree
@@ -24,7 +22,6 @@ from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.snapshots import Snapshots
 from dbdyno.plan.data import data_sets
 from dbdyno.plan.types import Cell, GroupPlan
-from dbdyno.store.run import Run
 from dbdyno.systems import versions
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.external import reach
@@ -35,31 +32,19 @@ SETTLE_MAX_S = 30.0
 
 
 class ServerPool:
-    """Keeps the servers that the current cell needs. `say` hears what takes long."""
+    """Keeps the servers that the current cell needs."""
 
-    def __init__(
-        self,
-        scratch: Scratch,
-        engine: Path,
-        seed: int,
-        cpus: Sequence[int],
-        control: Control,
-        say: Callable[[str], None],
-        on_load: Callable[[Event], None],
-        run: Run | None = None,
-    ) -> None:
-        """`run` may be left out where no server is there already: their schemas are the run's."""
+    def __init__(self, context: ExecutionContext, scratch: Scratch) -> None:
         self._scratch = scratch
-        self._seed = seed
-        self._cpus = cpus
-        self._control = control
-        self._say = say
-        self._snapshots = Snapshots(scratch, engine, seed, cpus, control, say, on_load)
+        self._plan = context.plan
+        self._control = context.control
+        self._say = context.say
+        self._snapshots = Snapshots(context, scratch)
         self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
         self._loaded_from: dict[str, str] = {}  # target -> key of the snapshot it started from
         self.deployments: dict[str, Deployment] = {}
         self._remarks: list[str] = []
-        self._remotes = None if run is None else ExternalServers(run, control, say, self._fill)
+        self._remotes = ExternalServers(context, self._fill)
 
     @property
     def scratch(self) -> Path:
@@ -69,7 +54,7 @@ class ServerPool:
     @property
     def loaded_s(self) -> float:
         """Time spent on loading data for the first time so far."""
-        return self._snapshots.loaded_s + (self._remotes.loaded_s if self._remotes else 0.0)
+        return self._snapshots.loaded_s + self._remotes.loaded_s
 
     # ---- life of a hard combination
 
@@ -104,7 +89,7 @@ class ServerPool:
             if target.url is None:
                 deployment.resolved = deployment.system.resolve(target)
             else:
-                deployment.resolved = self._there().adopt(target, cell)
+                deployment.resolved = self._remotes.adopt(target, cell)
 
     def stop(self) -> None:
         """Stops all servers and removes their working directories."""
@@ -157,19 +142,17 @@ class ServerPool:
             server = deployment.server
             assert server is not None
             self._say(f"looking up the values of {column}")
-            self._looked_up[key] = columns.look_up(server, deployment.database, column, self._seed)
+            self._looked_up[key] = columns.look_up(
+                server, deployment.database, column, self._plan.seed
+            )
         return self._looked_up[key]
 
     # ---- external servers
 
-    def _there(self) -> ExternalServers:
-        assert self._remotes is not None, "a plan with external servers needs a run"
-        return self._remotes
-
     def _reach(self, target: TargetPlan, cell: Cell) -> None:
         """Makes an external server ready for a cell."""
-        reached = self._there().start(target, cell)
-        self._remarks += self._there().told()
+        reached = self._remotes.start(target, cell)
+        self._remarks += self._remotes.told()
         self._loaded_from[target.name] = f"{target.url} {reached.database}"
         self.deployments[target.name] = Deployment(
             target,
@@ -192,14 +175,13 @@ class ServerPool:
 
     def recover(self) -> None:
         """Undoes what an earlier, killed process of this run left on external servers."""
-        if self._remotes:
-            self._remotes.recover()
+        self._remotes.recover()
 
     def close(self) -> list[str]:
         """Stops all servers and leaves those that were there as they were found. What could not be
         put back, in sentences."""
         self.stop()
-        return self._remotes.close() if self._remotes else []
+        return self._remotes.close()
 
     # ---- starting
 
@@ -220,7 +202,7 @@ class ServerPool:
                     deployment.binaries,
                     work,
                     deployment.resolved,
-                    cpus=cell.server_cpus or self._cpus,
+                    cpus=cell.server_cpus or self._plan.server_cpus,
                     transport=deployment.target.transport,
                 )
             )

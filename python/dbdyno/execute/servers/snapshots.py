@@ -11,14 +11,14 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.execute.control import Control
-from dbdyno.execute.engine.job import Event, Job, error_of
+from dbdyno.execute.context import ExecutionContext
+from dbdyno.execute.engine.job import error_of
 from dbdyno.execute.engine.request import DATABASE, LOAD_THREADS_MAX, load_request
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.deployment import Deployment
@@ -47,25 +47,12 @@ class Snapshot:
 
 
 class Snapshots:
-    """Makes and keeps them. `say` hears what takes long."""
+    """Makes and keeps them."""
 
-    def __init__(
-        self,
-        scratch: Scratch,
-        engine: Path,
-        seed: int,
-        cpus: Sequence[int],
-        control: Control,
-        say: Callable[[str], None],
-        on_load: Callable[[Event], None],
-    ) -> None:
+    def __init__(self, context: ExecutionContext, scratch: Scratch) -> None:
+        self._context = context
         self._scratch = scratch
-        self._engine = engine
-        self._seed = seed
-        self._cpus = cpus
-        self._control = control
-        self._say = say
-        self._on_load = on_load
+        self._say = context.say
         self._made: dict[tuple[Path, str], Snapshot] = {}  # by scratch directory and key
         self.loaded_s = 0.0  # time spent so far
 
@@ -95,11 +82,11 @@ class Snapshots:
         unchanged(setup)
         for path in (setup.dump, *setup.sql):
             if path is not None:
-                import_file(Path(path), server, database, self._say, self._control)
+                import_file(Path(path), server, database, self._say, self._context.control)
         if sets:
             self._load(deployment, server, resolved, database, sets)
         if setup.after:
-            self._control.check()
+            self._context.control.check()
             server.run(database, setup.after)
         if sets or setup != Setup():
             server.settle(database)
@@ -118,7 +105,7 @@ class Snapshots:
             deployment.binaries,
             building,
             loading,
-            cpus=self._cpus,
+            cpus=self._context.plan.server_cpus,
             transport=deployment.target.transport,
         )
         try:
@@ -185,11 +172,10 @@ class Snapshots:
         directory.mkdir(exist_ok=True)
         threads = min(os.cpu_count() or 1, LOAD_THREADS_MAX)
         target = server.engine_target(deployment.target, resolved, database)
-        request = load_request(deployment.target.name, target, sets, self._seed, directory, threads)
-        job = Job(self._engine, request, directory / "events.ndjson")
-        with self._control.watching(job):
-            outcome = job.run(self._on_load)
-        self._control.check()
+        seed = self._context.plan.seed
+        request = load_request(deployment.target.name, target, sets, seed, directory, threads)
+        job = self._context.job(request, directory)
+        outcome = self._context.drive(job, self._context.listener.on_event)
         if outcome.end is None or outcome.spoilt or outcome.returncode != 0:
             raise error_of(outcome, f"loading {deployment.target.name}")
 
