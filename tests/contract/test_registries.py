@@ -336,3 +336,12 @@ def test_every_format_is_listed_tested_and_in_the_guide() -> None:
         word = name.partition("_")[0]
         assert word in guide, name
         assert covered(word, "tests/unit/test_imports_formats.py"), name
+
+
+def test_capabilities_and_needs_are_those_of_the_engine(listed: dict[str, Any]) -> None:
+    can = {entry["name"]: entry["capabilities"] for entry in listed["drivers"]}
+    for name, kind in KINDS.items():
+        assert list(kind.capabilities) == can[systems.load(name).driver], name
+    needed = {entry["name"]: entry["needs"] for entry in listed["workloads"]}
+    for name, workload in workloads.WORKLOADS.items():
+        assert list(workload.needs) == needed[name], name

@@ -108,7 +108,7 @@ mod tests {
         let store = Arc::new(Store { name: "t".into(), key: "k".into(), fields });
         let [read, scan] = [("read", Verb::Read), ("scan", Verb::Scan)]
             .map(|(class, verb)| Request::key_value(class, &store, verb));
-        assert!(check(&STORE, &RECORDS, &[read.clone()]).is_ok());
+        assert!(check(&STORE, &RECORDS, std::slice::from_ref(&read)).is_ok());
         let error = check(&STORE, &RECORDS, &[read, scan]).expect_err("no ranges");
         assert_eq!(
             error.what,

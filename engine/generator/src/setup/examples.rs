@@ -75,7 +75,7 @@ pub fn examples(
                 let values = transaction.values_of(op);
                 found.push((
                     statement.class.clone(),
-                    with_literals(&statement.sql(), values, &transaction, dialect),
+                    with_literals(statement.sql(), values, &transaction, dialect),
                 ));
             }
         }
