@@ -48,6 +48,15 @@ impl Error {
         self.hint = hint.into();
         self
     }
+
+    /// The same error, naming the server: a protocol does not know from whom its bytes came.
+    #[must_use]
+    pub fn at_server(mut self, label: &str) -> Self {
+        if !self.what.contains(label) {
+            self.what = format!("{label}: {}", self.what);
+        }
+        self
+    }
 }
 
 impl fmt::Display for Error {

@@ -2,6 +2,7 @@
 
 use dyno_core::client::{Client, Library};
 use dyno_core::error::{Error, Result};
+use dyno_generator::reactor::session_slot::Stage;
 use dyno_generator::transport::link::Link;
 use dyno_generator::transport::patience::Patience;
 
@@ -39,21 +40,6 @@ pub struct Wired {
     pub(crate) lost: Option<Error>,
     /// Whether what it was lost over never left this machine.
     pub(crate) is_unsent: bool,
-}
-
-/// How far a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// There is none.
-    Down,
-    /// The transport is being connected.
-    Connecting,
-    /// The TLS handshake is going on.
-    Encrypting,
-    /// Login is going on.
-    LoggingIn,
-    /// Requests may be sent.
-    Up,
 }
 
 impl Wired {

@@ -2,6 +2,7 @@
 //! merely gone away may run on, holding locks that the next trial would wait for.
 
 use crate::reactor::control::{Cancellation, GroupTargets, Server};
+use crate::transport::endpoint::Endpoint;
 use crate::transport::link::Link;
 use dyno_core::driver::{Cancel, Progress, Session, Wire};
 use dyno_core::error::{Error, Kind, Result};
@@ -45,13 +46,7 @@ fn carry_out(server: Server<'_>, how: &Cancel) -> Result<()> {
     let deadline = Instant::now() + TIMEOUT;
     match how {
         Cancel::Close => Ok(()),
-        Cancel::Packet(bytes) => {
-            let mut link = Link::open_blocking(endpoint, deadline)?;
-            link.send_all(bytes, deadline)?;
-            // The server closes when it has passed the signal on.
-            let _ = link.receive_some(&mut Vec::new(), deadline);
-            Ok(())
-        }
+        Cancel::Packet(bytes) => send_packet(endpoint, bytes, deadline),
         Cancel::Statement(sql) => {
             let Session::Wire(mut wire) = server.driver.session(u32::MAX)? else { return Ok(()) };
             let mut link = Link::open_blocking(endpoint, deadline)?;
@@ -64,6 +59,18 @@ fn carry_out(server: Server<'_>, how: &Cancel) -> Result<()> {
             link.send_all(&out, deadline)
         }
     }
+}
+
+/// Asks a server to cancel a statement by a connection of its own that carries these bytes alone.
+///
+/// # Errors
+/// [`Kind::Connection`] when the server cannot be reached in time.
+pub fn send_packet(endpoint: &Endpoint, bytes: &[u8], deadline: Instant) -> Result<()> {
+    let mut link = Link::open_blocking(endpoint, deadline)?;
+    link.send_all(bytes, deadline)?;
+    // The server closes when it has passed the signal on.
+    let _ = link.receive_some(&mut Vec::new(), deadline);
+    Ok(())
 }
 
 /// Sends `out` and goes on until the protocol is ready or has its reply.

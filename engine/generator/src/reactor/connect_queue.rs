@@ -1,26 +1,26 @@
-//! Which sessions wait for a connection, and how many connections are under way.
+//! Which connections are wanted, and how many are under way.
 
 use std::collections::VecDeque;
 
-/// SessionNumbers that want a connection, and how many are on their way to one.
+/// Connections that are wanted, each named by a `T`, and how many are under way.
 #[derive(Debug)]
-pub struct ConnectQueue {
-    waiting: VecDeque<u32>,
+pub struct ConnectQueue<T> {
+    waiting: VecDeque<T>,
     under_way: usize,
     under_way_max: usize,
     has_sockets: bool,
 }
 
-impl ConnectQueue {
-    /// All of `slots` wait; at most `under_way_max` are connected at the same time.
-    pub fn new(under_way_max: usize, slots: u32) -> Self {
-        let waiting = (0..slots).collect();
+impl<T> ConnectQueue<T> {
+    /// These are `wanted`; at most `under_way_max` are made at the same time.
+    pub fn new(under_way_max: usize, wanted: impl IntoIterator<Item = T>) -> Self {
+        let waiting = wanted.into_iter().collect();
         Self { waiting, under_way: 0, under_way_max: under_way_max.max(1), has_sockets: false }
     }
 
-    /// A slot wants a connection.
-    pub fn push(&mut self, slot: u32) {
-        self.waiting.push_back(slot);
+    /// One more is wanted.
+    pub fn push(&mut self, wanted: T) {
+        self.waiting.push_back(wanted);
     }
 
     /// Whether the worker has had any socket at all.
@@ -28,14 +28,14 @@ impl ConnectQueue {
         self.has_sockets
     }
 
-    /// The next slot that may connect now.
-    pub fn pop(&mut self) -> Option<u32> {
+    /// The next one that may be made now.
+    pub fn pop(&mut self) -> Option<T> {
         if self.under_way >= self.under_way_max {
             return None;
         }
-        let slot = self.waiting.pop_front()?;
+        let wanted = self.waiting.pop_front()?;
         self.under_way += 1;
-        Some(slot)
+        Some(wanted)
     }
 
     /// A connection is no longer on its way: it came up, or it failed.

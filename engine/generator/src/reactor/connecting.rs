@@ -7,7 +7,7 @@
 use crate::metrics::notice::Notice;
 use crate::reactor::session_slot::{
     CONNECT_TIMEOUT_NS, Connection, Down, SHORT_LIFE_NS, START_ATTEMPTS, SessionSlot, Stage,
-    reconnect_wait_ns,
+    login_timed_out, reconnect_wait_ns,
 };
 use crate::reactor::timers::Cause;
 use crate::reactor::worker::Worker;
@@ -138,17 +138,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     }
 
     pub(crate) fn connect_timed_out(&mut self, index: u32) {
-        let slot = &self.slots[index as usize];
-        if slot.stage != Stage::Up {
-            let server = self.group_targets[slot.group].server(slot.session.server());
-            let label = server.endpoint.map_or("", |e| &**e.label());
-            let what = format!(
-                "{label}: no end of the login within {} s",
-                CONNECT_TIMEOUT_NS / 1_000_000_000
-            );
-            let error = Error::new(Kind::Connection, what)
-                .hint("the server hangs, is overloaded, or does not speak this protocol");
-            self.connection_lost(index, Some(error));
+        if self.slots[index as usize].stage != Stage::Up {
+            self.connection_lost(index, Some(login_timed_out()));
         }
     }
 
@@ -181,16 +172,13 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
     }
 
-    /// The same, naming the server: of what a protocol finds wrong it does not know from whom.
-    fn at_address(&self, index: u32, mut error: Error) -> Error {
+    fn at_address(&self, index: u32, error: Error) -> Error {
         let slot = &self.slots[index as usize];
         let endpoint = self.group_targets[slot.group].server(slot.session.server()).endpoint;
-        if let Some(label) = endpoint.map(|endpoint| endpoint.label())
-            && !error.what.contains(&**label)
-        {
-            error.what = format!("{label}: {}", error.what);
+        match endpoint {
+            Some(endpoint) => error.at_server(endpoint.label()),
+            None => error,
         }
-        error
     }
 
     /// Whether the slot is to connect now. One that plays recorded sessions has to have one, and

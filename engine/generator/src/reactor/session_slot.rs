@@ -3,6 +3,7 @@
 use crate::session::Session;
 use crate::transport::link::Link;
 use dyno_core::driver::{Reply, Timed, Wire};
+use dyno_core::error::{Error, Kind};
 
 /// First wait before connecting again after a failure; doubles up to [`RECONNECT_MAX_NS`].
 pub const RECONNECT_FIRST_NS: u64 = 10_000_000;
@@ -129,6 +130,13 @@ impl SessionSlot {
         self.is_watched_for_writing = false;
         self.has_deadline_timer = false;
     }
+}
+
+/// The server has not let a session in within [`CONNECT_TIMEOUT_NS`].
+pub fn login_timed_out() -> Error {
+    let seconds = CONNECT_TIMEOUT_NS / 1_000_000_000;
+    Error::new(Kind::Connection, format!("no end of the login within {seconds} s"))
+        .hint("the server hangs, is overloaded, or does not speak this protocol")
 }
 
 /// How long to wait after `failures` failed attempts to connect, `random` being uniform: 0 at

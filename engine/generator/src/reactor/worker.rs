@@ -25,7 +25,7 @@ pub struct Worker<'a, C, P> {
     pub(crate) notices: &'a Notices,
     pub(crate) slots: Vec<SessionSlot>,
     pub(crate) timers: Timers,
-    pub(crate) queue: ConnectQueue,
+    pub(crate) queue: ConnectQueue<u32>,
     /// SessionNumbers whose timed answer is due at once.
     pub(crate) instant: VecDeque<u32>,
     pub(crate) arena: Box<[u8]>,
@@ -87,7 +87,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             notices,
             slots: slots.iter().map(|&(group, number)| SessionSlot::new(group, number)).collect(),
             timers: Timers::default(),
-            queue: ConnectQueue::new(connects_max, slots.len() as u32),
+            queue: ConnectQueue::new(connects_max, 0..slots.len() as u32),
             instant: VecDeque::new(),
             arena: vec![0; ARENA].into_boxed_slice(),
             received: Vec::with_capacity(slots.len()),

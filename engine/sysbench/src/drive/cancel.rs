@@ -6,6 +6,7 @@ use super::Server;
 use dyno_core::client::{Client, Nature, Said};
 use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
+use dyno_generator::reactor::cancel::send_packet;
 use dyno_generator::transport::endpoint::Endpoint;
 use dyno_generator::transport::link::Link;
 use std::time::{Duration, Instant};
@@ -42,14 +43,6 @@ pub(crate) fn carry_out(servers: &[Server], cancels: Vec<(usize, Cancel)>) {
             }
         }
     }
-}
-
-fn send_packet(endpoint: &Endpoint, bytes: &[u8], deadline: Instant) -> Result<()> {
-    let mut link = Link::open_blocking(endpoint, deadline)?;
-    link.send_all(bytes, deadline)?;
-    // The server closes when it has passed the signal on.
-    let _ = link.receive_some(&mut Vec::new(), deadline);
-    Ok(())
 }
 
 /// Whether any of the servers that sessions have reached answers a question, be it by a refusal to let

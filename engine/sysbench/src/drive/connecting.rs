@@ -3,11 +3,10 @@
 
 use super::session_slot::{Token, Waits};
 use super::worker::Worker;
-use crate::connection::Stage;
 use crate::session::Outcome;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::reactor::session_slot::CONNECT_TIMEOUT_NS;
+use dyno_generator::reactor::session_slot::{CONNECT_TIMEOUT_NS, Stage, login_timed_out};
 use dyno_generator::reactor::timers::Cause;
 use dyno_generator::transport::endpoint::Endpoint;
 use dyno_generator::transport::link::Link;
@@ -23,7 +22,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             Some(wired) if can_have => {
                 wired.quit();
                 wired.address = 0;
-                self.queue.push(index, place);
+                self.queue.push((index, place));
             }
             _ => {
                 let error = Error::new(Kind::Plan, "a session has too many connections")
@@ -133,17 +132,16 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     pub fn connect_timed_out(&mut self, index: u32) {
         let Waits::Connect(place) = self.slots[index as usize].waits else { return };
-        let seconds = CONNECT_TIMEOUT_NS / 1_000_000_000;
-        let error = Error::new(Kind::Connection, format!("no end of the login within {seconds} s"))
-            .hint("the server hangs, is overloaded, or does not speak this protocol");
-        self.connection_lost(index, place, error);
+        self.connection_lost(index, place, login_timed_out());
     }
 
     /// A connection is of no more use, whether it was at work, idle, or on its way. The session
     /// learns of it when it waits for it.
     pub fn connection_lost(&mut self, index: u32, place: usize, error: Error) {
-        let error = self.at_address(index, place, error);
-        let is_unix = self.endpoint(index, place).is_ok_and(Endpoint::is_unix);
+        let (error, is_unix) = match self.endpoint(index, place) {
+            Ok(endpoint) => (error.at_server(endpoint.label()), endpoint.is_unix()),
+            Err(_) => (error, false),
+        };
         let slot = &mut self.slots[index as usize];
         let waits = slot.waits;
         let Some(wired) = slot.wired(place) else { return };
@@ -164,16 +162,6 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
     }
 
-    /// The same, naming the server: of what a protocol finds wrong it does not know from whom.
-    fn at_address(&mut self, index: u32, place: usize, mut error: Error) -> Error {
-        if let Ok(label) = self.endpoint(index, place).map(Endpoint::label)
-            && !error.what.contains(&**label)
-        {
-            error.what = format!("{label}: {}", error.what);
-        }
-        error
-    }
-
     fn connect_failed(&mut self, index: u32, place: usize, error: Error) {
         self.queue.settle();
         let candidates = self.endpoint(index, place).map_or(1, Endpoint::candidates);
@@ -183,7 +171,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         wired.address += 1;
         if was_connecting && wired.address < candidates {
             // The name has another address: that is part of the same attempt.
-            return self.queue.push(index, place);
+            return self.queue.push((index, place));
         }
         self.turn_with(index, Outcome::Lost(error));
     }

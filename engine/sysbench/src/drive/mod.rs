@@ -5,7 +5,6 @@
 //! borrowed from the caller, and nobody waits for a thread without a limit.
 
 mod cancel;
-mod connect_queue;
 mod connecting;
 pub mod progress;
 mod receiving;

@@ -2,12 +2,13 @@
 
 use super::session_slot::{Token, Waits};
 use super::worker::Worker;
-use crate::connection::{Stage, Wired};
+use crate::connection::Wired;
 use crate::session::Outcome;
 use dyno_core::client::Said;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind};
 use dyno_generator::reactor::receive_buffer::{KEEP_BYTES, READS_A_TURN};
+use dyno_generator::reactor::session_slot::Stage;
 use dyno_generator::transport::poller::{Poller, Ready};
 use std::io;
 

@@ -8,15 +8,15 @@
 //! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
 //! allocation. The receiving half is in `receiving.rs`, connections are made in `connecting.rs`.
 
-use super::connect_queue::ConnectQueue;
 use super::session_slot::{CONNECTIONS_MAX, SessionSlot, Token, Waits};
 use super::shared::Shared;
-use crate::connection::Stage;
 use crate::session::{Baggage, Outcome, Scripts, Step, Wait};
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::metrics::thread::ThreadMetrics;
+use dyno_generator::reactor::connect_queue::ConnectQueue;
 use dyno_generator::reactor::receive_buffer::RECEIVE_BYTES;
+use dyno_generator::reactor::session_slot::Stage;
 use dyno_generator::reactor::timers::{Cause, Timer, Timers};
 use dyno_generator::reactor::unread::Unread;
 use dyno_generator::transport::poller::{Poller, Ready};
@@ -45,7 +45,8 @@ pub(crate) struct Worker<'a, C, P> {
     /// SessionNumbers that go on without any wait, each when all the others have had their turn.
     turns: VecDeque<(u32, Outcome)>,
     timers: Timers,
-    pub queue: ConnectQueue,
+    /// Of sessions, at places among their connections.
+    pub queue: ConnectQueue<(u32, usize)>,
     /// What is received from one socket; none until there is one.
     buffer: Box<[u8]>,
     ready: Vec<Ready>,
@@ -77,7 +78,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             move_out,
             turns: (0..slots.len() as u32).map(|slot| (slot, Outcome::Begin)).collect(),
             timers: Timers::default(),
-            queue: ConnectQueue::new(connects_max),
+            queue: ConnectQueue::new(connects_max, []),
             buffer: Box::default(),
             ready: Vec::with_capacity(slots.len()),
             unread: Unread::default(),

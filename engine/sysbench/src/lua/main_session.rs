@@ -1,11 +1,12 @@
 //! Carries the main session on: one session, on the thread that asks for it, which waits itself.
 
-use crate::connection::{Connection, Stage, Wired};
+use crate::connection::{Connection, Wired};
 use crate::drive::Server;
 use crate::session::{Outcome, Session, Wait};
 use dyno_core::client::Said;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::error::{Error, Kind, Result};
+use dyno_generator::reactor::session_slot::Stage;
 use dyno_generator::transport::endpoint::Endpoint;
 use dyno_generator::transport::link::Link;
 use std::time::{Duration, Instant};
@@ -44,20 +45,13 @@ pub fn wait(session: &mut Session<'_>, servers: &[Server], wait: Wait) -> Outcom
     match done {
         Ok(()) => Outcome::Come,
         Err(error) => {
-            let error = at_address(wired, error);
+            let error = match wired.link.as_ref().map(Link::label) {
+                Some(label) => error.at_server(label),
+                None => error,
+            };
             wired.close();
             Outcome::Lost(error)
         }
-    }
-}
-
-/// The same error, naming the server: of what a protocol finds wrong it does not know from whom.
-fn at_address(wired: &Wired, error: Error) -> Error {
-    match wired.link.as_ref().map(Link::label) {
-        Some(label) if !error.what.contains(label) => {
-            Error { what: format!("{label}: {}", error.what), ..error }
-        }
-        _ => error,
     }
 }
 
