@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dbdyno.kinds import mysqlfamily
+from dbdyno.kinds.kind import ALL, MYSQL, Kind
 
-KIND = replace(
-    mysqlfamily.KIND,
+KIND = Kind(
     name="mariadb",
     title="MariaDB",
     module="mysql.mariadb",
+    capabilities=ALL,
+    language=MYSQL,
     schemes=("mariadb", "mysql"),
+    port=mysqlfamily.PORT,
     programs="mariadbd mysqld",
     start_s=2.0,
     initialise_s=4.0,
     directory_bytes=200_000_000,
+    drop_schema=mysqlfamily.DROP_SCHEMA,
+    sees_sessions=mysqlfamily.SEES_SESSIONS,
+    default_isolation=mysqlfamily.DEFAULT_ISOLATION,
+    example_setting=mysqlfamily.EXAMPLE_SETTING,
+    counters=mysqlfamily.COUNTERS,
 )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dbdyno.kinds import mysqlfamily
+from dbdyno.kinds.kind import ALL, MYSQL, Kind
 
-KIND = replace(
-    mysqlfamily.KIND,
+KIND = Kind(
     name="mysql",
     title="MySQL",
     module="mysql.mysql",
+    capabilities=ALL,
+    language=MYSQL,
     schemes=("mysql",),
+    port=mysqlfamily.PORT,
     programs="mysqld",
     start_s=4.0,
     initialise_s=12.0,
     directory_bytes=300_000_000,
+    drop_schema=mysqlfamily.DROP_SCHEMA,
+    sees_sessions=mysqlfamily.SEES_SESSIONS,
+    default_isolation=mysqlfamily.DEFAULT_ISOLATION,
+    example_setting=mysqlfamily.EXAMPLE_SETTING,
+    counters=mysqlfamily.COUNTERS,
 )

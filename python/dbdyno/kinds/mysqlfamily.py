@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from dbdyno.kinds.counter import Amount, Quotient, Share
-from dbdyno.kinds.kind import ALL, MYSQL, Kind
+from dbdyno.kinds.counter import Amount, Counter, Quotient, Share
 
 _READS = ("key", "first", "last", "next", "prev", "rnd", "rnd_next")
 # Of look-ups in the query cache, not of Com_select: MariaDB counts hits there too, MySQL did not.
 _CACHE, _POOL = "status.Qcache_", "status.Innodb_buffer_pool_"
 
-KIND = Kind(
-    name="",
-    title="",
-    module="",
-    capabilities=ALL,
-    language=MYSQL,
-    port=3306,
-    drop_schema="DROP DATABASE {}",
-    sees_sessions="PROCESS",
-    default_isolation="repeatable_read",
-    example_setting="innodb_flush_method: O_DIRECT",
-    counters=(
-        Share("query cache hits %", f"{_CACHE}hits", (f"{_CACHE}inserts", f"{_CACHE}not_cached")),
-        Amount("query cache prunes/s", f"{_CACHE}lowmem_prunes"),
-        Quotient("buffer pool misses %", (f"{_POOL}reads",), f"{_POOL}read_requests", 100),
-        Amount("fsyncs/s", "status.Innodb_data_fsyncs"),
-        Quotient("fsyncs/tx", ("status.Innodb_data_fsyncs",), "transactions"),
-        Quotient(
-            "row reads/op",
-            tuple(f"status.Handler_read_{name}" for name in _READS),
-            "operations",
-            made_of="Handler_read_*",
-        ),
-        Amount("row lock waits/s", "status.Innodb_row_lock_waits"),
-        Amount("deadlocks/s", "status.Innodb_deadlocks"),
-        Amount("log waits/s", "status.Innodb_log_waits"),
-        Amount("disk temp tables/s", "status.Created_tmp_disk_tables"),
-        Amount("threads running", "status.Threads_running"),
+PORT = 3306
+DROP_SCHEMA = "DROP DATABASE {}"
+SEES_SESSIONS = "PROCESS"
+DEFAULT_ISOLATION = "repeatable_read"
+EXAMPLE_SETTING = "innodb_flush_method: O_DIRECT"
+COUNTERS: tuple[Counter, ...] = (
+    Share("query cache hits %", f"{_CACHE}hits", (f"{_CACHE}inserts", f"{_CACHE}not_cached")),
+    Amount("query cache prunes/s", f"{_CACHE}lowmem_prunes"),
+    Quotient("buffer pool misses %", (f"{_POOL}reads",), f"{_POOL}read_requests", 100),
+    Amount("fsyncs/s", "status.Innodb_data_fsyncs"),
+    Quotient("fsyncs/tx", ("status.Innodb_data_fsyncs",), "transactions"),
+    Quotient(
+        "row reads/op",
+        tuple(f"status.Handler_read_{name}" for name in _READS),
+        "operations",
+        made_of="Handler_read_*",
     ),
+    Amount("row lock waits/s", "status.Innodb_row_lock_waits"),
+    Amount("deadlocks/s", "status.Innodb_deadlocks"),
+    Amount("log waits/s", "status.Innodb_log_waits"),
+    Amount("disk temp tables/s", "status.Created_tmp_disk_tables"),
+    Amount("threads running", "status.Threads_running"),
 )
-"""Not a kind by itself."""

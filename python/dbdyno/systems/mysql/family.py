@@ -202,53 +202,18 @@ def data_directory(directory: Path, account: Account) -> Path:
     return private_directory(directory / "data", account)
 
 
-class MysqlSystem:
-    """What both do alike."""
-
-    driver = "mysql"
-
-    def __init__(self, family: Family) -> None:
-        self.family = family
-
-    def place_template(
-        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
-    ) -> None:
-        """A data directory from a stopped one of the user's. Each start gives us our own login by
-        an init file, which needs no account that is in there."""
-        _check_template(self.family.kind, binaries.version, template)
-        account = account_for("mysql")
-        data = data_directory(directory, account)
-        data.rmdir()
-        copy(template, data)
-        templates.own(data, account)
-        data.chmod(0o700)
-
-    def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
-    ) -> MysqlServer:
-        """Starts a server and returns when it lets us in and says that it is what was asked for."""
-        family = self.family
-        account = account_for(family.account)
-        check_reachable(directory / "data", account)
-        check_reachable(binaries.paths["server"], account)
-        if not (directory / "data" / "mysql").is_dir():
-            raise DynoError(
-                f"{directory} is not an initialised data directory of {family.kind}",
-                cause="it was not prepared, or was removed",
-                fix="prepare it first",
-            )
-        asked = starting.asked_port(resolved.settings, family.kind)
-
-        def launch(port: int) -> MysqlServer:
-            return _launch(family, binaries, directory, resolved, cpus, account, port)
-
-        return starting.start(launch, resolved, asked)
+def place_template(
+    kind: str, binaries: Binaries, template: Path, directory: Path, copy: Copy
+) -> None:
+    """A data directory from a stopped one of the user's. Each start gives us our own login by an
+    init file, which needs no account that is in there."""
+    _check_template(kind, binaries.version, template)
+    account = account_for("mysql")
+    data = data_directory(directory, account)
+    data.rmdir()
+    copy(template, data)
+    templates.own(data, account)
+    data.chmod(0o700)
 
 
 def _check_template(kind: str, version: str, template: Path) -> None:
@@ -275,6 +240,31 @@ def _check_template(kind: str, version: str, template: Path) -> None:
     if templates.is_locked(template / "ibdata1"):
         raise templates.running(template, "ibdata1")
     templates.check_files(template)
+
+
+def start(
+    family: Family,
+    binaries: Binaries,
+    directory: Path,
+    resolved: Resolved,
+    cpus: Sequence[int],
+) -> MysqlServer:
+    """Starts a server and returns when it lets us in and says that it is what was asked for."""
+    account = account_for(family.account)
+    check_reachable(directory / "data", account)
+    check_reachable(binaries.paths["server"], account)
+    if not (directory / "data" / "mysql").is_dir():
+        raise DynoError(
+            f"{directory} is not an initialised data directory of {family.kind}",
+            cause="it was not prepared, or was removed",
+            fix="prepare it first",
+        )
+    asked = starting.asked_port(resolved.settings, family.kind)
+
+    def launch(port: int) -> MysqlServer:
+        return _launch(family, binaries, directory, resolved, cpus, account, port)
+
+    return starting.start(launch, resolved, asked)
 
 
 def _launch(

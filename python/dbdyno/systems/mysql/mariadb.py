@@ -14,11 +14,12 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Resolved, TargetPlan
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan
 from dbdyno.systems.mysql import family
 from dbdyno.systems.mysql.managed import USER, Family
+from dbdyno.systems.process import logtail
 from dbdyno.systems.process.account import account_for, check_reachable, run_as
-from dbdyno.systems.process.guarded import initialise
+from dbdyno.systems.process.guarded import run_guarded
 from dbdyno.systems.process.paths import in_prefixes, program
 
 INSTALL_TIMEOUT_S = 120.0
@@ -26,10 +27,11 @@ INSTALL_TIMEOUT_S = 120.0
 POOL_STEP_BYTES = 8 * portable_options.MIB
 
 
-class Mariadb(family.MysqlSystem):
+class Mariadb:
     """See the module."""
 
     kind = "mariadb"
+    driver = "mysql"
     about = "MariaDB server, started privately from Debian's packages or from `basedir:`"
 
     def find(self, basedir: str | None) -> Binaries:
@@ -67,8 +69,7 @@ class Mariadb(family.MysqlSystem):
         family.write_private(
             directory / "server.cnf", family.configuration({**own, **settings}), account
         )
-        initialise(
-            "mariadb-install-db",
+        done = run_guarded(
             account,
             [
                 binaries.paths["init"],
@@ -83,6 +84,29 @@ class Mariadb(family.MysqlSystem):
             INSTALL_TIMEOUT_S,
             directory / "init.log",
         )
+        if done.returncode != 0:
+            tail = logtail.telling(done.stdout + done.stderr)
+            raise DynoError(
+                f"mariadb-install-db failed with status {done.returncode}:\n{tail}",
+                cause="a full disk, a wrong setting, or a broken installation",
+                fix="see its messages above",
+            )
+
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        family.place_template(self.kind, binaries, template, directory, copy)
+
+    def start(
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        *,
+        cpus: Sequence[int],
+        transport: str,
+    ) -> Server:
+        return family.start(FAMILY, binaries, directory, resolved, cpus)
 
 
 def mysqlfamily_version(server: Path) -> str:
@@ -160,4 +184,4 @@ FAMILY = Family(
     own_settings=own_settings,
     login_sql=login_sql,
 )
-SYSTEM = Mariadb(FAMILY)
+SYSTEM = Mariadb()

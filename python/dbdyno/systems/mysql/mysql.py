@@ -13,11 +13,12 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Resolved, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.mysql import family
 from dbdyno.systems.mysql.managed import USER, Family
+from dbdyno.systems.process import logtail
 from dbdyno.systems.process.account import account_for, check_reachable, run_as
-from dbdyno.systems.process.guarded import initialise
+from dbdyno.systems.process.guarded import run_guarded
 from dbdyno.systems.process.paths import in_prefixes, prefixes, program
 
 INITIALIZE_TIMEOUT_S = 180.0
@@ -32,10 +33,11 @@ NO_BINARY_LOG = Word(
 )
 
 
-class Mysql(family.MysqlSystem):
+class Mysql:
     """See the module."""
 
     kind = "mysql"
+    driver = "mysql"
     about = "MySQL server 8.0 or newer, from the private prefix of `make servers` or `basedir:`"
 
     def find(self, basedir: str | None) -> Binaries:
@@ -75,8 +77,7 @@ class Mysql(family.MysqlSystem):
         }
         config = family.configuration({**own, **settings})
         path = family.write_private(directory / "server.cnf", config, account)
-        initialise(
-            "mysqld --initialize-insecure",
+        done = run_guarded(
             account,
             [
                 binaries.paths["server"],
@@ -89,6 +90,29 @@ class Mysql(family.MysqlSystem):
             INITIALIZE_TIMEOUT_S,
             directory / "init.log",
         )
+        if done.returncode != 0:
+            tail = logtail.telling(done.stdout + done.stderr)
+            raise DynoError(
+                f"mysqld --initialize-insecure failed with status {done.returncode}:\n{tail}",
+                cause="a full disk, a wrong setting, or a broken installation",
+                fix="see its messages above",
+            )
+
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        family.place_template(self.kind, binaries, template, directory, copy)
+
+    def start(
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        *,
+        cpus: Sequence[int],
+        transport: str,
+    ) -> Server:
+        return family.start(FAMILY, binaries, directory, resolved, cpus)
 
 
 def default_bases() -> list[Path]:
@@ -186,4 +210,4 @@ FAMILY = Family(
     own_settings=own_settings,
     login_sql=login_sql,
 )
-SYSTEM = Mysql(FAMILY)
+SYSTEM = Mysql()

@@ -28,7 +28,7 @@ from dbdyno.systems.process.account import (
     private_file,
     run_as,
 )
-from dbdyno.systems.process.guarded import Guarded, initialise, run_guarded
+from dbdyno.systems.process.guarded import Guarded, run_guarded
 from dbdyno.systems.process.logtail import LogTail
 from dbdyno.systems.process.paths import LOOPBACK, in_prefixes, program, socket_directory
 
@@ -159,8 +159,7 @@ class Postgres:
         check_reachable(directory / "data", account)
         check_reachable(binaries.paths["init"], account)
         private_directory(directory / "data", account)
-        initialise(
-            "initdb",
+        done = run_guarded(
             account,
             [
                 binaries.paths["init"],
@@ -178,6 +177,13 @@ class Postgres:
             directory / "init.log",
             directory / "data",
         )
+        if done.returncode != 0:
+            tail = logtail.telling(done.stdout + done.stderr)
+            raise DynoError(
+                f"initdb failed with status {done.returncode}:\n{tail}",
+                cause="a full disk, or a broken installation",
+                fix="see its messages above",
+            )
 
     def place_template(
         self, binaries: Binaries, template: Path, directory: Path, copy: Copy

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.process import guardian, logtail
+from dbdyno.systems.process import guardian
 from dbdyno.systems.process.account import Account
 from dbdyno.systems.process.owner import Owner
 
@@ -284,15 +284,3 @@ def run_guarded(
         )
     code = -signal.SIGKILL if status is None else status
     return subprocess.CompletedProcess([str(word) for word in command], code, said, "")
-
-
-def initialise(name: str, *told: Any) -> None:
-    """Runs the program that makes a data directory; `told` is what `run_guarded` takes. DynoError,
-    with what the program said, if it fails."""
-    done = run_guarded(*told)
-    if done.returncode != 0:
-        raise DynoError(
-            f"{name} failed with status {done.returncode}:\n{logtail.telling(done.stdout)}",
-            cause="a full disk, a wrong setting, or a broken installation",
-            fix="see its messages above",
-        )
