@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::workload::WorkloadKind;
 
 /// Something that a workload may need of a system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     /// Statements of SQL.
     Sql,
@@ -43,16 +43,16 @@ pub fn names(capabilities: &[Capability]) -> Vec<&'static str> {
 }
 
 /// What a request needs, whatever else its workload may.
-fn needed(request: &Request) -> Option<Capability> {
+fn needed(request: &Request) -> Capability {
     match (request.effect, &request.command) {
         (Effect::BeginRead | Effect::BeginWrite | Effect::Commit | Effect::Rollback, _) => {
-            Some(Capability::Transactions)
+            Capability::Transactions
         }
-        (_, Command::Sql(_)) => Some(Capability::Sql),
-        (_, Command::KeyValue(operation)) => Some(match operation.verb {
+        (_, Command::Sql(_)) => Capability::Sql,
+        (_, Command::KeyValue(operation)) => match operation.verb {
             Verb::Scan => Capability::KeyRanges,
             Verb::Read | Verb::Update(_) | Verb::Insert => Capability::KeyValue,
-        }),
+        },
     }
 }
 
@@ -62,7 +62,7 @@ fn needed(request: &Request) -> Option<Capability> {
 /// # Errors
 /// [`Kind::Plan`], naming workload, capability, the request that needs it, and driver.
 pub fn check(driver: &DriverKind, workload: &WorkloadKind, requests: &[Request]) -> Result<()> {
-    let by_requests = requests.iter().filter_map(|one| Some((needed(one)?, Some(&one.class))));
+    let by_requests = requests.iter().map(|request| (needed(request), Some(&request.class)));
     let mut all = workload.needs.iter().map(|&need| (need, None)).chain(by_requests);
     let Some((need, class)) = all.find(|(need, _)| !driver.capabilities.contains(need)) else {
         return Ok(());

@@ -142,8 +142,11 @@ pub enum Form {
 }
 
 /// The same requests in SQL, for drivers of SQL systems: key-value operations become statements,
-/// which are the same in all dialects.
-pub fn in_sql(requests: &[Request]) -> Arc<[Request]> {
+/// which are the same in all dialects. Nothing is copied where all of them are SQL.
+pub fn in_sql(requests: Arc<[Request]>) -> Arc<[Request]> {
+    if requests.iter().all(|request| matches!(request.command, Command::Sql(_))) {
+        return requests;
+    }
     let one = |request: &Request| match &request.command {
         Command::Sql(_) => request.clone(),
         Command::KeyValue(operation) => {

@@ -39,8 +39,8 @@ use dyno_core::driver::{Cancel, Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, Options, Protocol, Secret, Target, Tls};
 use dyno_core::request::capability::Capability;
-use dyno_core::request::in_sql;
-use dyno_core::workload::{Dialect, Request};
+use dyno_core::request::{Request, in_sql};
+use dyno_core::workload::Dialect;
 use flags::capability;
 use statements::Template;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Driver for Mysql {
 }
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
-    Ok(Box::new(Mysql(Arc::new(configure(target, &in_sql(&requests))?))))
+    Ok(Box::new(Mysql(Arc::new(configure(target, &in_sql(requests))?))))
 }
 
 fn configure(target: &Target, statements: &[Request]) -> Result<Config> {

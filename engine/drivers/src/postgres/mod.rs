@@ -20,8 +20,8 @@ use dyno_core::Result;
 use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::plan::Target;
 use dyno_core::request::capability::Capability;
-use dyno_core::request::in_sql;
-use dyno_core::workload::{Dialect, Request};
+use dyno_core::request::{Request, in_sql};
+use dyno_core::workload::Dialect;
 use std::sync::Arc;
 
 mod auth;
@@ -53,7 +53,7 @@ pub static KIND: DriverKind = DriverKind {
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
     let login = Login::of(target)?;
-    let statements = Statements::new(&in_sql(&requests), target.protocol)?;
+    let statements = Statements::new(&in_sql(requests), target.protocol)?;
     Ok(Box::new(Postgres { shared: Arc::new(Shared { login, statements }) }))
 }
 

@@ -22,8 +22,8 @@ use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Options, Protocol, Target, Tls};
 use dyno_core::request::capability::Capability;
-use dyno_core::request::in_sql;
-use dyno_core::workload::{Dialect, Request};
+use dyno_core::request::{Request, in_sql};
+use dyno_core::workload::Dialect;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,7 +99,7 @@ fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
         protocol: target.protocol,
         session_sql: guard::SQLITE.statements(target),
         read_only: target.read_only,
-        statements: in_sql(&requests),
+        statements: in_sql(requests),
     }))
 }
 

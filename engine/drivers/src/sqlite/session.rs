@@ -38,9 +38,9 @@ pub struct SqliteSession {
 
 enum Prepared {
     /// Parsed once; how many columns its rows have.
-    Once { statement: RowStatement, columns: usize, kind: workload::Effect },
+    Once { statement: RowStatement, columns: usize, effect: workload::Effect },
     /// Parsed on every call.
-    Text { sql: Sql, kind: workload::Effect },
+    Text { sql: Sql, effect: workload::Effect },
 }
 
 // SAFETY: the statements and the connection they point to move together, and `&mut self` or
@@ -95,8 +95,8 @@ impl SqliteSession {
 
     fn prepare(&mut self, driver: &Sqlite) -> Result<()> {
         for statement in driver.statements.iter() {
-            let kind = statement.effect;
-            let words = match kind {
+            let effect = statement.effect;
+            let words = match effect {
                 workload::Effect::BeginRead => "BEGIN".into(),
                 workload::Effect::BeginWrite => "BEGIN IMMEDIATE".into(),
                 workload::Effect::Commit => "COMMIT".into(),
@@ -108,7 +108,7 @@ impl SqliteSession {
                 }
             };
             let prepared = if driver.protocol == Protocol::Text {
-                Prepared::Text { sql: words, kind }
+                Prepared::Text { sql: words, effect }
             } else {
                 let words = words.to_string();
                 let class = &statement.class;
@@ -127,7 +127,7 @@ impl SqliteSession {
                             error
                         }
                     })?;
-                Prepared::Once { columns: statement.column_count(), statement, kind }
+                Prepared::Once { columns: statement.column_count(), statement, effect }
             };
             self.statements.push(prepared);
         }
@@ -158,27 +158,28 @@ impl SqliteSession {
         let mut read = |statement: &mut rusqlite::Statement<'_>, columns| {
             if keeps { keep(statement, columns, &mut kept) } else { drain(statement, columns) }
         };
-        let (rows, kind) = match &mut self.statements[op.request as usize] {
-            Prepared::Once { statement, columns, kind } => {
+        let (rows, effect) = match &mut self.statements[op.request as usize] {
+            Prepared::Once { statement, columns, effect } => {
                 bind(statement, op, tx)?;
-                (read(statement, *columns)?, *kind)
+                (read(statement, *columns)?, *effect)
             }
-            Prepared::Text { sql, kind } => {
+            Prepared::Text { sql, effect } => {
                 text::render(sql, op, tx, &mut self.rendered);
                 let sql = std::str::from_utf8(&self.rendered)?;
                 let mut statement = self.connection.prepare(sql)?;
                 let columns = statement.column_count();
-                (read(&mut statement, columns)?, *kind)
+                (read(&mut statement, columns)?, *effect)
             }
         };
-        match kind {
+        match effect {
             workload::Effect::BeginRead | workload::Effect::BeginWrite => {
                 self.in_transaction = true
             }
             workload::Effect::Commit | workload::Effect::Rollback => self.in_transaction = false,
             workload::Effect::Read | workload::Effect::Write | workload::Effect::Verbatim => {}
         }
-        let affected = if kind == workload::Effect::Write { self.connection.changes() } else { 0 };
+        let affected =
+            if effect == workload::Effect::Write { self.connection.changes() } else { 0 };
         Ok(Reply { rows, affected, error: None, kept })
     }
 

@@ -16,8 +16,8 @@ use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Plan, Target};
-use dyno_core::request::capability;
-use dyno_core::workload::{Dialect, Order, Request, Workload, WorkloadKind};
+use dyno_core::request::{Request, capability, in_sql};
+use dyno_core::workload::{Dialect, Order, Workload, WorkloadKind};
 use std::sync::Arc;
 
 /// Kinds of transactions that a workload may tell apart.
@@ -197,7 +197,8 @@ fn driver_kind<'a>(
 /// One example of each class of requests.
 pub(crate) fn tell_examples(plan: &Plan, built: &[Built], emit: &(dyn Fn(Event) + Sync)) {
     for (group, parts) in plan.groups.iter().zip(built) {
-        for (class, sql) in examples(&*parts.workload, &parts.requests, parts.dialect) {
+        let statements = in_sql(Arc::clone(&parts.requests));
+        for (class, sql) in examples(&*parts.workload, &statements, parts.dialect) {
             emit(Event::Statement { group: group.name.clone(), class, sql });
         }
     }

@@ -2,7 +2,6 @@
 //! classes' places in the results.
 
 use crate::metrics::group::OTHER;
-use dyno_core::request::in_sql;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{
     Dialect, Effect, Request, Sql, Transaction, Value, Workload, put_decimal,
@@ -47,13 +46,13 @@ pub fn classes(statements: &[Request], left: &mut usize) -> Classes {
     Classes { names, of }
 }
 
-/// (class, statement with literals) for each class that returns or changes rows.
+/// (class, statement with literals) for each class that returns or changes rows; `statements` are
+/// in SQL.
 pub fn examples(
     workload: &dyn Workload,
-    requests: &[Request],
+    statements: &[Request],
     dialect: Dialect,
 ) -> Vec<(String, String)> {
-    let statements = &*in_sql(requests);
     let mut found: Vec<(String, String)> = Vec::new();
     let mut wanted: Vec<&str> = Vec::new();
     for statement in statements.iter().filter(|s| matches!(s.effect, Effect::Read | Effect::Write))

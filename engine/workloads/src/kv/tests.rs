@@ -172,7 +172,7 @@ fn an_operation_is_a_function_of_seed_session_and_index() {
 #[test]
 fn golden_sql() {
     let workload = kv(json!({"preset": "a", "fields": 2, "insert": 1, "scan": 1}));
-    let requests = in_sql(&workload.requests());
+    let requests = in_sql(workload.requests().into());
     let sql: Vec<String> = requests.iter().map(|s| s.sql().to_string()).collect();
     assert_eq!(
         sql,
