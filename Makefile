@@ -26,7 +26,7 @@ test: setup servers ## Set up servers, run every test
 	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal
 
 check: export PYTHONDONTWRITEBYTECODE =
-check: setup ## Unit, contract, golden and library tests: no root, no server, minutes
+check: setup ## Unit, contract, golden and library tests: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
 	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal tests/unit tests/contract tests/golden
 
