@@ -1,6 +1,6 @@
 //! From an IP packet to a TCP segment. Sources: RFC 791, RFC 8200, RFC 9293.
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What an IP packet carries.
