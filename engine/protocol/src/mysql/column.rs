@@ -5,7 +5,8 @@
 //! Resultset Row", "Binary Protocol Value"; MySQL reference manual, "Floating-Point Types", "Fractional Seconds in Time Values".
 
 use super::flags::{column_flag, field_type};
-use super::packet::{Fields, broken};
+use super::packet::broken;
+use crate::bytes::Bytes;
 use dyno_core::error::{Error, Result};
 use std::io::Write;
 
@@ -31,20 +32,20 @@ pub struct Column {
 impl Column {
     /// Reads a definition's payload.
     pub fn parse(payload: &[u8]) -> Result<Self> {
-        Self::read(Fields(payload)).ok_or_else(|| broken("a column definition cut short"))
+        Self::read(Bytes(payload)).ok_or_else(|| broken("a column definition cut short"))
     }
 
-    fn read(mut fields: Fields<'_>) -> Option<Self> {
+    fn read(mut fields: Bytes<'_>) -> Option<Self> {
         // Catalogue, schema, table and column, the latter two by two names each.
         for _ in 0..6 {
-            fields.lenenc_bytes()??;
+            fields.lenenc_string()?;
         }
-        let mut fixed = Fields(fields.lenenc_bytes()??);
+        let mut fixed = Bytes(fields.lenenc_string()?);
         let _collation = fixed.u16()?;
         let length = fixed.u32()?;
-        let kind = fixed.u8()?;
+        let kind = fixed.byte()?;
         let flags = fixed.u16()?;
-        Some(Self { kind, flags, length, decimals: fixed.u8()? })
+        Some(Self { kind, flags, length, decimals: fixed.byte()? })
     }
 
     fn has(&self, flag: u16) -> bool {
@@ -59,8 +60,8 @@ pub fn binary_row(
     scratch: &mut Vec<u8>,
     put: &mut dyn FnMut(Option<&[u8]>),
 ) -> Result<()> {
-    let mut fields = Fields(payload);
-    let head = fields.u8().zip(fields.bytes((columns.len() + 2).div_ceil(8)));
+    let mut fields = Bytes(payload);
+    let head = fields.byte().zip(fields.take((columns.len() + 2).div_ceil(8)));
     let Some((0, nulls)) = head else { return Err(misfit()) };
     for (index, column) in columns.iter().enumerate() {
         // The bitmap begins with two bits that mean nothing here.
@@ -80,9 +81,9 @@ pub fn binary_row(
 
 /// Hands over the fields of a text row.
 pub fn text_row(payload: &[u8], columns: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
-    let mut fields = Fields(payload);
+    let mut fields = Bytes(payload);
     for _ in 0..columns {
-        put(fields.lenenc_bytes().ok_or_else(misfit)?);
+        put(fields.nullable().ok_or_else(misfit)?);
     }
     if fields.0.is_empty() { Ok(()) } else { Err(misfit()) }
 }
@@ -94,12 +95,12 @@ fn misfit() -> Error {
 /// Reads one value: bytes as they are, or (`Some(None)`) text made in `out`.
 fn value<'a>(
     column: &Column,
-    fields: &mut Fields<'a>,
+    fields: &mut Bytes<'a>,
     out: &mut Vec<u8>,
 ) -> Option<Option<&'a [u8]>> {
     match column.kind {
         field_type::TINY => {
-            let byte = fields.u8()?;
+            let byte = fields.byte()?;
             integer(column, i64::from(byte as i8), u64::from(byte), out);
         }
         field_type::SHORT => {
@@ -124,7 +125,7 @@ fn value<'a>(
         field_type::DATETIME | field_type::TIMESTAMP => date_time(column, fields, true, out)?,
         field_type::TIME => time(column, fields, out)?,
         field_type::NULL => return None,
-        _ => return Some(Some(fields.lenenc_bytes()??)),
+        _ => return Some(Some(fields.lenenc_string()?)),
     }
     if column.has(column_flag::ZEROFILL) {
         let zeros = (column.length as usize).min(255).saturating_sub(out.len());
@@ -229,15 +230,15 @@ fn put_digits(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
 /// The parts that are zero at the end do not travel.
 fn date_time(
     column: &Column,
-    fields: &mut Fields<'_>,
+    fields: &mut Bytes<'_>,
     with_time: bool,
     out: &mut Vec<u8>,
 ) -> Option<()> {
-    let length = usize::from(fields.u8()?);
-    let mut parts = Fields(fields.bytes(length)?);
+    let length = usize::from(fields.byte()?);
+    let mut parts = Bytes(fields.take(length)?);
     let (mut year, mut month, mut day) = (0, 0, 0);
     if length > 0 {
-        (year, month, day) = (parts.u16()?, parts.u8()?, parts.u8()?);
+        (year, month, day) = (parts.u16()?, parts.byte()?, parts.byte()?);
     }
     write_to(out, format_args!("{year:04}-{month:02}-{day:02}"));
     if with_time {
@@ -248,12 +249,12 @@ fn date_time(
     Some(())
 }
 
-fn time(column: &Column, fields: &mut Fields<'_>, out: &mut Vec<u8>) -> Option<()> {
-    let length = usize::from(fields.u8()?);
-    let mut parts = Fields(fields.bytes(length)?);
+fn time(column: &Column, fields: &mut Bytes<'_>, out: &mut Vec<u8>) -> Option<()> {
+    let length = usize::from(fields.byte()?);
+    let mut parts = Bytes(fields.take(length)?);
     let (mut negative, mut days) = (0, 0);
     if length > 0 {
-        (negative, days) = (parts.u8()?, parts.u32()?);
+        (negative, days) = (parts.byte()?, parts.u32()?);
     }
     let (hour, minute, second, micros) = clock(&mut parts)?;
     let sign = if negative != 0 { "-" } else { "" };
@@ -264,11 +265,11 @@ fn time(column: &Column, fields: &mut Fields<'_>, out: &mut Vec<u8>) -> Option<(
 }
 
 /// Hour, minute, second and microseconds, as far as they travelled.
-fn clock(parts: &mut Fields<'_>) -> Option<(u8, u8, u8, u32)> {
+fn clock(parts: &mut Bytes<'_>) -> Option<(u8, u8, u8, u32)> {
     if parts.0.is_empty() {
         return Some((0, 0, 0, 0));
     }
-    let (hour, minute, second) = (parts.u8()?, parts.u8()?, parts.u8()?);
+    let (hour, minute, second) = (parts.byte()?, parts.byte()?, parts.byte()?);
     let micros = if parts.0.is_empty() { 0 } else { parts.u32()? };
     Some((hour, minute, second, micros))
 }

@@ -39,9 +39,27 @@ impl<'a> Bytes<'a> {
         if is_big { self.big(n) } else { self.little(n) }
     }
 
-    /// MySQL's length-encoded number.
+    /// Two bytes, little-endian.
     #[inline]
-    pub fn packed(&mut self) -> Option<u64> {
+    pub fn u16(&mut self) -> Option<u16> {
+        self.little(2).map(|number| number as u16)
+    }
+
+    /// Four bytes, little-endian.
+    #[inline]
+    pub fn u32(&mut self) -> Option<u32> {
+        self.little(4).map(|number| number as u32)
+    }
+
+    /// Eight bytes, little-endian.
+    #[inline]
+    pub fn u64(&mut self) -> Option<u64> {
+        self.little(8)
+    }
+
+    /// MySQL's length-encoded integer. 0xfb (NULL) and 0xff are none.
+    #[inline]
+    pub fn lenenc(&mut self) -> Option<u64> {
         match self.byte()? {
             short @ 0..=250 => Some(short.into()),
             252 => self.little(2),
@@ -51,10 +69,20 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Bytes behind their length-encoded length.
+    /// MySQL's length-encoded string, or NULL (`Some(None)`).
     #[inline]
-    pub fn counted(&mut self) -> Option<&'a [u8]> {
-        let length = self.packed()?;
+    pub fn nullable(&mut self) -> Option<Option<&'a [u8]>> {
+        if self.0.first() == Some(&0xfb) {
+            self.0 = &self.0[1..];
+            return Some(None);
+        }
+        self.lenenc_string().map(Some)
+    }
+
+    /// MySQL's length-encoded string.
+    #[inline]
+    pub fn lenenc_string(&mut self) -> Option<&'a [u8]> {
+        let length = self.lenenc()?;
         self.take(usize::try_from(length).ok()?)
     }
 

@@ -117,74 +117,6 @@ pub fn put_nul(out: &mut Vec<u8>, value: &[u8]) {
     out.push(0);
 }
 
-/// Reads fields off a complete payload. Every method is None past the end.
-#[derive(Debug, Clone, Copy)]
-pub struct Fields<'a>(pub &'a [u8]);
-
-impl<'a> Fields<'a> {
-    /// The next `n` bytes.
-    pub fn bytes(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.0.split_at_checked(n)?;
-        self.0 = tail;
-        Some(head)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, tail) = self.0.split_first_chunk::<N>()?;
-        self.0 = tail;
-        Some(*head)
-    }
-
-    /// One byte.
-    pub fn u8(&mut self) -> Option<u8> {
-        self.array::<1>().map(|[byte]| byte)
-    }
-
-    /// Two bytes, little-endian.
-    pub fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    /// Four bytes, little-endian.
-    pub fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    /// Eight bytes, little-endian.
-    pub fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    /// Bytes before the next zero byte, which is consumed too.
-    pub fn nul(&mut self) -> Option<&'a [u8]> {
-        let end = self.0.iter().position(|byte| *byte == 0)?;
-        let head = &self.0[..end];
-        self.0 = &self.0[end + 1..];
-        Some(head)
-    }
-
-    /// A length-encoded integer. 0xfb (NULL) and 0xff are none.
-    pub fn lenenc(&mut self) -> Option<u64> {
-        match self.u8()? {
-            small @ 0..=0xfa => Some(u64::from(small)),
-            0xfc => self.u16().map(u64::from),
-            0xfd => self.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
-            0xfe => self.u64(),
-            _ => None,
-        }
-    }
-
-    /// A length-encoded string, or NULL (`Some(None)`).
-    pub fn lenenc_bytes(&mut self) -> Option<Option<&'a [u8]>> {
-        if self.0.first() == Some(&0xfb) {
-            self.0 = &self.0[1..];
-            return Some(None);
-        }
-        let length = usize::try_from(self.lenenc()?).ok()?;
-        self.bytes(length).map(Some)
-    }
-}
-
 /// The server broke the protocol; `what` says how.
 #[cold]
 pub fn broken(what: impl std::fmt::Display) -> Error {
@@ -195,6 +127,7 @@ pub fn broken(what: impl std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::Bytes;
     use proptest::prelude::*;
 
     #[test]
@@ -220,10 +153,10 @@ mod tests {
 
     #[test]
     fn null_and_short_strings_are_told_apart() {
-        assert_eq!(Fields(&[0xfb]).lenenc_bytes(), Some(None));
-        assert_eq!(Fields(&[2, b'a', b'b']).lenenc_bytes(), Some(Some(&b"ab"[..])));
-        assert_eq!(Fields(&[3, b'a', b'b']).lenenc_bytes(), None);
-        assert_eq!(Fields(&[0xff, 0, 0]).lenenc(), None);
+        assert_eq!(Bytes(&[0xfb]).nullable(), Some(None));
+        assert_eq!(Bytes(&[2, b'a', b'b']).nullable(), Some(Some(&b"ab"[..])));
+        assert_eq!(Bytes(&[3, b'a', b'b']).nullable(), None);
+        assert_eq!(Bytes(&[0xff, 0, 0]).lenenc(), None);
     }
 
     proptest! {
@@ -231,17 +164,17 @@ mod tests {
         fn length_encoded_integers_come_back(value: u64) {
             let mut out = vec![];
             put_lenenc(&mut out, value);
-            let mut fields = Fields(&out);
+            let mut fields = Bytes(&out);
             prop_assert_eq!(fields.lenenc(), Some(value));
             prop_assert!(fields.0.is_empty());
         }
 
         #[test]
         fn fields_never_panic(bytes: Vec<u8>) {
-            let mut fields = Fields(&bytes);
-            while fields.lenenc_bytes().is_some() && !fields.0.is_empty() {}
-            let mut fields = Fields(&bytes);
-            while fields.nul().is_some() {}
+            let mut fields = Bytes(&bytes);
+            while fields.nullable().is_some() && !fields.0.is_empty() {}
+            let mut fields = Bytes(&bytes);
+            while fields.text().is_some() {}
         }
     }
 }

@@ -9,14 +9,14 @@ const SSL_REQUEST_CODE: u32 = 80_877_103;
 const CANCEL_REQUEST_CODE: u32 = 80_877_102;
 
 /// Ends a series of extended-query messages; the server answers ReadyForQuery.
-pub(super) const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
+pub const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
 /// Farewell.
-pub(super) const TERMINATE: [u8; 5] = [b'X', 0, 0, 0, 4];
+pub const TERMINATE: [u8; 5] = [b'X', 0, 0, 0, 4];
 /// All rows of a COPY are sent.
-pub(super) const COPY_DONE: [u8; 5] = [b'c', 0, 0, 0, 4];
+pub const COPY_DONE: [u8; 5] = [b'c', 0, 0, 0, 4];
 
 /// Appends a message whose body `write` appends.
-pub(super) fn message(tag: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+pub fn message(tag: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[tag, 0, 0, 0, 0]);
     write(out);
@@ -25,19 +25,19 @@ pub(super) fn message(tag: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8
 }
 
 /// Fills in the length field at `at` of a message that ends at `end`.
-pub(super) fn set_length(out: &mut [u8], at: usize, end: usize) {
+pub fn set_length(out: &mut [u8], at: usize, end: usize) {
     let length = (end - at) as u32;
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
 /// A C string. The caller has made sure that `text` holds no NUL.
-pub(super) fn string(text: &[u8], out: &mut Vec<u8>) {
+pub fn string(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
     out.push(0);
 }
 
 /// The message that opens a session.
-pub(super) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
+pub fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     let mut out = vec![0; 4];
     out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
     for (name, value) in parameters {
@@ -51,13 +51,13 @@ pub(super) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// Asks whether the server speaks TLS here; answered by one byte.
-pub(super) fn ssl_request(out: &mut Vec<u8>) {
+pub fn ssl_request(out: &mut Vec<u8>) {
     out.extend_from_slice(&8_u32.to_be_bytes());
     out.extend_from_slice(&SSL_REQUEST_CODE.to_be_bytes());
 }
 
 /// The whole conversation that cancels the statement of the session with this BackendKeyData.
-pub(super) fn cancel_request(key: &[u8; 8]) -> Vec<u8> {
+pub fn cancel_request(key: &[u8; 8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(16);
     out.extend_from_slice(&16_u32.to_be_bytes());
     out.extend_from_slice(&CANCEL_REQUEST_CODE.to_be_bytes());
@@ -67,12 +67,12 @@ pub(super) fn cancel_request(key: &[u8; 8]) -> Vec<u8> {
 
 /// A simple query. A NUL inside makes the message malformed, which the server refuses (08P01)
 /// before it runs anything.
-pub(super) fn query(sql: &[u8], out: &mut Vec<u8>) {
+pub fn query(sql: &[u8], out: &mut Vec<u8>) {
     message(b'Q', out, |out| string(sql, out));
 }
 
 /// Parses `sql` under `name` with these parameter types (OIDs).
-pub(super) fn parse(name: &[u8], sql: &[u8], types: &[u32], out: &mut Vec<u8>) {
+pub fn parse(name: &[u8], sql: &[u8], types: &[u32], out: &mut Vec<u8>) {
     message(b'P', out, |out| {
         string(name, out);
         string(sql, out);
@@ -84,7 +84,7 @@ pub(super) fn parse(name: &[u8], sql: &[u8], types: &[u32], out: &mut Vec<u8>) {
 }
 
 /// Asks for the parameters and columns of the statement of this name.
-pub(super) fn describe(name: &[u8], out: &mut Vec<u8>) {
+pub fn describe(name: &[u8], out: &mut Vec<u8>) {
     message(b'D', out, |out| {
         out.push(b'S');
         string(name, out);
@@ -92,7 +92,7 @@ pub(super) fn describe(name: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Ends the statement of this name.
-pub(super) fn close(name: &[u8], out: &mut Vec<u8>) {
+pub fn close(name: &[u8], out: &mut Vec<u8>) {
     message(b'C', out, |out| {
         out.push(b'S');
         string(name, out);
@@ -100,11 +100,11 @@ pub(super) fn close(name: &[u8], out: &mut Vec<u8>) {
 }
 
 /// An answer to a request for authentication.
-pub(super) fn password(body: &[u8], out: &mut Vec<u8>) {
+pub fn password(body: &[u8], out: &mut Vec<u8>) {
     message(b'p', out, |out| out.extend_from_slice(body));
 }
 
 /// Gives up a COPY that nobody has rows for.
-pub(super) fn copy_fail(reason: &str, out: &mut Vec<u8>) {
+pub fn copy_fail(reason: &str, out: &mut Vec<u8>) {
     message(b'f', out, |out| string(reason.as_bytes(), out));
 }

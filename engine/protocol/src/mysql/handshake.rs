@@ -3,10 +3,13 @@
 //! Sources: MySQL protocol, "Protocol::HandshakeV10", "Protocol::HandshakeResponse41",
 //! "Protocol::SSLRequest"; MariaDB knowledge base, "Connection".
 
-use super::auth::{NONCE_BYTES, Plugin};
-use crate::mysql::flags::{COLLATION_UTF8MB4, capability, extended};
-use crate::mysql::packet::{self, Fields, broken};
+use super::flags::{COLLATION_UTF8MB4, capability, extended};
+use super::packet::{self, broken};
+use crate::bytes::Bytes;
 use dyno_core::error::Result;
+
+/// Bytes of the challenge of `mysql_native_password` and `caching_sha2_password`.
+pub const NONCE_BYTES: usize = 20;
 
 /// Longest packet that we announce to accept, bytes.
 const CLIENT_PACKET_BYTES_MAX: u32 = 64 << 20;
@@ -40,7 +43,7 @@ impl Greeting {
             return Err(broken("the greeting is not of protocol version 10"));
         }
         let greeting =
-            Self::fields(Fields(&payload[1..])).ok_or_else(|| broken("a greeting cut short"))?;
+            Self::fields(Bytes(&payload[1..])).ok_or_else(|| broken("a greeting cut short"))?;
         let needed = capability::PROTOCOL_41 | capability::SECURE_CONNECTION;
         if greeting.capabilities & needed != needed {
             return Err(broken("the server is older than MySQL 4.1"));
@@ -48,30 +51,30 @@ impl Greeting {
         Ok(greeting)
     }
 
-    fn fields(mut fields: Fields<'_>) -> Option<Self> {
-        let version = String::from_utf8_lossy(fields.nul()?).into_owned();
+    fn fields(mut fields: Bytes<'_>) -> Option<Self> {
+        let version = String::from_utf8_lossy(fields.text()?).into_owned();
         let connection_id = fields.u32()?;
-        let mut nonce = fields.bytes(8)?.to_vec();
-        fields.u8()?;
+        let mut nonce = fields.take(8)?.to_vec();
+        fields.byte()?;
         let low = fields.u16()?;
-        fields.u8()?;
+        fields.byte()?;
         let status = fields.u16()?;
         let high = fields.u16()?;
         let capabilities = u32::from(low) | u32::from(high) << 16;
-        let nonce_bytes = usize::from(fields.u8()?);
-        fields.bytes(6)?;
+        let nonce_bytes = usize::from(fields.byte()?);
+        fields.take(6)?;
         let mut extended = fields.u32()?;
         if capabilities & capability::CLIENT_MYSQL != 0 {
             extended = 0;
         }
         // At least 13 bytes, whatever the length says; the last one is a terminating zero.
-        let rest = fields.bytes(nonce_bytes.saturating_sub(8).max(13))?;
+        let rest = fields.take(nonce_bytes.saturating_sub(8).max(13))?;
         nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
         nonce.truncate(NONCE_BYTES);
         let mut plugin = vec![];
         if capabilities & capability::PLUGIN_AUTH != 0 {
             // Some versions forget the terminating zero.
-            plugin = fields.nul().unwrap_or(fields.0).to_vec();
+            plugin = fields.text().unwrap_or(fields.0).to_vec();
         }
         Some(Self { version, connection_id, capabilities, extended, status, nonce, plugin })
     }
@@ -157,7 +160,7 @@ impl Agreed {
             packet::put_nul(out, login.database.as_bytes());
         }
         if self.has(capability::PLUGIN_AUTH) {
-            packet::put_nul(out, login.plugin.name());
+            packet::put_nul(out, login.plugin);
         }
         if self.has(capability::CONNECT_ATTRS) {
             let mut attributes = vec![];
@@ -183,7 +186,7 @@ pub struct Login<'a> {
     /// Schema; empty: none.
     pub database: &'a str,
     /// How the password is proved.
-    pub plugin: Plugin,
+    pub plugin: &'a [u8],
     /// The proof.
     pub answer: &'a [u8],
 }
@@ -243,7 +246,8 @@ mod tests {
         let agreed =
             Agreed::new(&Greeting::parse(&mariadb()).unwrap(), capability::CONNECT_WITH_DB, true);
         let mut out = vec![];
-        let login = Login { user: "u", database: "d", plugin: Plugin::Native, answer: &[7; 20] };
+        let login =
+            Login { user: "u", database: "d", plugin: b"mysql_native_password", answer: &[7; 20] };
         assert_eq!(agreed.put_login(&mut out, 1, &login), 2);
         assert_eq!(packet::header(&out), Some((out.len() - 4, 1)));
         assert_eq!(&out[4..8], agreed.capabilities.to_le_bytes());

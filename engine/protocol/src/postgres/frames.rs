@@ -4,15 +4,15 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::rows::Rows;
 
 /// Longest message that is parsed, hence buffered whole. Rows are skipped in pieces instead.
-pub(super) const PARSED_BYTES_MAX: usize = 1 << 20;
+pub const PARSED_BYTES_MAX: usize = 1 << 20;
 /// Longest message that is skipped: the server's own limit for one value is 1 GiB.
-pub(super) const SKIPPED_BYTES_MAX: usize = (1 << 30) + 1024;
+pub const SKIPPED_BYTES_MAX: usize = (1 << 30) + 1024;
 /// Bytes of tag and length.
-pub(super) const HEADER_BYTES: usize = 5;
+pub const HEADER_BYTES: usize = 5;
 
 /// Tag and total size (tag included) of the message that begins at `input`; `None` while its
 /// header is incomplete.
-pub(super) fn header(input: &[u8]) -> Result<Option<(u8, usize)>> {
+pub fn header(input: &[u8]) -> Result<Option<(u8, usize)>> {
     let Some((&[tag, a, b, c, d], _)) = input.split_first_chunk::<HEADER_BYTES>() else {
         return Ok(None);
     };
@@ -24,7 +24,7 @@ pub(super) fn header(input: &[u8]) -> Result<Option<(u8, usize)>> {
 }
 
 /// The server broke the protocol by sending `what`.
-pub(super) fn rubbish(what: impl std::fmt::Display) -> Error {
+pub fn rubbish(what: impl std::fmt::Display) -> Error {
     Error::new(
         Kind::Protocol,
         format!("the server sent what PostgreSQL's protocol forbids: {what}"),
@@ -33,9 +33,10 @@ pub(super) fn rubbish(what: impl std::fmt::Display) -> Error {
 }
 
 /// Reads a message's body from the front; every step checks what is left.
-pub(super) struct Body<'a>(pub &'a [u8]);
+pub struct Body<'a>(pub &'a [u8]);
 
 impl<'a> Body<'a> {
+    /// The next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
         let (head, tail) =
             self.0.split_at_checked(count).ok_or_else(|| rubbish("a message that ends early"))?;
@@ -43,6 +44,7 @@ impl<'a> Body<'a> {
         Ok(head)
     }
 
+    /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (head, tail) =
             self.0.split_first_chunk::<N>().ok_or_else(|| rubbish("a message that ends early"))?;
@@ -50,14 +52,17 @@ impl<'a> Body<'a> {
         Ok(*head)
     }
 
+    /// One byte.
     pub fn byte(&mut self) -> Result<u8> {
         Ok(self.array::<1>()?[0])
     }
 
+    /// Two bytes, big-endian.
     pub fn u16(&mut self) -> Result<u16> {
         Ok(u16::from_be_bytes(self.array()?))
     }
 
+    /// Four bytes, big-endian.
     pub fn i32(&mut self) -> Result<i32> {
         Ok(i32::from_be_bytes(self.array()?))
     }
@@ -74,6 +79,7 @@ impl<'a> Body<'a> {
         Ok(text)
     }
 
+    /// An error if anything is left.
     pub fn end(&self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(rubbish("a message that is too long")) }
     }
@@ -82,7 +88,7 @@ impl<'a> Body<'a> {
 /// Rows changed, by a CommandComplete's tag (`INSERT 0 7`, `UPDATE 7`); 0 for tags that count
 /// nothing or count rows returned. `COPY 7` counts for a bulk load only, since `COPY TO` says the
 /// same.
-pub(super) fn affected(tag: &[u8], bulk: bool) -> u64 {
+pub fn affected(tag: &[u8], bulk: bool) -> u64 {
     let count = match tag.first() {
         Some(b'I') => tag.strip_prefix(b"INSERT "),
         Some(b'U') => tag.strip_prefix(b"UPDATE "),
@@ -99,7 +105,7 @@ pub(super) fn affected(tag: &[u8], bulk: bool) -> u64 {
 }
 
 /// Name and value of a ParameterStatus.
-pub(super) fn reported(body: &[u8]) -> Result<(&[u8], &[u8])> {
+pub fn reported(body: &[u8]) -> Result<(&[u8], &[u8])> {
     let mut body = Body(body);
     let (name, value) = (body.string()?, body.string()?);
     body.end()?;
@@ -107,12 +113,12 @@ pub(super) fn reported(body: &[u8]) -> Result<(&[u8], &[u8])> {
 }
 
 /// Whether backslashes escape in plain literals, where what was reported is about that.
-pub(super) fn backslashes(name: &[u8], value: &[u8]) -> Option<bool> {
+pub fn backslashes(name: &[u8], value: &[u8]) -> Option<bool> {
     (name == b"standard_conforming_strings").then_some(value != b"on")
 }
 
 /// The values of a DataRow in text format, one after the other; `None` is NULL.
-pub(super) fn values<'a>(body: &'a [u8], put: &mut dyn FnMut(Option<&'a [u8]>)) -> Result<()> {
+pub fn values<'a>(body: &'a [u8], put: &mut dyn FnMut(Option<&'a [u8]>)) -> Result<()> {
     let mut body = Body(body);
     let columns = body.u16()?;
     for _ in 0..columns {
@@ -127,7 +133,7 @@ pub(super) fn values<'a>(body: &'a [u8], put: &mut dyn FnMut(Option<&'a [u8]>)) 
 }
 
 /// The values of a DataRow in text format, as one more of `rows`.
-pub(super) fn kept_row(body: &[u8], rows: &mut Rows) -> Result<()> {
+pub fn kept_row(body: &[u8], rows: &mut Rows) -> Result<()> {
     let mut body = Body(body);
     rows.row();
     for _ in 0..body.u16()? {
@@ -145,7 +151,7 @@ pub(super) fn kept_row(body: &[u8], rows: &mut Rows) -> Result<()> {
 }
 
 /// The values of a DataRow in text format, into `row`.
-pub(super) fn row(body: &[u8], row: &mut Vec<Option<String>>) -> Result<()> {
+pub fn row(body: &[u8], row: &mut Vec<Option<String>>) -> Result<()> {
     values(body, &mut |value| {
         row.push(value.map(|bytes| String::from_utf8_lossy(bytes).into_owned()));
     })
