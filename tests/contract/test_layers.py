@@ -18,6 +18,7 @@ PACKAGE = ROOT / "python" / "dbdyno"
 PYTHON = {
     "wording": set(),
     "kinds": set(),
+    "hosts": set(),
     "experiment": set(),
     "systems": {"experiment"},
     "samplers": {"experiment", "systems"},
@@ -39,7 +40,7 @@ PYTHON = {
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }
-EVERYBODY = {"errors", "installed", "wording", "kinds", "diskfiles", "__version__"}
+EVERYBODY = {"errors", "installed", "wording", "kinds", "hosts", "diskfiles", "__version__"}
 
 RUST = {
     "dyno-core": set(),

@@ -6,7 +6,12 @@ What is behind it is the user's own `ssh`: names, keys and jumps come from `~/.s
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from dbdyno.hosts.base import MERGED, PIPE, Held, Process
+from dbdyno.hosts.local import LOCAL
 
 PATTERN = r"^ssh://([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_\[][A-Za-z0-9_.:\]-]*/?$"
 EXAMPLE = "ssh://user@db1"
@@ -17,6 +22,24 @@ _ADDRESS = re.compile(
     r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]*))"
     r"(?::(?P<port>[0-9]{1,5}))?/?"
 )
+
+# Arguments: variables, the command. All of it is one compound command, so that the shell has read
+# everything before `cat` waits on what is left of standard input: its end, the connection's.
+_REMOTE = """dyno() {
+%s
+setsid=$(command -v setsid)
+$setsid /bin/sh -c %s </dev/null 3<&- &
+command=$!
+{ cat; kill -TERM -$command || kill -TERM $command; sleep 2; kill -KILL -$command; } \
+<&3 3<&- >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+wait $command
+status=$?
+kill $watcher 2>/dev/null
+exit $status
+}; exec 3<&0; dyno
+"""
 
 
 @dataclass(frozen=True)
@@ -61,3 +84,40 @@ def checked(value: object) -> object:
     if isinstance(value, str):
         address(value)
     return value
+
+
+class SshHost:
+    """A host behind an address. What a method returns is the `ssh` on this machine; what it runs
+    there ends with the connection."""
+
+    def __init__(self, address: SshAddress) -> None:
+        self._command = address.command()
+
+    def open(self) -> Process:
+        """Starts `/bin/sh` there, which reads its script from standard input."""
+        return LOCAL.start(self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+
+    def hold(
+        self,
+        command: str,
+        variables: Mapping[str, str],
+        *,
+        environment: Mapping[str, str],
+        cwd: str | None,
+    ) -> Held:
+        """See `Shell.hold`."""
+        process = LOCAL.start(
+            self._command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=MERGED,
+            environment={**environment, **variables},
+            cwd=cwd,
+        )
+        return Held(process, remote_script(command, variables))
+
+
+def remote_script(command: str, variables: Mapping[str, str]) -> str:
+    """What `/bin/sh` on the host is given to run `command`."""
+    exports = "\n".join(f"export {name}={shlex.quote(text)}" for name, text in variables.items())
+    return _REMOTE % (exports or ":", shlex.quote(command))
