@@ -12,8 +12,8 @@ from dbdyno.report.charts.dots import Row, dot_chart, row_axis
 from dbdyno.report.charts.lines import Marks, Point, Series, line_chart, value_axis
 from dbdyno.report.charts.scale import Axis
 from dbdyno.report.layout import Layout
+from dbdyno.report.sections.verdicts.sweeps import marks
 from dbdyno.report.text.names import Metric
-from dbdyno.report.verdicts.sweeps import marks
 
 WIDE, NARROW, SMALL = 680.0, 350.0, 352.0  # px: page, phone, one of two columns
 

@@ -14,7 +14,7 @@ from dbdyno.plan.types import Cell
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
 from dbdyno.report.figures import NARROW, WIDE, Figure
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.load.latency import CellLatency
+from dbdyno.report.sections.load.latency import CellLatency
 from dbdyno.report.text.numbers import MISSING, sig3
 from dbdyno.store.metrics.histogram import Histogram
 
