@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from dbdyno.plan.types import Cell
 from dbdyno.report.charts.over_time.heat import COLUMNS_MAX, ROWS, Heat, heat_map
 from dbdyno.report.charts.percentiles import Distribution, latency_span, percentile_chart
-from dbdyno.report.figures import NARROW, SMALL, WIDE, Figure
+from dbdyno.report.figures import SMALL, WIDE, Figure
 from dbdyno.report.layout import Layout
 from dbdyno.store.metrics.histogram import Histogram, Tagged, bounds, by_tag, merge
 from dbdyno.store.metrics.latency import Censored
@@ -180,24 +182,23 @@ def distribution_figures(
                     line = distribution(of, label, style, end_ms)
                     panels.setdefault((*place, str(i), headed), []).append((headed, line))
     span = latency_span([d for members in panels.values() for _, d in members])
-    small = len(panels) > 1
     figures = []
     for key in sorted(panels):
         members = panels[key]
         title = members[0][0] or "All cells"
-        lines = [d for _, d in members]
-        wide = percentile_chart(
-            lines,
-            title=f"Latency by percentile, {title}",
-            width=SMALL if small else WIDE,
-            height=270 if small else 360,
-            span=span,
+        draw = partial(_percentiles, [d for _, d in members], title, span)
+        figures.append(
+            Figure(title, "ms", f"latency-{title}", draw, SMALL if len(panels) > 1 else WIDE)
         )
-        narrow = percentile_chart(
-            lines, title=f"Latency by percentile, {title}", width=NARROW, height=270, span=span
-        )
-        figures.append(Figure(title, "ms", f"latency-{title}", wide, narrow))
     return figures
+
+
+def _percentiles(
+    lines: list[Distribution], title: str, span: tuple[float, float], width: float
+) -> Markup:
+    title = f"Latency by percentile, {title}"
+    height = 360 if width == WIDE else 270
+    return percentile_chart(lines, title=title, width=width, height=height, span=span)
 
 
 def heat_figures(
@@ -209,6 +210,10 @@ def heat_figures(
         for name, heat in cell.heat.items():
             where = layout.cell(plan_cells[cell.cell].levels)
             title = f"{name}, {where}" if len(cell.heat) > 1 else where
-            drawn = heat_map(heat, title=f"Latency over time, {title}", width=SMALL, height=190)
-            figures.append(Figure(title, "ms", f"heat-{title}", drawn, drawn))
+            draw = partial(_heat_map, heat, title)
+            figures.append(Figure(title, "ms", f"heat-{title}", draw, SMALL))
     return figures[:HEAT_MAX]
+
+
+def _heat_map(heat: Heat, title: str, width: float) -> Markup:
+    return heat_map(heat, title=f"Latency over time, {title}", width=width, height=190)

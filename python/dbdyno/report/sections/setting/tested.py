@@ -14,7 +14,7 @@ from dbdyno.experiment.workloads.measuring import CYCLES
 from dbdyno.plan import cpus
 from dbdyno.plan.types import Plan
 from dbdyno.report.layout import Layout
-from dbdyno.report.setting.servers import versions
+from dbdyno.report.sections.setting.settings import versions
 from dbdyno.report.text import names
 from dbdyno.report.text.numbers import seconds, size
 from dbdyno.store.record import COMPLETE, TrialRecord

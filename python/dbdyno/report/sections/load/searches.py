@@ -3,8 +3,10 @@ searches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from markupsafe import Markup
 
 from dbdyno.analysis.types import CellResult
 from dbdyno.experiment.types import Arrivals, RateStep
@@ -12,7 +14,7 @@ from dbdyno.experiment.workloads.arrivals import mean_rate_per_s
 from dbdyno.plan.types import Cell, GroupPlan, Plan
 from dbdyno.report.charts.lines import Point, Series, line_chart
 from dbdyno.report.charts.svg import SERIES
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout
 from dbdyno.report.text.numbers import bounded, seconds, sig3
 from dbdyno.store.record import TrialRecord
@@ -120,21 +122,22 @@ def rate_figures(
             ordered = tuple(sorted(points, key=lambda point: point.x))
             series.append(Series(label[key], style % OFFERED, ordered))
         title = "Offered and achieved rate" + (f", {group}" if prefix else "")
-        wide, narrow = (
-            line_chart(
-                series,
-                title=title,
-                unit="transactions/s",
-                x_label="offered, transactions/s",
-                x_levels=offered,
-                log=False,
-                width=width,
-                height=340 if width > 400 else 250,
-            )
-            for width in (WIDE, NARROW)
-        )
-        figures.append(Figure(title, "transactions/s", f"rate-{group}", wide, narrow))
+        draw = _drawing(series, title, offered)
+        figures.append(Figure(title, "transactions/s", f"rate-{group}", draw))
     return figures
+
+
+def _drawing(series: list[Series], title: str, offered: list[float]) -> Callable[[float], Markup]:
+    return lambda width: line_chart(
+        series,
+        title=title,
+        unit="transactions/s",
+        x_label="offered, transactions/s",
+        x_levels=offered,
+        log=False,
+        width=width,
+        height=340 if width > 400 else 250,
+    )
 
 
 def _is_rate(factor: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from markupsafe import Markup
 
 from dbdyno.analysis.estimates.measured import kind
 from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
@@ -15,7 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
 from dbdyno.report.charts.over_time.timeline import Curve, timeline
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import alike, visible
 from dbdyno.report.text.numbers import seconds, sig3
@@ -160,11 +161,13 @@ def _figure(
     shaded = [(one.start_s, one.start_s + one.length_s) for one in typical.stalls]
     part = "" if high - low >= typical.measured_s - 1e-9 else f", {low:.0f} to {high:.0f} of"
     x_label = f"seconds of the measured time{part and f'{part} {typical.measured_s:.0f}'}"
-    wide, narrow = (
-        timeline(curves, shaded, title=title, x_label=x_label, window=(low, high), width=width)
-        for width in (WIDE, NARROW)
-    )
-    return Figure(title, "stalls are shaded", f"stalls-{cell.cell}", wide, narrow)
+
+    def draw(width: float) -> Markup:
+        return timeline(
+            curves, shaded, title=title, x_label=x_label, window=(low, high), width=width
+        )
+
+    return Figure(title, "stalls are shaded", f"stalls-{cell.cell}", draw)
 
 
 def _stalls(one: Inside) -> tuple[int, str]:

@@ -9,10 +9,10 @@ from dbdyno.analysis.types import ClaimPart, ClaimResult, Findings
 from dbdyno.plan.two_versions.differences import Difference, differences
 from dbdyno.plan.types import Plan
 from dbdyno.report.layout import Layout
-from dbdyno.report.setting import servers
+from dbdyno.report.sections.setting import settings as servers
+from dbdyno.report.sections.verdicts import claims
+from dbdyno.report.sections.verdicts.claims import ClaimView
 from dbdyno.report.text import names
-from dbdyno.report.verdicts import claims
-from dbdyno.report.verdicts.claims import ClaimView
 from dbdyno.store.record import TrialRecord
 
 DIFFERENCES_SHOWN = 6  # the rest is folded away

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from dbdyno.plan.types import Cell
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.load.latency import CellLatency
+from dbdyno.report.sections.load.latency import CellLatency
 from dbdyno.report.text.numbers import MISSING, sig3
 from dbdyno.store.metrics.histogram import Histogram
 
@@ -114,10 +116,11 @@ def _figure(
         heading, label = layout.split(plan_cells[index].levels)
         bars.append(Bar(label, tuple(parts), heading))
     shown = [name for name, _ in bars[0].parts]
-    wide, narrow = (
-        stacked_bars(bars, shown, title=title, width=width, unit="ms") for width in (WIDE, NARROW)
-    )
-    return Figure(title, "ms", f"classes-{group}", wide, narrow)
+
+    def draw(width: float) -> Markup:
+        return stacked_bars(bars, shown, title=title, width=width, unit="ms")
+
+    return Figure(title, "ms", f"classes-{group}", draw)
 
 
 def _rows(

@@ -15,8 +15,8 @@ from dbdyno import kinds
 from dbdyno.analysis.types import CellResult
 from dbdyno.kinds.counter import Amount, Counter, Quotient, Share
 from dbdyno.plan.types import Plan
+from dbdyno.report import hosts
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.setting import hosts
 from dbdyno.report.text.numbers import MISSING, sig3
 
 Get = Callable[[str], float | None]  # a metric's mean in a cell; None where it was not measured

@@ -17,10 +17,10 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.sections.verdicts.claims import CLAIMED
 from dbdyno.report.text import names
 from dbdyno.report.text.names import Metric
 from dbdyno.report.text.numbers import MISSING, bounded, change, edge, interval, sig3, times
-from dbdyno.report.verdicts.claims import CLAIMED
 from dbdyno.store.record import TrialRecord
 
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded

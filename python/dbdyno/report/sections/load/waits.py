@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from dbdyno.analysis.types import CellResult
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout
 
 OTHER = "other"
@@ -47,7 +49,9 @@ def figure(cells: Sequence[CellResult], layout: Layout) -> Figure | None:
         heading, label = layout.split(cell.levels)
         bars.append(Bar(label, tuple(parts), heading))
     title = "Sessions by state"
-    wide, narrow = (stacked_bars(bars, shown, title=title, width=width) for width in (WIDE, NARROW))
-    return Figure(
-        title, "share of sessions, mean of one sample a second", "sessions-by-state", wide, narrow
-    )
+    note = "share of sessions, mean of one sample a second"
+
+    def draw(width: float) -> Markup:
+        return stacked_bars(bars, shown, title=title, width=width)
+
+    return Figure(title, note, "sessions-by-state", draw)

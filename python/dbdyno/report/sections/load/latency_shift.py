@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from dbdyno.analysis.estimates import latency_shift
 from dbdyno.analysis.types import Findings, LatencyShift, Moved
 from dbdyno.plan.types import Plan
 from dbdyno.report.charts.ratios.latency_shift import Bar, shift_chart
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout
 from dbdyno.report.text.numbers import bounded, edge, percent, times
 
@@ -56,16 +58,18 @@ def view(findings: Findings, plan: Plan, layout: Layout) -> View | None:
     )
     bars = [_bar(one, together) for one in found.moved]
     up, down = f"{names[0]} is slower", f"{names[0]} is faster"
-    charts = [
-        shift_chart(bars, title=f"{title}; together {together}", up=up, down=down, width=width)
-        for width in (WIDE, NARROW)
-    ]
+
+    def draw(width: float) -> Markup:
+        return shift_chart(
+            bars, title=f"{title}; together {together}", up=up, down=down, width=width
+        )
+
     heading = f"{title} ({together} for all percentiles together)"
     return View(
         title,
         note,
         latency_shift.sentence(found),
-        Figure(heading, "ratio", "latency-shift", *charts),
+        Figure(heading, "ratio", "latency-shift", draw),
         tuple(_line(one) for one in found.moved),
         _missing(found),
     )
