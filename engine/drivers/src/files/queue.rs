@@ -1,11 +1,10 @@
 //! A thread's requests under way, in the kernel's queue of asynchronous I/O. Source: io_setup(2), io_submit(2),
 //! io_getevents(2), which are called directly: the C library has no names for them.
 //!
-//! Without `--file-extra-flags=direct` most file systems do the whole request while it is handed over.
+//! Without `O_DIRECT` most file systems do the whole request while it is handed over.
 
+use super::Place;
 use super::buffer::Buffer;
-use super::requests::Place;
-use crate::native::cause;
 use std::ffi::{c_long, c_ulong};
 use std::io;
 use std::os::fd::RawFd;
@@ -27,13 +26,16 @@ struct Event {
 
 /// A request under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pending {
+pub struct Pending {
+    /// Which bytes.
     pub place: Place,
+    /// Whether they are written.
     pub is_write: bool,
 }
 
 /// One that has ended.
-pub(super) struct Ended {
+pub struct Ended {
+    /// What was asked.
     pub pending: Pending,
     /// Bytes moved.
     pub outcome: io::Result<u64>,
@@ -41,7 +43,7 @@ pub(super) struct Ended {
 }
 
 /// The queue of one thread.
-pub(super) struct Queue {
+pub struct Queue {
     context: c_ulong,
     /// What each slot is busy with.
     slots: Vec<Option<Pending>>,
@@ -58,19 +60,16 @@ pub(super) struct Queue {
 impl Queue {
     /// For `backlog` requests at the same time. `is_looked_at`: what they move matters, so that each has a
     /// buffer of its own; otherwise all share one, which saves memory.
-    pub fn new(backlog: usize, is_looked_at: bool) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// The kernel has no room for so many.
+    pub fn new(backlog: usize, is_looked_at: bool) -> io::Result<Self> {
         let mut context: c_ulong = 0;
         // SAFETY: `context` is valid for the call, and 0 as it must be.
         let outcome =
             unsafe { libc::syscall(libc::SYS_io_setup, backlog as c_long, &raw mut context) };
         if outcome < 0 {
-            let error = io::Error::last_os_error();
-            return Err(format!(
-                "Cannot set up asynchronous I/O for {backlog} requests a thread: io_setup() {}\n\
-                 WARNING: use a smaller --file-async-backlog or fewer threads, raise \
-                 /proc/sys/fs/aio-max-nr, or use --file-io-mode=sync",
-                cause(&error)
-            ));
+            return Err(io::Error::last_os_error());
         }
         Ok(Self {
             context,
@@ -83,20 +82,22 @@ impl Queue {
         })
     }
 
+    /// Whether no further one can be handed over.
     pub fn is_full(&self) -> bool {
         self.busy == self.slots.len()
     }
 
+    /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
         self.busy == 0
     }
 
     /// Sees to a slot and a buffer for the next request; `make` makes the buffer when there is none. It is
     /// given if it is the request's alone. The queue must not be full.
-    pub fn room(
+    pub fn room<E>(
         &mut self,
-        make: impl FnOnce() -> Result<Buffer, String>,
-    ) -> Result<Option<&mut Buffer>, String> {
+        make: impl FnOnce() -> Result<Buffer, E>,
+    ) -> Result<Option<&mut Buffer>, E> {
         let free = || self.free.pop().expect("the caller has seen to it");
         let slot = *self.next.get_or_insert_with(free);
         let is_shared = self.buffers.len() < self.slots.len();

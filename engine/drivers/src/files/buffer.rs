@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 const PAGE_BYTES: usize = 4096;
 
 /// Bytes, zeros at first.
-pub(super) struct Buffer {
+pub struct Buffer {
     start: NonNull<u8>,
     layout: Layout,
 }
@@ -47,7 +47,7 @@ impl Buffer {
 }
 
 /// Random bytes.
-pub(super) fn fill(bytes: &mut [u8], rng: &mut Rng) {
+pub fn fill(bytes: &mut [u8], rng: &mut Rng) {
     for word in bytes.chunks_mut(8) {
         word.copy_from_slice(&rng.u64().to_le_bytes()[..word.len()]);
     }

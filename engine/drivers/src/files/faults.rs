@@ -31,7 +31,7 @@ thread_local! {
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Installs the handler, for the whole process; once is enough.
-pub(super) fn watch() {
+pub fn watch() {
     BEFORE.get_or_init(|| {
         // SAFETY: both structures are plain data; the handler keeps to what signal-safety(7) allows.
         unsafe {
@@ -49,11 +49,7 @@ pub(super) fn watch() {
 ///
 /// # Errors
 /// The file does not hold them any more.
-pub(super) fn guarded(
-    mapped: *mut libc::c_void,
-    bytes: usize,
-    copy: impl FnOnce(),
-) -> io::Result<()> {
+pub fn guarded(mapped: *mut libc::c_void, bytes: usize, copy: impl FnOnce()) -> io::Result<()> {
     let begin = mapped as usize;
     COPY.set(Copy { begin, end: begin + bytes, has_failed: false });
     copy();

@@ -12,10 +12,10 @@ const SUM_BYTES: usize = 4;
 const OFFSET_BYTES: usize = 8;
 const TRAILER_BYTES: usize = SUM_BYTES + OFFSET_BYTES;
 /// A block of fewer bytes, as a file may end with, carries nothing and is not checked.
-pub(super) const BLOCK_BYTES_MIN: u64 = TRAILER_BYTES as u64 + 1;
+pub const BLOCK_BYTES_MIN: u64 = TRAILER_BYTES as u64 + 1;
 
 /// Makes the blocks of `bytes`, which stand at `offset` of a file.
-pub(super) fn fill(bytes: &mut [u8], block_bytes: u64, offset: u64, rng: &mut Rng) {
+pub fn fill(bytes: &mut [u8], block_bytes: u64, offset: u64, rng: &mut Rng) {
     for (block, offset) in blocks_mut(bytes, block_bytes, offset) {
         buffer::fill(block, rng);
         if let Some((payload, trailer)) = block.split_at_mut_checked(payload_bytes(block.len())) {
@@ -29,7 +29,7 @@ pub(super) fn fill(bytes: &mut [u8], block_bytes: u64, offset: u64, rng: &mut Rn
 ///
 /// # Errors
 /// Which block is wrong, and how.
-pub(super) fn check(bytes: &[u8], block_bytes: u64, offset: u64) -> Result<(), String> {
+pub fn check(bytes: &[u8], block_bytes: u64, offset: u64) -> Result<(), String> {
     for (block, offset) in blocks(bytes, block_bytes, offset) {
         let Some((payload, trailer)) = block.split_at_checked(payload_bytes(block.len())) else {
             continue;
@@ -69,7 +69,7 @@ const LOCKS: usize = 1024;
 
 /// Keep a block from being written while it is read: a block that is half of each has no checksum, and
 /// the kernel does not promise that it is read or written as a whole.
-pub(super) struct Locks(Box<[AtomicBool]>);
+pub struct Locks(Box<[AtomicBool]>);
 
 impl Default for Locks {
     fn default() -> Self {
