@@ -14,10 +14,12 @@ from markupsafe import Markup
 
 from dbdyno.plan.types import Cell
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
+from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.sections.load.latency import CellLatency
+from dbdyno.report.sections.section import Section
 from dbdyno.report.text.numbers import MISSING, sig3
+from dbdyno.report.trials.cells import CellLatency
 from dbdyno.store.metrics.histogram import Histogram
 
 OTHER = "other"
@@ -45,6 +47,14 @@ class Classes:
     factors: tuple[str, ...]
     figure: Figure
     rows: tuple[ClassRow, ...]
+
+
+def view(context: Context) -> list[Classes] | None:
+    """One a group; None where no transaction has several classes of statements."""
+    return classes(context.trials.cells, context.plan.cells, context.layout) or None
+
+
+SECTION = Section("load/classes", view, inside="latency")
 
 
 def classes(

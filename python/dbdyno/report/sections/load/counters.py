@@ -16,7 +16,9 @@ from dbdyno.analysis.types import CellResult
 from dbdyno.kinds.counter import Amount, Counter, Quotient, Share
 from dbdyno.plan.types import Plan
 from dbdyno.report import hosts
+from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.sections.section import Section
 from dbdyno.report.text.numbers import MISSING, sig3
 
 Get = Callable[[str], float | None]  # a metric's mean in a cell; None where it was not measured
@@ -115,6 +117,14 @@ MACHINE = (
     _plain("disk busy %", "disk.util", 100),
     _plain("retransmits/s", "network.retransmits_per_s"),
 )
+
+
+def view(context: Context) -> list[CounterTable] | None:
+    """None where nothing was counted."""
+    return counter_tables(context.findings.cells, context.plan, context.layout) or None
+
+
+SECTION = Section("load/counters", view, inside="results")
 
 
 def counter_tables(cells: Sequence[CellResult], plan: Plan, layout: Layout) -> list[CounterTable]:

@@ -11,8 +11,10 @@ from markupsafe import Markup
 
 from dbdyno.analysis.types import CellResult
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
+from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout
+from dbdyno.report.sections.section import Section
 
 OTHER = "other"
 
@@ -26,6 +28,14 @@ def states_of(cell: CellResult) -> dict[str, float]:
             target = before.removeprefix(".")
             found[f"{target}: {state}" if target else state] = estimate.mean
     return found
+
+
+def view(context: Context) -> Figure | None:
+    """None where no sessions were sampled."""
+    return figure(context.findings.cells, context.layout)
+
+
+SECTION = Section("load/waits", view, "Waits")
 
 
 def figure(cells: Sequence[CellResult], layout: Layout) -> Figure | None:
