@@ -13,6 +13,7 @@ import pytest
 from dbdyno.analysis.types import (
     UNDECIDED,
     VALUE,
+    CellResult,
     ClaimPart,
     ClaimResult,
     Inside,
@@ -21,6 +22,7 @@ from dbdyno.analysis.types import (
     Ratio,
 )
 from dbdyno.report import Report, layout
+from dbdyno.report.context import Context
 from dbdyno.report.sections.load import classes, counters, stalls, waits
 from dbdyno.report.sections.load import results as tables
 from dbdyno.report.sections.setting import plans, reproduce, settings, tested, warnings
@@ -28,11 +30,17 @@ from dbdyno.report.sections.verdicts import claims, ratios
 from dbdyno.report.text import escaping, names
 from dbdyno.report.trials import cells as latencies
 from dbdyno.report.trials import series
+from dbdyno.report.trials.read import Trials
 from dbdyno.store.metrics.histogram import Histogram, Tagged
 from fixtures import synthetic
 
 ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
 CACHE, CACHE_FINDINGS = synthetic.cache_run(Path("."))
+
+
+def with_cell(cell: CellResult) -> Context:
+    """The cache's run with one cell."""
+    return Context(CACHE, replace(CACHE_FINDINGS, cells=(cell,)))  # type: ignore[arg-type]
 
 
 def test_sessions_make_the_axis_and_engines_the_lines() -> None:
@@ -124,10 +132,10 @@ def test_settings_that_differ_are_found_and_volatile_ones_left_out() -> None:
 
 
 def test_plans_that_differ_are_flagged_and_put_first() -> None:
-    views = plans.plans(CACHE.kept, CACHE.plan, layout.choose(CACHE.plan))
+    views = plans.view(Context(CACHE, CACHE_FINDINGS))
     assert views[0].differs
     assert {where for where, _ in views[0].plans} == {"cache on", "cache off"}
-    views = plans.plans(ENGINES.kept, ENGINES.plan, layout.choose(ENGINES.plan))
+    views = plans.view(Context(ENGINES, ENGINE_FINDINGS))
     assert not views[0].differs  # three kinds of server speak three languages
 
 
@@ -270,7 +278,6 @@ def test_void_attempts_are_all_listed() -> None:
 
 
 def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
-    roles = layout.choose(CACHE.plan)
     means = {
         "status.Qcache_hits": 300.0,
         "status.Qcache_inserts": 90.0,
@@ -286,7 +293,7 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
         CACHE_FINDINGS.cells[0],
         metrics={name: synthetic.estimate([mean], [1]) for name, mean in means.items()},
     )
-    mariadb, machine = counters.counter_tables([cell], CACHE.plan, roles)
+    mariadb, machine = counters.view(with_cell(cell)) or ()
     shown = dict(zip((c.short for c in mariadb.columns), mariadb.rows[0][1], strict=True))
     # Zeros are left out.
     assert shown == {"query cache hits %": "75.0", "fsyncs/s": "50.0", "fsyncs/tx": "2.00"}
@@ -295,7 +302,6 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
 
 
 def test_classes_share_out_a_transactions_time() -> None:
-    plan, roles = ENGINES.plan, layout.choose(ENGINES.plan)
     ms = 1_000_000
     cell = latencies.CellLatency(
         0,
@@ -307,14 +313,17 @@ def test_classes_share_out_a_transactions_time() -> None:
         },
         {},
     )
-    (found,) = classes.classes([cell], plan.cells, roles)
+    run = Context(ENGINES, ENGINE_FINDINGS)  # type: ignore[arg-type]
+    vars(run)["trials"] = Trials([cell], {}, [])
+    (found,) = classes.view(run) or ()
     assert {(r.name, r.statements, r.share) for r in found.rows} == {
         ("select", "5.00", "50 %"),
         ("commit", "1.00", "50 %"),
     }
     assert found.rows[0].quantiles[2] == "–"  # too few for a p99
     alone = replace(cell, classes={"workload/select": Histogram.of([ms])})
-    assert classes.classes([alone], plan.cells, roles) == []
+    vars(run)["trials"] = Trials([alone], {}, [])
+    assert classes.view(run) is None
 
 
 def test_latency_of_classes_leaves_out_errors_and_the_warm_up() -> None:
@@ -338,15 +347,14 @@ def test_qps_is_left_out_where_it_is_tps_again() -> None:
 
 
 def test_sessions_by_state_keep_the_largest_states() -> None:
-    roles = layout.choose(CACHE.plan)
     cell = CACHE_FINDINGS.cells[0]
     many = {f"sessions.state {i}": synthetic.estimate([i + 1.0], [1]) for i in range(20)}
-    figure = waits.figure([replace(cell, metrics=many)], roles)
+    figure = waits.view(with_cell(replace(cell, metrics=many)))
     assert figure is not None
     assert "other" in figure.wide
     assert "state 19" in figure.wide
     assert "state 0<" not in figure.wide
-    assert waits.figure([replace(cell, metrics={})], roles) is None
+    assert waits.view(with_cell(replace(cell, metrics={}))) is None
 
 
 def test_claims_say_ratio_interval_threshold_and_blocks() -> None:

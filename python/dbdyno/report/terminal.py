@@ -119,7 +119,7 @@ def _ratio_table(table: ratios.RatioTable) -> Table:
         ]
     if any(row.at for row in table.rows):
         columns.append(("at", lambda row: row.at))
-    shown = Table(title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False)
+    shown = _table(title)
     for name, _ in columns:
         shown.add_column(name, overflow="fold")
     shown.add_column("ratio", justify="right")
@@ -144,12 +144,7 @@ def _results(view: results.View) -> Iterator[RenderableType]:
 
 def _cell_table(table: results.CellTable) -> Table:
     """The cells themselves, where there is nothing to compare them with."""
-    shown = Table(
-        title=Text(visible(table.title), style="bold") if table.title else None,
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
+    shown = _table(table.title)
     for factor in table.factors:
         shown.add_column(Text(visible(factor)), overflow="fold")
     kept = [i for i, metric in enumerate(table.metrics) if _fits(metric, table)]
@@ -177,14 +172,8 @@ def _claims(view: claims.View) -> Iterator[RenderableType]:
 
 
 def _claim_table(views: list[claims.ClaimView]) -> Table:
-    shown = Table(
-        title="Claims",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        show_header=False,
-        title_style="bold",
-    )
+    shown = _table("", show_header=False)
+    shown.title, shown.title_style = "Claims", "bold"
     shown.add_column(max_width=18)
     shown.add_column(overflow="fold")
     for claim in views:
@@ -200,6 +189,13 @@ def _claim_table(views: list[claims.ClaimView]) -> Table:
             body.append(f"\n{visible(_short(claim.why))}", style="dim")
         shown.add_row(verdict, body)
     return shown
+
+
+def _table(title: str, *, show_header: bool = True) -> Table:
+    head = Text(visible(title), style="bold") if title else None
+    return Table(
+        title=head, title_justify="left", box=None, pad_edge=False, show_header=show_header
+    )
 
 
 def _words(row: ratios.RatioRow) -> str:

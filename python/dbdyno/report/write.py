@@ -4,22 +4,61 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from rich.console import RenderableType
 
 from dbdyno.analysis import result
 from dbdyno.analysis.types import Findings
 from dbdyno.report import sections, templating, terminal
 from dbdyno.report.context import Context
-from dbdyno.report.sections import drawn
 from dbdyno.store.run import Run
 from dbdyno.store.text import files
 
 HTML, MARKDOWN, RESULT = "report.html", "report.md", "result.json"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Sections in one medium. A section without a view, or without a partial, leaves no trace."""
+
+    views: Mapping[str, Any]
+    medium: str  # ending of the partials: html or md
+
+    def summary(self, *names: str) -> Markup:
+        """What the page says at its head of these sections."""
+        return self._joined((f"summary/{name}", name) for name in names)
+
+    def body(self, inside: str = "") -> Markup:
+        """All sections in their order; in HTML those that stand in the element of `inside`."""
+        return self._joined(
+            (f"sections/{one.path}", one.name)
+            for one in sections.SECTIONS
+            if one.inside == inside or self.medium == "md"
+        )
+
+    @property
+    def contents(self) -> list[tuple[str, str]]:
+        """Anchor and title of each section in the table of contents."""
+        return [
+            (s.name, s.contents) for s in sections.SECTIONS if s.contents and s.name in self.views
+        ]
+
+    def _joined(self, partials: Iterable[tuple[str, str]]) -> Markup:
+        environment = templating.environment(escaped=self.medium == "html")
+        there = templating.templates()
+        drawn = (
+            environment.get_template(path).render(view=self.views[name], sections=self)
+            for partial, name in partials
+            if name in self.views and (path := f"{partial}.{self.medium}.j2") in there
+        )
+        apart = "" if self.medium == "html" else "\n\n"
+        return Markup(apart).join(map(Markup, drawn))
 
 
 @dataclass(frozen=True)
@@ -41,7 +80,7 @@ class Report:
         """The page: one file with style, script and data in it."""
         return templating.styled(
             "report.html.j2",
-            {"sections": drawn.Drawn(self.views, drawn.HTML)},
+            {"sections": Drawn(self.views, "html")},
             script="report.js",
             uplot_css=templating.asset("vendor/uplot/uPlot.min.css"),
             uplot_js=templating.asset("vendor/uplot/uPlot.iife.min.js"),
@@ -50,7 +89,7 @@ class Report:
     def markdown(self) -> str:
         """The same facts in Markdown, without the charts."""
         template = templating.environment(escaped=False).get_template("report.md.j2")
-        return _squeeze(template.render(sections=drawn.Drawn(self.views, drawn.MARKDOWN)))
+        return _squeeze(template.render(sections=Drawn(self.views, "md")))
 
     def terminal(self, to: Path | None = None) -> RenderableType:
         """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR).

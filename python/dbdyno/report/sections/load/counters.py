@@ -18,7 +18,6 @@ from dbdyno.plan.types import Plan
 from dbdyno.report import hosts
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text.numbers import MISSING, sig3
 
 Get = Callable[[str], float | None]  # a metric's mean in a cell; None where it was not measured
@@ -120,15 +119,8 @@ MACHINE = (
 
 
 def view(context: Context) -> list[CounterTable] | None:
-    """None where nothing was counted."""
-    return counter_tables(context.findings.cells, context.plan, context.layout) or None
-
-
-SECTION = Section("load/counters", view, inside="results")
-
-
-def counter_tables(cells: Sequence[CellResult], plan: Plan, layout: Layout) -> list[CounterTable]:
     """A table a target and kind of server, then the machine's; none without a column."""
+    cells, plan, layout = context.findings.cells, context.plan, context.layout
     tables = []
     unseen = hosts.unseen(plan, [name for cell in cells for name in cell.metrics])
     several = max((len(cell.targets) for cell in plan.cells), default=0) > 1
@@ -142,7 +134,7 @@ def counter_tables(cells: Sequence[CellResult], plan: Plan, layout: Layout) -> l
     gets = {c.index: _machine(c) for c in cells}
     title = "machine of the load generator" if hosts.elsewhere(plan) else "machine"
     tables.append(_table(title, MACHINE, cells, gets, layout))
-    return [table for table in tables if table.columns]
+    return [table for table in tables if table.columns] or None
 
 
 def _servers(plan: Plan) -> list[tuple[str, str]]:

@@ -15,7 +15,6 @@ from dbdyno.report.charts.percentiles import Distribution, latency_span, percent
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, WIDE, Figure
 from dbdyno.report.layout import Layout
-from dbdyno.report.sections.section import Section
 from dbdyno.report.trials.cells import CellLatency
 from dbdyno.store.metrics.latency import Censored
 
@@ -36,20 +35,13 @@ class View:
 
 def view(context: Context) -> View | None:
     """None without histograms."""
-    cells, plan = context.trials.cells, context.plan
-    distributions = distribution_figures(cells, plan.cells, context.layout)
+    cells, layout = context.trials.cells, context.layout
+    distributions = _distributions(cells, context.plan.cells, layout)
     if not distributions:
         return None
-    return View(
-        f"{plan.repeats}s",
-        any(cell.responses for cell in cells),
-        distributions,
-        heat_figures(cells, plan.cells, context.layout),
-        sum(len(cell.heat) for cell in cells),
-    )
-
-
-SECTION = Section("load/latency", view, "Latency")
+    responses, heat = any(cell.responses for cell in cells), _heat(context)
+    repeats = f"{context.plan.repeats}s"
+    return View(repeats, responses, distributions, heat[:HEAT_MAX], len(heat))
 
 
 def distribution(of: Censored, label: str, style: int, until_ms: float = math.inf) -> Distribution:
@@ -64,7 +56,7 @@ def distribution(of: Censored, label: str, style: int, until_ms: float = math.in
     return Distribution(label, style, points, of.all.count)
 
 
-def distribution_figures(
+def _distributions(
     cells: Sequence[CellLatency], plan_cells: Sequence[Cell], layout: Layout
 ) -> list[Figure]:
     """Percentile charts: a panel for each level of the axis (and panel factors), a line a
@@ -123,18 +115,16 @@ def _percentiles(
     return percentile_chart(lines, title=title, width=width, height=height, span=span)
 
 
-def heat_figures(
-    cells: Sequence[CellLatency], plan_cells: Sequence[Cell], layout: Layout
-) -> list[Figure]:
-    """A heat map a cell and group, at most HEAT_MAX."""
+def _heat(context: Context) -> list[Figure]:
+    """A heat map a cell and group."""
     figures = []
-    for cell in cells:
+    for cell in context.trials.cells:
         for name, heat in cell.heat.items():
-            where = layout.cell(plan_cells[cell.cell].levels)
+            where = context.layout.cell(context.plan.cells[cell.cell].levels)
             title = f"{name}, {where}" if len(cell.heat) > 1 else where
             draw = partial(_heat_map, heat, title)
             figures.append(Figure(title, "ms", f"heat-{title}", draw, SMALL))
-    return figures[:HEAT_MAX]
+    return figures
 
 
 def _heat_map(heat: Heat, title: str, width: float) -> Markup:

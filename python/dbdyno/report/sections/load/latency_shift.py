@@ -11,7 +11,6 @@ from dbdyno.analysis.types import LatencyShift, Moved
 from dbdyno.report.charts.ratios.latency_shift import Bar, shift_chart
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text.numbers import bounded, edge, percent, times
 
 
@@ -73,9 +72,6 @@ def view(context: Context) -> View | None:
         tuple(_line(one) for one in found.moved),
         _missing(found),
     )
-
-
-SECTION = Section("load/latency_shift", view, inside="latency")
 
 
 def _missing(found: LatencyShift) -> str:

@@ -15,7 +15,6 @@ from dbdyno.report import hosts
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.sections.section import Section
 from dbdyno.report.sections.verdicts.claims import headline
 from dbdyno.report.text import names
 from dbdyno.report.text.names import Metric
@@ -60,9 +59,6 @@ def view(context: Context) -> View:
         headline(context)[1:] + rate_figures(findings.cells, plan, layout, groups),
         multiples,
     )
-
-
-SECTION = Section("load/results", view, "Results")
 
 
 def charted(context: Context) -> list[str]:

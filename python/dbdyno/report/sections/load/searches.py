@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text.numbers import bounded, sig3
 from dbdyno.store.record import TrialRecord
 
@@ -49,9 +48,6 @@ def view(context: Context) -> list[SearchView] | None:
             )
         )
     return views[:TRIALS_SHOWN] or None
-
-
-SECTION = Section("load/searches", view, "Searches")
 
 
 def _found(record: TrialRecord) -> str:

@@ -17,7 +17,6 @@ from dbdyno.plan import level_text
 from dbdyno.report.charts.over_time.timeline import Curve, timeline
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import alike
 from dbdyno.report.text.numbers import seconds, sig3
@@ -82,9 +81,6 @@ def view(context: Context) -> list[View] | None:
             )
         )
     return found or None
-
-
-SECTION = Section("load/stalls", view, "Stalls")
 
 
 def design(findings: Findings) -> list[tuple[str, str]]:

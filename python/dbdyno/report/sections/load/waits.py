@@ -5,16 +5,12 @@ The numbers are the metrics `sessions.STATE`, the same that claims and the answe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from markupsafe import Markup
 
 from dbdyno.analysis.types import CellResult
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
-from dbdyno.report.layout import Layout
-from dbdyno.report.sections.section import Section
 
 OTHER = "other"
 
@@ -31,16 +27,10 @@ def states_of(cell: CellResult) -> dict[str, float]:
 
 
 def view(context: Context) -> Figure | None:
-    """None where no sessions were sampled."""
-    return figure(context.findings.cells, context.layout)
-
-
-SECTION = Section("load/waits", view, "Waits")
-
-
-def figure(cells: Sequence[CellResult], layout: Layout) -> Figure | None:
-    """One bar a cell; the states that hold most sessions keep their name, the rest is `other`."""
-    means = [(cell, states) for cell in cells if (states := states_of(cell))]
+    """One bar a cell; the states that hold most sessions keep their name, the rest is `other`. None
+    where no sessions were sampled."""
+    layout = context.layout
+    means = [(cell, states) for cell in context.findings.cells if (states := states_of(cell))]
     if not means:
         return None
     total: dict[str, float] = {}

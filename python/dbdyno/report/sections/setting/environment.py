@@ -11,7 +11,6 @@ from dbdyno.plan import external
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.sections.load import stalls
-from dbdyno.report.sections.section import Section
 from dbdyno.report.sections.setting.tested import cpu_ranges, moment, split
 from dbdyno.report.text import names
 from dbdyno.report.text.loops import loop
@@ -82,9 +81,6 @@ def view(context: Context) -> View:
         _imported_design(plan) if plan.imported else design,
         plan.notes,
     )
-
-
-SECTION = Section("setting/environment", view, "Environment")
 
 
 def sources(run: Run) -> list[SourceRow]:

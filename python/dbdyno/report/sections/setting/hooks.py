@@ -8,7 +8,6 @@ from statistics import median
 
 from dbdyno.plan.outlook.commands import commands
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text.numbers import seconds
 from dbdyno.store.hooklog import OK, HookLog, HookRun
 from dbdyno.store.manifest import RUNNING
@@ -42,9 +41,6 @@ class Around:
 
 def view(context: Context) -> Around | None:
     return around(context.run)
-
-
-SECTION = Section("setting/hooks", view)
 
 
 def around(run: Run) -> Around | None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
-from dbdyno.report.layout import Layout, which
-from dbdyno.report.sections.section import Section
-from dbdyno.store.record import TrialRecord
+from dbdyno.report.layout import which
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
 
@@ -26,19 +23,13 @@ class PlanView:
 
 
 def view(context: Context) -> list[PlanView] | None:
-    """None where no server was asked."""
-    return plans(context.complete, context.plan, context.layout) or None
-
-
-SECTION = Section("setting/plans", view, "Query plans")
-
-
-def plans(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> list[PlanView]:
-    """EXPLAIN by class of statement; equal texts are shown once with all their cells."""
+    """EXPLAIN by class of statement; equal texts are shown once with all their cells. None where no
+    server was asked."""
+    plan = context.plan
     texts: dict[str, dict[str, dict[int, None]]] = {}
     shapes: dict[tuple[str, str], set[str]] = {}
     sql: dict[str, str] = {}
-    for record in records:
+    for record in context.complete:
         kinds = {t: str(f.get("kind", "")) for t, f in record.targets.items()}
         target_of = {g.name: g.target for g in plan.cells[record.cell].groups}
         for name, statement in record.statements.items():
@@ -51,11 +42,11 @@ def plans(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> list[Pl
     for name in sorted({*texts, *sql}):
         differs = any(len(found) > 1 for (n, _), found in shapes.items() if n == name)
         seen = tuple(
-            (which(list(where), plan.cells, layout) or "all cells", text)
+            (which(list(where), plan.cells, context.layout) or "all cells", text)
             for text, where in _merge_shapes(texts.get(name, {})).items()
         )
         views.append(PlanView(name, sql.get(name, ""), differs, seen))
-    return sorted(views, key=lambda view: not view.differs)
+    return sorted(views, key=lambda view: not view.differs) or None
 
 
 def _merge_shapes(texts: Mapping[str, Mapping[int, None]]) -> dict[str, dict[int, None]]:

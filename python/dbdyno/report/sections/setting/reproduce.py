@@ -6,7 +6,6 @@ import shlex
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 from dbdyno.store.run import Run
 
 
@@ -25,9 +24,6 @@ def view(context: Context) -> View:
     plan = context.plan
     base = plan.against.spec_text if plan.against else ""
     return View(plan.name, command(context.run), plan.spec_text, base)
-
-
-SECTION = Section("setting/reproduce", view, "Reproduce")
 
 
 def command(run: Run) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from dbdyno.plan.types import Cell
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, which
-from dbdyno.report.sections.section import Section
 from dbdyno.report.sections.setting.environment import sources
 from dbdyno.store.record import TrialRecord
 
@@ -64,9 +63,6 @@ def view(context: Context) -> View | None:
         return None
     told = bool(sources(context.run))
     return View(mapped, different[:DIFFERENT_MAX], len(different), told)
-
-
-SECTION = Section("setting/settings", view, "Settings")
 
 
 def words(records: Sequence[TrialRecord], cells: Sequence[Cell], layout: Layout) -> list[WordRow]:

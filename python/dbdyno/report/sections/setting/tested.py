@@ -12,7 +12,6 @@ from dbdyno.experiment.workloads.measuring import CYCLES
 from dbdyno.plan import cpus
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 from dbdyno.report.sections.setting import warnings
 from dbdyno.report.text.numbers import seconds, size
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -38,9 +37,6 @@ def view(context: Context) -> View:
         said = sentence(plan, context.complete, context.run.environment)
     gaps = warnings.view(context)
     return View(plan.about, said, split(plan), looking.sentence if looking else "", gaps)
-
-
-SECTION = Section("setting/tested", view)
 
 
 def sentence(plan: Plan, records: Sequence[TrialRecord], environment: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.sections.load import results
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text import names
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.wording import numbers
@@ -68,9 +67,6 @@ def view(context: Context) -> View:
         void,
         len({one.trial for one in void}),
     )
-
-
-SECTION = Section("setting/warnings", view, "Warnings")
 
 
 def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> list[Missing]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 
 
 @dataclass(frozen=True)
@@ -18,6 +17,3 @@ class View:
 
 def view(context: Context) -> View:
     return View(context.findings.caveat, context.findings.answer)
-
-
-SECTION = Section("verdicts/answer", view)

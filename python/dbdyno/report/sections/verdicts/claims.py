@@ -34,7 +34,6 @@ from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure, metric_figures
 from dbdyno.report.layout import Layout
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text import names
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
 
@@ -128,9 +127,6 @@ def view(context: Context) -> View | None:
     if not shown and not figures:
         return None
     return View(shown, figures, looking.sentence if looking else "")
-
-
-SECTION = Section("verdicts/claims", view)
 
 
 def headline(context: Context) -> list[Figure]:

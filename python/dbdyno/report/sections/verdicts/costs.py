@@ -10,7 +10,6 @@ from dbdyno.analysis.types import Costs, Offer
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text.numbers import MISSING, edge, sig3
 
 
@@ -47,9 +46,6 @@ def view(context: Context) -> View | None:
         return None
     rows = tuple(_row(offer, costs, plan, context.layout) for offer in costs.offers)
     return View(costs.sentence, plan.paired, costs.currency, costs.what, costs.under, rows)
-
-
-SECTION = Section("verdicts/costs", view, "Costs")
 
 
 def _row(offer: Offer, costs: Costs, plan: Plan, layout: Layout) -> Row:

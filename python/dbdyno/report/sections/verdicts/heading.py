@@ -9,7 +9,6 @@ from dbdyno.analysis.types import Findings
 from dbdyno.experiment.types import About
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 from dbdyno.report.sections.setting.tested import moment
 
 QUICK = (
@@ -39,9 +38,6 @@ def view(context: Context) -> View:
     started = moment(min((r.started_unix_s for r in context.records), default=0.0))
     loud = _loud(plan, context.findings)
     return View(plan.name, plan.question or plan.name, plan.about, started, loud)
-
-
-SECTION = Section("verdicts/heading", view)
 
 
 def _loud(plan: Plan, findings: Findings) -> str:

@@ -12,7 +12,6 @@ from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
-from dbdyno.report.sections.section import Section
 from dbdyno.report.sections.verdicts.claims import CLAIMED, levels_note
 from dbdyno.report.text import names
 from dbdyno.report.text.names import Metric
@@ -45,9 +44,6 @@ def view(context: Context) -> View | None:
     plan = context.plan
     compared = PAIRED if plan.paired else UNPAIRED
     return View(compared, levels_note(context.findings), f"{plan.repeats}s", tables)
-
-
-SECTION = Section("verdicts/ratios", view, "Ratios")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from dbdyno.analysis.types import Findings, Sweep
 from dbdyno.report.context import Context
 from dbdyno.report.figures import told_apart
 from dbdyno.report.layout import Layout
-from dbdyno.report.sections.section import Section
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,6 @@ def view(context: Context) -> View | None:
     """None without sweeps."""
     shown = views(context.findings, context.layout)
     return View(shown, note(context.findings, context.layout)) if shown else None
-
-
-SECTION = Section("verdicts/sweeps", view)
 
 
 def views(findings: Findings, layout: Layout) -> list[SweepView]:

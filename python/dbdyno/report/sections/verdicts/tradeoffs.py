@@ -10,7 +10,6 @@ from dbdyno.analysis.types import CellResult, Estimate
 from dbdyno.report.charts.ratios.scatter import Dot, Extent, scatter
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
-from dbdyno.report.sections.section import Section
 from dbdyno.report.text import names
 
 WIDTH, HEIGHT = 640.0, 380.0
@@ -66,9 +65,6 @@ def view(context: Context) -> View | None:
     figure = Figure(title, "", "trade-offs", draw, WIDTH)
     x_title, y_title = titles
     return View(found.sentence, found.judged, plan.paired, (x_title, y_title), tuple(rows), figure)
-
-
-SECTION = Section("verdicts/tradeoffs", view, "Trade-offs")
 
 
 def _extent(cell: CellResult, metric: str) -> Extent:

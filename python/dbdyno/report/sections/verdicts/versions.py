@@ -9,7 +9,6 @@ from dbdyno.analysis.types import ClaimPart, ClaimResult
 from dbdyno.plan.two_versions.differences import Difference, differences
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 from dbdyno.report.sections.setting.tested import identity
 from dbdyno.report.sections.verdicts import claims
 from dbdyno.report.sections.verdicts.claims import ClaimView
@@ -55,9 +54,6 @@ def view(context: Context) -> View | None:
         base=found.source,
         differ=(*_servers(plan, context.complete), *differ),
     )
-
-
-SECTION = Section("verdicts/versions", view)
 
 
 def _where(part: ClaimPart, groups: Sequence[str]) -> ClaimPart:

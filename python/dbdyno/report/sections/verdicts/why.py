@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
-from dbdyno.report.sections.section import Section
 
 
 @dataclass(frozen=True)
@@ -20,6 +19,3 @@ def view(context: Context) -> View | None:
     """None where nothing is known of the cause."""
     found = context.findings
     return View(found.why, found.moved_with) if found.why or found.moved_with else None
-
-
-SECTION = Section("verdicts/why", view)
