@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from dbdyno.analysis.estimates import latency_shift
-from dbdyno.analysis.types import Findings, LatencyShift, Moved
-from dbdyno.plan.types import Plan
+from dbdyno.analysis.types import LatencyShift, Moved
 from dbdyno.report.charts.ratios.latency_shift import Bar, shift_chart
+from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
-from dbdyno.report.layout import Layout
 from dbdyno.report.text.numbers import bounded, edge, percent, times
 
 
@@ -26,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True)
 class View:
-    """What the templates show."""
+    """The curves' ratio, as a chart and as a table."""
 
     title: str
     note: str
@@ -36,12 +35,12 @@ class View:
     missing: str
 
 
-def view(findings: Findings, plan: Plan, layout: Layout) -> View | None:
+def view(context: Context) -> View | None:
     """The shift of the leading comparison, if there is one."""
-    found = findings.shift
+    found, layout = context.findings.shift, context.layout
     if found is None:
         return None
-    cells = {cell.index: cell for cell in plan.cells}
+    cells = {cell.index: cell for cell in context.plan.cells}
     left, right = cells[found.left].levels, cells[found.right].levels
     apart = tuple(f for f in layout.factors if left[f.name] != right[f.name])
     common = tuple(f for f in layout.factors if f not in apart)
