@@ -43,6 +43,6 @@ def measured(
 
 def _draw(run: Run) -> None:
     from dbdyno import report
-    from dbdyno.analysis.findings import analyse
+    from dbdyno.wording.findings import analyse
 
     report.render(run, analyse(run.plan, run.records(), run.trace))

@@ -31,8 +31,8 @@ def conclude(
     returns the exit code: that of `gate`, if the rest is well."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno import report
-    from dbdyno.analysis.findings import analyse
     from dbdyno.analysis.types import REFUTED
+    from dbdyno.wording.findings import analyse
 
     records = run.records()
     findings = analyse(run.plan, records, run.trace, run.histograms, void=run.voided())
@@ -71,8 +71,9 @@ def decided(run: Run) -> str | None:
     if run.plan.looks is None:
         return None
     from dbdyno.analysis.claims import stopping  # here: as above
+    from dbdyno.wording.catalogue import worded
 
-    return stopping.decided(run.plan, run.records(), run.voided())
+    return worded(stopping.decided(run.plan, run.records(), run.voided()))
 
 
 def steady_from(plan: Plan) -> Callable[[Sequence[int], float], float | None] | None:
