@@ -17,6 +17,7 @@ PACKAGE = ROOT / "python" / "dbdyno"
 # A package may import itself and what its row names.
 PYTHON = {
     "kinds": set(),
+    "hosts": set(),
     "experiment": set(),
     "systems": {"experiment"},
     "samplers": {"experiment", "systems"},
@@ -41,17 +42,18 @@ PYTHON = {
 }
 # Of `wording`, numbers and counted nouns lie on the ground floor; its sentences above `analysis`.
 GROUND = {"wording.numbers", "wording.plurals"}
-EVERYBODY = {"errors", "installed", *GROUND, "kinds", "diskfiles", "__version__"}
+EVERYBODY = {"errors", "installed", *GROUND, "kinds", "hosts", "diskfiles", "__version__"}
 
 RUST = {
     "dyno-core": set(),
-    "dyno-drivers": {"dyno-core"},
+    "dyno-protocol": {"dyno-core"},
+    "dyno-drivers": {"dyno-core", "dyno-protocol"},
     "dyno-workloads": {"dyno-core"},
     "dyno-generator": {"dyno-core", "dyno-drivers", "dyno-workloads"},
-    "dyno-digest": {"dyno-core"},
+    "dyno-digest": {"dyno-core", "dyno-protocol"},
     "dyno-sysbench": {"dyno-core", "dyno-drivers", "dyno-generator"},
     "dyno-engine": {
-        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-generator"),
+        *("dyno-core", "dyno-protocol", "dyno-drivers", "dyno-workloads", "dyno-generator"),
         *("dyno-sysbench", "dyno-digest"),
     },
 }

@@ -9,8 +9,8 @@ from dbdyno.analysis.types import Findings
 from dbdyno.report import layout
 from dbdyno.report.figures import metric_figures
 from dbdyno.report.layout import Layout
+from dbdyno.report.sections.verdicts import sweeps
 from dbdyno.report.text import names
-from dbdyno.report.verdicts import sweeps
 from dbdyno.wording.findings import analyse
 
 
