@@ -44,13 +44,14 @@ EVERYBODY = {"errors", "installed", "wording", "kinds", "hosts", "diskfiles", "_
 
 RUST = {
     "dyno-core": set(),
-    "dyno-drivers": {"dyno-core"},
+    "dyno-protocol": {"dyno-core"},
+    "dyno-drivers": {"dyno-core", "dyno-protocol"},
     "dyno-workloads": {"dyno-core"},
     "dyno-generator": {"dyno-core", "dyno-drivers", "dyno-workloads"},
-    "dyno-digest": {"dyno-core"},
+    "dyno-digest": {"dyno-core", "dyno-protocol"},
     "dyno-sysbench": {"dyno-core", "dyno-drivers", "dyno-generator"},
     "dyno-engine": {
-        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-generator"),
+        *("dyno-core", "dyno-protocol", "dyno-drivers", "dyno-workloads", "dyno-generator"),
         *("dyno-sysbench", "dyno-digest"),
     },
 }

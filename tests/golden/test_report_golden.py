@@ -14,7 +14,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__, report
 from dbdyno.report import page, write
-from dbdyno.report.load import stalls
+from dbdyno.report.sections.load import stalls
 from fixtures import stalling_run, synthetic
 from fixtures.printed import printed
 

@@ -17,7 +17,7 @@ from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
 from dbdyno.report import layout
-from dbdyno.report.verdicts import costs as view
+from dbdyno.report.sections.verdicts import costs as view
 from dbdyno.store.record import TrialRecord
 from fixtures.schemas import valid
 

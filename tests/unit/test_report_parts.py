@@ -21,11 +21,14 @@ from dbdyno.analysis.types import (
     Partial,
     Ratio,
 )
-from dbdyno.report import layout, page, tables
-from dbdyno.report.load import classes, latency, series, stalls, waits
-from dbdyno.report.setting import counters, servers, tested
+from dbdyno.report import layout, page
+from dbdyno.report.sections.load import classes, counters, latency, stalls, waits
+from dbdyno.report.sections.load import results as tables
+from dbdyno.report.sections.setting import settings as servers
+from dbdyno.report.sections.setting import tested
+from dbdyno.report.sections.verdicts import claims
 from dbdyno.report.text import escaping, names
-from dbdyno.report.verdicts import claims
+from dbdyno.report.trials import series
 from dbdyno.store.metrics.histogram import Histogram, Tagged
 from fixtures import synthetic
 

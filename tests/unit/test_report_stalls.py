@@ -11,7 +11,7 @@ from dbdyno.analysis.types import Findings, Inside, Stall
 from dbdyno.errors import DynoError
 from dbdyno.report import page
 from dbdyno.report.charts.over_time.timeline import Curve, timeline
-from dbdyno.report.load import stalls
+from dbdyno.report.sections.load import stalls
 from dbdyno.store.metrics.timeseries import Trace
 from fixtures.stalling_run import stalling
 from fixtures.synthetic import SyntheticRun

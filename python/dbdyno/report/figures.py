@@ -12,21 +12,30 @@ from dbdyno.report.charts.dots import Row, dot_chart, row_axis
 from dbdyno.report.charts.lines import Marks, Point, Series, line_chart, value_axis
 from dbdyno.report.charts.scale import Axis
 from dbdyno.report.layout import Layout
+from dbdyno.report.sections.verdicts.sweeps import marks
 from dbdyno.report.text.names import Metric
-from dbdyno.report.verdicts.sweeps import marks
 
 WIDE, NARROW, SMALL = 680.0, 350.0, 352.0  # px: page, phone, one of two columns
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart in the two widths it is shown in, its title, and a file name for the download."""
+    """A chart, its title, and a file name for the download. It is drawn when it is shown, in as
+    many widths (px) as its medium needs: Markdown and the terminal need none."""
 
     title: str
     note: str
     name: str
-    wide: Markup
-    narrow: Markup
+    draw: Callable[[float], Markup]
+    width: float = WIDE
+
+    @property
+    def wide(self) -> Markup:
+        return self.draw(self.width)
+
+    @property
+    def narrow(self) -> Markup:
+        return self.draw(NARROW)
 
 
 def metric_figures(
@@ -61,7 +70,7 @@ def metric_figures(
         title = f"{metric.heading}{f', {where}' if where else ''}"
         draw = _drawing(members, layout, metric, title, axis, sweeps)
         name = f"{metric.name}-{where}" if where else metric.name
-        figures.append(Figure(title, metric.unit, name, draw(width), draw(NARROW)))
+        figures.append(Figure(title, metric.unit, name, draw, width))
     return figures
 
 

@@ -10,14 +10,18 @@ from typing import Any
 from dbdyno import __version__
 from dbdyno.analysis.types import Findings
 from dbdyno.plan.types import Plan
-from dbdyno.report import layout, tables
+from dbdyno.report import hosts, layout
 from dbdyno.report.figures import SMALL, WIDE, Figure, metric_figures
 from dbdyno.report.layout import Layout
-from dbdyno.report.load import arrivals, classes, latency, latency_shift, series, stalls, waits
-from dbdyno.report.setting import counters, hooks, hosts, imported, servers, tested
-from dbdyno.report.setting.machine_checks import checked
+from dbdyno.report.sections.load import classes, counters, latency, latency_shift, stalls, waits
+from dbdyno.report.sections.load import results as tables
+from dbdyno.report.sections.load import searches as arrivals
+from dbdyno.report.sections.setting import hooks, imported, tested
+from dbdyno.report.sections.setting import settings as servers
+from dbdyno.report.sections.setting.environment import checked
+from dbdyno.report.sections.verdicts import claims, costs, sweeps, tradeoffs, versions
 from dbdyno.report.text import names
-from dbdyno.report.verdicts import claims, costs, sweeps, tradeoffs, versions
+from dbdyno.report.trials import series
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.wording.plurals import count

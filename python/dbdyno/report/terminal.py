@@ -11,13 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import Findings
-from dbdyno.report import layout, page, tables
-from dbdyno.report.load import stalls
-from dbdyno.report.setting import tested
+from dbdyno.report import layout, page
+from dbdyno.report.sections.load import results as tables
+from dbdyno.report.sections.load import stalls
+from dbdyno.report.sections.setting import tested
+from dbdyno.report.sections.verdicts import claims, sweeps, versions
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.numbers import MISSING
-from dbdyno.report.verdicts import claims, sweeps, versions
 from dbdyno.report.write import HTML
 from dbdyno.store.run import Run
 from dbdyno.wording.plurals import count

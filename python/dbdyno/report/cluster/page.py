@@ -12,7 +12,7 @@ from dbdyno.models.cluster.outcome.timeline import seconds
 from dbdyno.models.cluster.topology import Member, Topology
 from dbdyno.report import write
 from dbdyno.report.cluster.drawing import drawing
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 
 
 def page(case: Case, found: History) -> str:
@@ -22,8 +22,7 @@ def page(case: Case, found: History) -> str:
         "Who can write, and when",
         "The taller the bar, the better the node serves. A bar tells more when pointed at.",
         "cluster",
-        drawing(found, names, WIDE),
-        drawing(found, names, NARROW),
+        lambda width: drawing(found, names, width),
     )
     return write.styled(
         "cluster.html.j2",

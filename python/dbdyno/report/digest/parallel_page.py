@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from markupsafe import Markup
 
 from dbdyno import __version__
@@ -9,7 +11,7 @@ from dbdyno.digest.parallelism import Parallelism
 from dbdyno.report import write
 from dbdyno.report.charts.lines import Point, Series, line_chart, value_axis
 from dbdyno.report.digest import parallel, words
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 
 STYLES = {"schema": 0, "log": 1, "rows": 2}
 
@@ -69,8 +71,7 @@ def figures(found: Parallelism) -> list[Figure]:
             f"Speed-up by workers, {parallel.ORDERS[kept]}",
             "Simulated from the order of the log's transactions.",
             f"speedup-{'ordered' if kept else 'any'}",
-            draw(kept, WIDE),
-            draw(kept, NARROW),
+            partial(draw, kept),
         )
         for kept in (True, False)
         if drawn[kept]

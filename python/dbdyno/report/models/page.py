@@ -12,7 +12,7 @@ from dbdyno.models.calculate import Answer
 from dbdyno.models.sweep import Effect, Sweep
 from dbdyno.report import write
 from dbdyno.report.charts.curve import curve
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 from dbdyno.report.models import tables, words
 from dbdyno.report.text.escaping import html, visible
 
@@ -89,4 +89,4 @@ def _figure(answer: Answer, sweep: Sweep, name: str, style: int) -> Figure:
 
     note = f"{model.step(name).about}; the point is the answer above"
     title = f"{words.name(name)} by {words.name(sweep.range.name)}"
-    return Figure(title, note, name, draw(WIDE), draw(NARROW))
+    return Figure(title, note, name, draw)
