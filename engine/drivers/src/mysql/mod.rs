@@ -21,7 +21,7 @@
 //! "Client/Server Protocol"; both as documentation, no code taken.
 
 mod bulk;
-pub mod client;
+mod client;
 pub mod column;
 mod compressed;
 mod control;
@@ -69,6 +69,7 @@ pub static KIND: DriverKind = DriverKind {
     ],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 /// What all connections to a target share.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 mod auth;
 mod bulk;
-pub mod client;
+mod client;
 mod errors;
 mod frames;
 mod login;
@@ -49,6 +49,7 @@ pub static KIND: DriverKind = DriverKind {
     options: &[],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
