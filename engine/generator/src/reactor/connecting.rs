@@ -6,11 +6,12 @@
 
 use crate::metrics::notice::Notice;
 use crate::reactor::session_slot::{
-    CONNECT_TIMEOUT_NS, Connection, Down, SHORT_LIFE_NS, START_ATTEMPTS, SessionSlot, Stage,
+    CONNECT_TIMEOUT_NS, Connection, Down, SHORT_LIFE_NS, START_ATTEMPTS, SessionSlot,
     login_timed_out, reconnect_wait_ns,
 };
 use crate::reactor::timers::Cause;
 use crate::reactor::worker::Worker;
+use crate::transport::channel::Stage;
 use crate::transport::link::Link;
 use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;

@@ -9,10 +9,11 @@
 //! allocation.
 
 use super::receive_buffer::RECEIVE_BYTES;
-use super::session_slot::{Connection, SessionSlot, Stage};
+use super::session_slot::{Connection, SessionSlot};
 use super::timers::{Cause, Timer};
 use super::worker::{OpenGroup, Worker};
 use crate::metrics::notice::Notice;
+use crate::transport::channel::Stage;
 use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};

@@ -2,8 +2,9 @@
 //! understood.
 
 use crate::reactor::receive_buffer::{KEEP_BYTES, READS_A_TURN, RECEIVE_BYTES, Received};
-use crate::reactor::session_slot::{Connection, Stage};
+use crate::reactor::session_slot::Connection;
 use crate::reactor::worker::Worker;
+use crate::transport::channel::Stage;
 use crate::transport::link::Link;
 use crate::transport::poller::{Poller, Ready};
 use dyno_core::clock::Clock;

@@ -1,6 +1,7 @@
 //! A session together with its connection: what a worker keeps for each of them.
 
 use crate::session::Session;
+use crate::transport::channel::Stage;
 use crate::transport::link::Link;
 use dyno_core::driver::{Reply, Timed, Wire};
 use dyno_core::error::{Error, Kind};
@@ -16,21 +17,6 @@ pub const CONNECT_TIMEOUT_NS: u64 = 20_000_000_000;
 pub const SHORT_LIFE_NS: u64 = 1_000_000_000;
 /// Attempts of a session before the start no longer waits for it.
 pub const START_ATTEMPTS: u32 = 3;
-
-/// How far a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// None: waiting for its turn or for the next attempt.
-    Down,
-    /// The transport is being connected.
-    Connecting,
-    /// The TLS handshake is going on.
-    Encrypting,
-    /// Login and preparation are going on.
-    LoggingIn,
-    /// Requests may be sent.
-    Up,
-}
 
 /// The connection itself.
 pub enum Connection {

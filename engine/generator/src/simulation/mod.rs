@@ -172,7 +172,8 @@ impl Timed for ScriptedSession {
 }
 
 fn refusal(code: &str, retryable: bool, rolled_back: bool) -> Option<ServerError> {
-    Some(ServerError { code: code.into(), message: "scripted".into(), retryable, rolled_back })
+    let (code, message) = (code.into(), "scripted".into());
+    Some(ServerError { code, message, retryable, rolled_back, ..ServerError::default() })
 }
 
 /// Moves simulated time; breaks off at a moment, and ends the load at another.

@@ -6,8 +6,9 @@ use super::worker::Worker;
 use crate::session::Outcome;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_generator::reactor::session_slot::{CONNECT_TIMEOUT_NS, Stage, login_timed_out};
+use dyno_generator::reactor::session_slot::{CONNECT_TIMEOUT_NS, login_timed_out};
 use dyno_generator::reactor::timers::Cause;
+use dyno_generator::transport::channel::Stage;
 use dyno_generator::transport::endpoint::Endpoint;
 use dyno_generator::transport::link::Link;
 use dyno_generator::transport::poller::Poller;
@@ -21,7 +22,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         match slot.wired(place) {
             Some(wired) if can_have => {
                 wired.quit();
-                wired.address = 0;
+                wired.channel.address = 0;
                 self.queue.push((index, place));
             }
             _ => {
@@ -55,7 +56,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let slot = &mut self.slots[index as usize];
         slot.eras = slot.eras.wrapping_add(1);
         let era = slot.eras;
-        let address = slot.wired(place).map_or(0, |wired| wired.address);
+        let address = slot.wired(place).map_or(0, |wired| wired.channel.address);
         let (link, connected) = Link::open(self.endpoint(index, place)?, address)?;
         self.queue.note_socket();
         let token = Token::new(index, place, era);
@@ -64,10 +65,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 .hint("raise fs.epoll.max_user_watches")
         })?;
         let Some(wired) = self.slots[index as usize].wired(place) else { return Ok(()) };
-        wired.link = Some(link);
-        wired.stage = Stage::Connecting;
-        wired.era = era;
-        wired.is_watched_for_writing = !connected;
+        wired.channel.link = Some(link);
+        wired.channel.stage = Stage::Connecting;
+        wired.channel.era = era;
+        wired.channel.is_watched_for_writing = !connected;
         wired.lost = None;
         wired.is_unsent = false;
         self.add_timer(index, self.now_ns + CONNECT_TIMEOUT_NS, Cause::ConnectTimeout);
@@ -80,7 +81,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// The socket of a connection under way reports something: the outcome.
     pub fn transport_connected(&mut self, index: u32, place: usize) {
         let wired = self.slots[index as usize].wired(place);
-        let Some(link) = wired.and_then(|wired| wired.link.as_ref()) else { return };
+        let Some(link) = wired.and_then(|wired| wired.channel.link.as_ref()) else { return };
         match link.connected() {
             Ok(()) => self.greet(index, place),
             Err(error) => self.connection_lost(index, place, error),
@@ -89,14 +90,15 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     /// The transport is there: the protocol speaks, or waits for the server to.
     fn greet(&mut self, index: u32, place: usize) {
-        let address = self.slots[index as usize].wired(place).map_or(0, |wired| wired.address);
+        let address =
+            self.slots[index as usize].wired(place).map_or(0, |wired| wired.channel.address);
         let Ok(endpoint) = self.endpoint(index, place) else { return };
         let is_unix = endpoint.is_unix();
         endpoint.succeeded(address);
         let Some(wired) = self.slots[index as usize].wired(place) else { return };
-        wired.address = 0;
-        wired.stage = Stage::LoggingIn;
-        wired.client.connected(is_unix, &mut wired.output);
+        wired.channel.address = 0;
+        wired.channel.stage = Stage::LoggingIn;
+        wired.client.connected(is_unix, &mut wired.channel.output);
         // Also when there is nothing to send: it ends the watch for writability.
         self.send(index, place);
     }
@@ -104,10 +106,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub fn encrypt(&mut self, index: u32, place: usize) {
         let shared = self.shared;
         let Some(wired) = self.slots[index as usize].wired(place) else { return };
-        let Some(link) = &mut wired.link else { return };
+        let Some(link) = &mut wired.channel.link else { return };
         let endpoint = shared.servers.get(wired.server).and_then(|one| one.endpoint.as_ref());
         let Some(endpoint) = endpoint else { return };
-        wired.stage = Stage::Encrypting;
+        wired.channel.stage = Stage::Encrypting;
         if let Err(error) = link.start_tls(endpoint) {
             self.connection_lost(index, place, error);
         }
@@ -115,15 +117,15 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     pub fn encrypted(&mut self, index: u32, place: usize) {
         let Some(wired) = self.slots[index as usize].wired(place) else { return };
-        wired.stage = Stage::LoggingIn;
-        wired.client.tls_established(&mut wired.output);
+        wired.channel.stage = Stage::LoggingIn;
+        wired.client.tls_established(&mut wired.channel.output);
         self.send(index, place);
     }
 
     pub fn logged_in(&mut self, index: u32, place: usize) {
         self.queue.settle();
         if let Some(wired) = self.slots[index as usize].wired(place) {
-            wired.stage = Stage::Up;
+            wired.channel.stage = Stage::Up;
             let server = wired.server;
             self.shared.reach(server);
         }
@@ -145,10 +147,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let slot = &mut self.slots[index as usize];
         let waits = slot.waits;
         let Some(wired) = slot.wired(place) else { return };
-        match wired.stage {
+        match wired.channel.stage {
             Stage::Down => {}
             Stage::Up => {
-                wired.close();
+                wired.channel.close();
                 if waits == Waits::Answer(place) {
                     self.turn_with(index, Outcome::Lost(error));
                 } else {
@@ -166,10 +168,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.queue.settle();
         let candidates = self.endpoint(index, place).map_or(1, Endpoint::candidates);
         let Some(wired) = self.slots[index as usize].wired(place) else { return };
-        let was_connecting = matches!(wired.stage, Stage::Connecting | Stage::Down);
-        wired.close();
-        wired.address += 1;
-        if was_connecting && wired.address < candidates {
+        let was_connecting = matches!(wired.channel.stage, Stage::Connecting | Stage::Down);
+        wired.channel.close();
+        wired.channel.address += 1;
+        if was_connecting && wired.channel.address < candidates {
             // The name has another address: that is part of the same attempt.
             return self.queue.push((index, place));
         }

@@ -4,11 +4,11 @@ use super::session_slot::{Token, Waits};
 use super::worker::Worker;
 use crate::connection::Wired;
 use crate::session::Outcome;
-use dyno_core::client::Said;
 use dyno_core::clock::Clock;
+use dyno_core::driver::Progress;
 use dyno_core::error::{Error, Kind};
 use dyno_generator::reactor::receive_buffer::{KEEP_BYTES, READS_A_TURN};
-use dyno_generator::reactor::session_slot::Stage;
+use dyno_generator::transport::channel::Stage;
 use dyno_generator::transport::poller::{Poller, Ready};
 use std::io;
 
@@ -17,7 +17,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     #[inline]
     fn wired_of(&mut self, token: Token) -> Option<&mut Wired> {
         let wired = self.slots[token.slot() as usize].wired(token.place())?;
-        (wired.era == token.era()).then_some(wired)
+        (wired.channel.era == token.era()).then_some(wired)
     }
 
     /// Serves one ready socket: what came is understood, and the session that it answers goes on.
@@ -25,11 +25,11 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub fn serve(&mut self, event: Ready, buffer: &mut [u8]) {
         let token = Token(event.token);
         let Some(wired) = self.wired_of(token) else { return };
-        if wired.stage == Stage::Connecting {
+        if wired.channel.stage == Stage::Connecting {
             return self.transport_connected(token.slot(), token.place());
         }
-        let (is_up, sent_ns) = (wired.is_up(), wired.sent_ns);
-        let Some(link) = &mut wired.link else { return };
+        let (is_up, sent_ns) = (wired.channel.is_up(), wired.sent_ns);
+        let Some(link) = &mut wired.channel.link else { return };
         if event.writable && link.has_unsent() {
             let flushed = link.flush();
             self.after_send(token.slot(), token.place(), flushed);
@@ -45,7 +45,8 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// Reads what the socket has, as far as one turn goes.
     fn read(&mut self, token: Token, buffer: &mut [u8], is_closing: bool) {
         for _ in 0..READS_A_TURN {
-            let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) else {
+            let Some(link) = self.wired_of(token).and_then(|wired| wired.channel.link.as_ref())
+            else {
                 return;
             };
             let received = link.receive_raw(buffer);
@@ -65,20 +66,20 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             }
         }
         // An edge is reported once, and the socket was not emptied: it is to be reported again.
-        if self.wired_of(token).is_some_and(|wired| wired.link.is_some()) {
+        if self.wired_of(token).is_some_and(|wired| wired.channel.link.is_some()) {
             self.watch(token.slot(), token.place());
         }
     }
 
     fn stream_ended(&mut self, token: Token) {
-        if let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
+        if let Some(link) = self.wired_of(token).and_then(|wired| wired.channel.link.as_ref()) {
             let error = link.closed();
             self.connection_lost(token.slot(), token.place(), error);
         }
     }
 
     fn stream_broke(&mut self, token: Token, error: &io::Error) {
-        if let Some(link) = self.wired_of(token).and_then(|wired| wired.link.as_ref()) {
+        if let Some(link) = self.wired_of(token).and_then(|wired| wired.channel.link.as_ref()) {
             let error = link.lost(error);
             self.connection_lost(token.slot(), token.place(), error);
         }
@@ -89,7 +90,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.take_in(token, raw);
         let now_ns = self.now_ns;
         if let Some(wired) = self.wired_of(token)
-            && let Err(error) = wired.heard(now_ns, raw.len())
+            && let Err(error) = wired.channel.heard(&*wired.client, now_ns, raw.len())
         {
             self.connection_lost(token.slot(), token.place(), error);
         }
@@ -97,19 +98,19 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
 
     fn take_in(&mut self, token: Token, raw: &[u8]) {
         let Some(wired) = self.wired_of(token) else { return };
-        let Some(link) = &mut wired.link else { return };
-        if !link.is_encrypted() && wired.input.is_empty() {
+        let Some(link) = &mut wired.channel.link else { return };
+        if !link.is_encrypted() && wired.channel.input.is_empty() {
             let consumed = self.understand(token, raw);
             if consumed < raw.len()
                 && let Some(wired) = self.wired_of(token)
             {
-                wired.input.extend_from_slice(&raw[consumed..]);
+                wired.channel.input.extend_from_slice(&raw[consumed..]);
             }
             return;
         }
-        let mut bytes = std::mem::take(&mut wired.input);
+        let mut bytes = std::mem::take(&mut wired.channel.input);
         let decrypted = link.decrypt(raw, &mut bytes);
-        let is_established = wired.stage == Stage::Encrypting && !link.is_handshaking();
+        let is_established = wired.channel.stage == Stage::Encrypting && !link.is_handshaking();
         if let Err(error) = decrypted {
             return self.connection_lost(token.slot(), token.place(), error);
         }
@@ -122,7 +123,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             if bytes.is_empty() {
                 bytes.shrink_to(KEEP_BYTES);
             }
-            wired.input = bytes;
+            wired.channel.input = bytes;
         }
     }
 
@@ -132,31 +133,32 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let mut at = 0;
         while at < input.len() {
             let Some(wired) = self.wired_of(token) else { return at };
-            let (consumed, said) = match wired.client.receive(&input[at..], &mut wired.output) {
-                Ok(found) => found,
-                Err(error) => {
-                    self.connection_lost(index, place, error);
-                    return at;
-                }
-            };
+            let (consumed, said) =
+                match wired.client.receive(&input[at..], &mut wired.channel.output) {
+                    Ok(found) => found,
+                    Err(error) => {
+                        self.connection_lost(index, place, error);
+                        return at;
+                    }
+                };
             at += consumed;
-            let stage = wired.stage;
-            if !wired.output.is_empty() {
+            let stage = wired.channel.stage;
+            if !wired.channel.output.is_empty() {
                 self.send(index, place);
             }
             match said {
                 // A whole message without an event may have been consumed: go on behind it.
-                Said::More if consumed > 0 => {}
-                Said::More => return at,
-                Said::Answered
+                Progress::More if consumed > 0 => {}
+                Progress::More => return at,
+                Progress::Reply(())
                     if self.slots[index as usize].waits == Waits::Answer(place)
                         && stage == Stage::Up =>
                 {
                     self.go_on(index, Outcome::Come);
                 }
-                Said::Ready if stage == Stage::LoggingIn => self.logged_in(index, place),
-                Said::StartTls if at == input.len() => self.encrypt(index, place),
-                Said::StartTls | Said::Ready | Said::Answered => {
+                Progress::Ready if stage == Stage::LoggingIn => self.logged_in(index, place),
+                Progress::StartTls if at == input.len() => self.encrypt(index, place),
+                Progress::StartTls | Progress::WantData | Progress::Ready | Progress::Reply(()) => {
                     let error = self.out_of_turn(token);
                     self.connection_lost(index, place, error);
                     return at;

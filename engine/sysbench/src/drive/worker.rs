@@ -16,9 +16,9 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::metrics::thread::ThreadMetrics;
 use dyno_generator::reactor::connect_queue::ConnectQueue;
 use dyno_generator::reactor::receive_buffer::RECEIVE_BYTES;
-use dyno_generator::reactor::session_slot::Stage;
 use dyno_generator::reactor::timers::{Cause, Timer, Timers};
 use dyno_generator::reactor::unread::Unread;
+use dyno_generator::transport::channel::Stage;
 use dyno_generator::transport::poller::{Poller, Ready};
 use std::collections::VecDeque;
 use std::io;
@@ -256,7 +256,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     #[inline]
     fn send_request(&mut self, index: u32, place: usize) {
         match self.slots[index as usize].wired(place) {
-            Some(wired) if wired.stage == Stage::Up => self.send(index, place),
+            Some(wired) if wired.channel.stage == Stage::Up => self.send(index, place),
             Some(wired) => {
                 let error = wired.lost.take();
                 let error = error
@@ -275,13 +275,13 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     #[inline]
     pub fn send(&mut self, index: u32, place: usize) {
         let Some(wired) = self.slots[index as usize].wired(place) else { return };
-        let Some(link) = &mut wired.link else { return };
+        let Some(link) = &mut wired.channel.link else { return };
         if self.metrics.is_some() {
             wired.sent_ns = self.clock.now_ns();
         }
-        let sent = link.send(&wired.output);
-        wired.output.clear();
-        wired.patience.sent();
+        let sent = link.send(&wired.channel.output);
+        wired.channel.output.clear();
+        wired.channel.patience.sent();
         self.count_calls(sent.as_ref().copied().unwrap_or(1));
         self.after_send(index, place, sent);
     }
@@ -311,14 +311,14 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     #[inline]
     pub fn after_send(&mut self, index: u32, place: usize, sent: io::Result<u32>) {
         let Some(wired) = self.slots[index as usize].wired(place) else { return };
-        let Some(link) = &mut wired.link else { return };
+        let Some(link) = &mut wired.channel.link else { return };
         if let Err(error) = sent {
             let error = link.lost(&error);
             wired.is_unsent = true;
             return self.connection_lost(index, place, error);
         }
-        if link.has_unsent() != wired.is_watched_for_writing {
-            wired.is_watched_for_writing = link.has_unsent();
+        if link.has_unsent() != wired.channel.is_watched_for_writing {
+            wired.channel.is_watched_for_writing = link.has_unsent();
             self.watch(index, place);
         }
     }
@@ -327,9 +327,10 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// hold what was reported and not read.
     pub fn watch(&mut self, index: u32, place: usize) {
         let Some(wired) = self.slots[index as usize].wired(place) else { return };
-        let Some(link) = &wired.link else { return };
-        let token = Token::new(index, place, wired.era);
-        let watched = self.poller.watch(link.fd(), token.0, wired.is_watched_for_writing, true);
+        let Some(link) = &wired.channel.link else { return };
+        let token = Token::new(index, place, wired.channel.era);
+        let watched =
+            self.poller.watch(link.fd(), token.0, wired.channel.is_watched_for_writing, true);
         if let Err(error) = watched {
             let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
             self.connection_lost(index, place, error);
@@ -369,7 +370,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             slot.session.cut(self.now_ns);
             if let Waits::Answer(place) = slot.waits
                 && let Some(wired) = slot.wired(place)
-                && wired.is_up()
+                && wired.channel.is_up()
             {
                 self.shared.cancel(wired.server, wired.client.cancel());
             }
@@ -388,7 +389,7 @@ fn close_all(slot: &mut SessionSlot<'_>) {
         let in_flight = slot.waits == Waits::Answer(place);
         if let Some(wired) = slot.wired(place) {
             // A protocol takes no farewell while it owes an answer.
-            if in_flight { wired.close() } else { wired.quit() }
+            if in_flight { wired.channel.close() } else { wired.quit() }
         }
     }
     slot.session.connections.clear();
