@@ -32,7 +32,9 @@ class Row:
     more: dict[str, str] = field(default_factory=dict)
 
 
-SHARED = frozenset({"allowance", "files", "guard", "policy", "results", "slots", "choice", "digits"})
+SHARED = frozenset(
+    {"allowance", "files", "guard", "policy", "results", "slots", "choice", "digits"}
+)
 SHARED |= {"generator", "node", "options", "lib", "base", "arrivals", "measuring", "traces"}
 
 ROWS = {
