@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbdyno import __version__
 from dbdyno.models.cluster.files.reading import Case
 from dbdyno.models.cluster.outcome import timeline
 from dbdyno.models.cluster.outcome.history import History
 from dbdyno.models.cluster.outcome.timeline import seconds
 from dbdyno.models.cluster.topology import Member, Topology
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.cluster.drawing import drawing
 from dbdyno.report.figures import Figure
 
@@ -24,10 +23,9 @@ def page(case: Case, found: History) -> str:
         "cluster",
         lambda width: drawing(found, names, width),
     )
-    return write.styled(
+    return templating.styled(
         "cluster.html.j2",
         {
-            "version": __version__,
             "name": case.name,
             "answer": timeline.answer(found),
             "figure": figure,

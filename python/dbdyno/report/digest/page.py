@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno import __version__
 from dbdyno.digest.document import Class, Concurrency, Distribution, Document
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.charts.columns import columns
 from dbdyno.report.charts.over_time.areas import SHADES, Band, areas
 from dbdyno.report.digest import profile, words
@@ -57,10 +56,9 @@ class Section:
 def page(document: Document) -> str:
     """The page; it needs no network and no other file."""
     found = profile.columns(document, maxima=True)
-    return write.styled(
+    return templating.styled(
         "digest.html.j2",
         {
-            "version": __version__,
             "title": ", ".join(one.path for one in document.inputs)[:120],
             "answer": words.answer(document),
             "censoring": words.limits(document),

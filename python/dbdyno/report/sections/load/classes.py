@@ -14,10 +14,11 @@ from markupsafe import Markup
 
 from dbdyno.plan.types import Cell
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
+from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.sections.load.latency import CellLatency
 from dbdyno.report.text.numbers import MISSING, sig3
+from dbdyno.report.trials.cells import CellLatency
 from dbdyno.store.metrics.histogram import Histogram
 
 OTHER = "other"
@@ -47,10 +48,9 @@ class Classes:
     rows: tuple[ClassRow, ...]
 
 
-def classes(
-    cells: Sequence[CellLatency], plan_cells: Sequence[Cell], layout: Layout
-) -> list[Classes]:
-    """One a group whose transactions have at least two classes of statements."""
+def view(context: Context) -> list[Classes] | None:
+    """One a group whose transactions have at least two classes of statements; None without one."""
+    cells, plan_cells, layout = context.trials.cells, context.plan.cells, context.layout
     groups = list(dict.fromkeys(name for cell in cells for name in cell.groups))
     found = []
     for group in groups:
@@ -77,7 +77,7 @@ def classes(
                 tuple(rows),
             )
         )
-    return found
+    return found or None
 
 
 def _of(group: str, cell: CellLatency) -> dict[str, Histogram]:

@@ -16,6 +16,7 @@ from dbdyno.analysis.types import CellResult
 from dbdyno.kinds.counter import Amount, Counter, Quotient, Share
 from dbdyno.plan.types import Plan
 from dbdyno.report import hosts
+from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.text.numbers import MISSING, sig3
 
@@ -117,8 +118,9 @@ MACHINE = (
 )
 
 
-def counter_tables(cells: Sequence[CellResult], plan: Plan, layout: Layout) -> list[CounterTable]:
+def view(context: Context) -> list[CounterTable] | None:
     """A table a target and kind of server, then the machine's; none without a column."""
+    cells, plan, layout = context.findings.cells, context.plan, context.layout
     tables = []
     unseen = hosts.unseen(plan, [name for cell in cells for name in cell.metrics])
     several = max((len(cell.targets) for cell in plan.cells), default=0) > 1
@@ -132,7 +134,7 @@ def counter_tables(cells: Sequence[CellResult], plan: Plan, layout: Layout) -> l
     gets = {c.index: _machine(c) for c in cells}
     title = "machine of the load generator" if hosts.elsewhere(plan) else "machine"
     tables.append(_table(title, MACHINE, cells, gets, layout))
-    return [table for table in tables if table.columns]
+    return [table for table in tables if table.columns] or None
 
 
 def _servers(plan: Plan) -> list[tuple[str, str]]:

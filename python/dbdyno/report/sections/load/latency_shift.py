@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.analysis.estimates import latency_shift
-from dbdyno.analysis.types import Findings, LatencyShift, Moved
-from dbdyno.plan.types import Plan
+from dbdyno.analysis.types import LatencyShift, Moved
 from dbdyno.report.charts.ratios.latency_shift import Bar, shift_chart
+from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
-from dbdyno.report.layout import Layout
 from dbdyno.report.text.numbers import bounded, edge, percent, times
+from dbdyno.wording.headlines import shift_text
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True)
 class View:
-    """What the templates show."""
+    """The curves' ratio, as a chart and as a table."""
 
     title: str
     note: str
@@ -36,12 +35,12 @@ class View:
     missing: str
 
 
-def view(findings: Findings, plan: Plan, layout: Layout) -> View | None:
+def view(context: Context) -> View | None:
     """The shift of the leading comparison, if there is one."""
-    found = findings.shift
+    found, layout = context.findings.shift, context.layout
     if found is None:
         return None
-    cells = {cell.index: cell for cell in plan.cells}
+    cells = {cell.index: cell for cell in context.plan.cells}
     left, right = cells[found.left].levels, cells[found.right].levels
     apart = tuple(f for f in layout.factors if left[f.name] != right[f.name])
     common = tuple(f for f in layout.factors if f not in apart)
@@ -68,7 +67,7 @@ def view(findings: Findings, plan: Plan, layout: Layout) -> View | None:
     return View(
         title,
         note,
-        latency_shift.sentence(found),
+        shift_text.sentence(found),
         Figure(heading, "ratio", "latency-shift", draw),
         tuple(_line(one) for one in found.moved),
         _missing(found),
@@ -93,10 +92,10 @@ def _interval(one: Moved) -> str:
 
 
 def _line(one: Moved) -> Line:
-    return Line(latency_shift.name(one.quantile), _ratio(one), _interval(one))
+    return Line(shift_text.name(one.quantile), _ratio(one), _interval(one))
 
 
 def _bar(one: Moved, together: str) -> Bar:
-    name = latency_shift.name(one.quantile)
+    name = shift_text.name(one.quantile)
     tip = f"{name}: {_ratio(one)}, {_interval(one)} (all together {together})"
     return Bar(name, one.ratio, one.ci_low, one.ci_high, one.bound, tip)

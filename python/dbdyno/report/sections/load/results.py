@@ -1,31 +1,78 @@
-"""The tables of a report, and the same as CSV."""
+"""What each cell measured: the main numbers as tables, charts, and all numbers as CSV."""
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from markupsafe import Markup
-
-from dbdyno.analysis.types import CellResult, Comparison, Estimate, Findings
+from dbdyno.analysis.types import CellResult, Estimate, Findings
 from dbdyno.experiment.claims.metrics import COST
 from dbdyno.plan.types import Plan
-from dbdyno.report.charts.dots import ratio_axis, ratio_dot
-from dbdyno.report.charts.scale import ratio_range, reach
+from dbdyno.report import hosts
+from dbdyno.report.context import Context
+from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
-from dbdyno.report.sections.verdicts.claims import CLAIMED
+from dbdyno.report.sections.verdicts.claims import headline
 from dbdyno.report.text import names
 from dbdyno.report.text.names import Metric
-from dbdyno.report.text.numbers import MISSING, bounded, change, edge, interval, sig3, times
+from dbdyno.report.text.numbers import MISSING, bounded, interval, sig3
 from dbdyno.store.record import TrialRecord
 
-FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
-
 SAME = 5e-3  # relative: one operation a transaction, but for those in flight at the end
+
+
+@dataclass(frozen=True)
+class View:
+    """The section on results; `counters` stands in it."""
+
+    name: str  # of the experiment, for the names of files
+    repeats: str
+    hosts: list[str]  # what to know of the machines
+    bounds: set[str]  # kinds of bounds among the numbers
+    tables: list[CellTable]
+    cells_csv: str
+    trials_csv: str
+    figures: list[Figure]
+    multiples: list[Figure]  # small ones, of the other metrics
+
+
+def view(context: Context) -> View:
+    """Every run has results, if only the cells that it was to measure."""
+    plan, findings, layout, groups = context.plan, context.findings, context.layout, context.groups
+    multiples: list[Figure] = []
+    for name in charted(context):
+        metric = names.describe(name, groups)
+        multiples += metric_figures(
+            findings.cells, layout, metric, width=SMALL, sweeps=findings.sweeps
+        )
+    return View(
+        plan.name,
+        f"{plan.repeats}s",
+        hosts.sentences(plan, [name for r in context.complete for name in r.metrics]),
+        {one.bound for cell in findings.cells for one in cell.metrics.values()},
+        cell_tables(findings, layout, groups),
+        cells_csv(findings.cells, layout),
+        trials_csv(context.records, plan, layout),
+        headline(context)[1:] + rate_figures(findings.cells, plan, layout, groups),
+        multiples,
+    )
+
+
+def charted(context: Context) -> list[str]:
+    """Every known metric but the headline; one that was always zero is left out."""
+    findings, groups = context.findings, context.groups
+    moving = {
+        name
+        for cell in findings.cells
+        for name, estimate in cell.metrics.items()
+        if any(estimate.values)
+        and names.base_name(name, groups)[1] in names.KNOWN.keys() - names.UNCHARTED
+    }
+    moving -= {findings.headline_metric, *twins(findings, groups)}
+    return names.order(moving, groups)
 
 
 @dataclass(frozen=True)
@@ -135,103 +182,6 @@ def _value(estimate: Estimate | None) -> Value:
     return Value(sig3(estimate.mean), interval(low, high))
 
 
-@dataclass(frozen=True)
-class RatioRow:
-    """A cell against its baseline."""
-
-    level: str
-    baseline: str
-    at: str
-    ratio: str
-    interval: str
-    words: str
-    blocks: int
-    clear: bool  # the interval excludes 1
-    dot: Markup
-
-
-@dataclass(frozen=True)
-class RatioTable:
-    """Ratios of one metric over the levels of one factor, on one axis."""
-
-    metric: Metric
-    factor: str
-    axis: Markup
-    rows: tuple[RatioRow, ...]
-    open: bool
-
-
-def ratio_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> list[RatioTable]:
-    """A table for each metric and factor, the headline and the main factor first."""
-    found: dict[str, dict[str, list[Comparison]]] = {}
-    for row in findings.comparisons:
-        found.setdefault(row.metric, {}).setdefault(row.factor, []).append(row)
-    main = [layout.main.name] if layout.main else []
-    tables = []
-    for i, name in enumerate(names.order(found, groups, findings.headline_metric)):
-        metric = names.describe(name, groups)
-        for factor in sorted(found[name], key=lambda factor: factor not in main):
-            rows = found[name][factor]
-            is_open = i < FIRST_METRICS and factor in (main or factor)
-            tables.append(_ratio_table(metric, rows, layout, is_open))
-    return tables
-
-
-def _ratio_table(
-    metric: Metric, rows: list[Comparison], layout: Layout, is_open: bool
-) -> RatioTable:
-    values = [
-        v
-        for row in rows
-        for r in (row.ratio,)
-        for v in (r.ratio, reach(r.ratio, r.ci_low), reach(r.ratio, r.ci_high))
-        if v is not None and v > 0
-    ]
-    span = ratio_range(values)
-    shown = tuple(_ratio_row(row, layout, span) for row in rows)
-    return RatioTable(metric, layout.short(rows[0].factor), ratio_axis(span), shown, is_open)
-
-
-def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> RatioRow:
-    r = row.ratio
-    clear = r.ci_low is not None and r.ci_high is not None and not r.ci_low <= 1 <= r.ci_high
-    told = (1.0,) if clear else ()
-    level = layout.level(row.factor, row.level)
-    baseline = layout.level(row.factor, row.baseline)
-    at = ", ".join(layout.level(name, value) for name, value in row.at.items())
-    return RatioRow(
-        level,
-        baseline,
-        at,
-        times(r.ratio, *told),
-        _interval(row),
-        change(r.ratio)
-        if clear
-        else "no clear difference"
-        if r.ci_low is not None
-        else "not judged",
-        r.n,
-        clear,
-        ratio_dot(
-            r.ratio,
-            r.ci_low,
-            r.ci_high,
-            span=span,
-            css="clear" if clear else "undecided",
-            width=200,
-            title=f"{level} against {baseline}: {times(r.ratio, *told)}",
-        ),
-    )
-
-
-def _interval(row: Comparison) -> str:
-    low, high = row.ratio.ci_low, row.ratio.ci_high
-    if low is None or high is None:
-        return MISSING
-    mark = f" {CLAIMED}" if row.claimed else ""
-    return f"{edge(low, 1.0)}× to {edge(high, 1.0)}×{mark}"
-
-
 def cells_csv(cells: Sequence[CellResult], layout: Layout) -> str:
     """Cells x metrics, long form: one line a cell and metric."""
     out = io.StringIO()
@@ -269,9 +219,3 @@ def _number(value: float | None) -> str:
 def _safe(text: str) -> str:
     """A cell that a spreadsheet will not take for a formula."""
     return f"'{text}" if text[:1] in "=+-@\t\r" else text
-
-
-def data_link(text: str, kind: str) -> str:
-    """A data: URL of a file."""
-    encoded = base64.b64encode(text.encode()).decode("ascii")
-    return f"data:{kind};charset=utf-8;base64,{encoded}"

@@ -14,11 +14,11 @@ from dbdyno.analysis.estimates.measured import kind
 from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
 from dbdyno.errors import DynoError
 from dbdyno.plan import level_text
-from dbdyno.plan.types import Plan
 from dbdyno.report.charts.over_time.timeline import Curve, timeline
+from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.text import names
-from dbdyno.report.text.escaping import alike, visible
+from dbdyno.report.text.escaping import alike
 from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.store.metrics.stalls import shortest_s
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
@@ -26,7 +26,6 @@ from dbdyno.store.run import Run
 from dbdyno.wording.plurals import count
 
 SHOWN = 4  # cells with a chart, those that stalled longest; the others have their sentence
-LINES_MAX = 2
 SUSPECTS = 8
 POINTS_MAX = 600  # of a curve: what a chart can show
 WHOLE_S = 90.0  # a longer trial is shown in part
@@ -58,9 +57,9 @@ class View:
     figure: Figure | None
 
 
-def views(run: Run, findings: Findings) -> list[View]:
-    """One a cell that stalled, the worst first; the worst with a chart."""
-    groups = names.groups_of(run.plan)
+def view(context: Context) -> list[View] | None:
+    """One a cell that stalled, the worst first, the worst with a chart; None if none stalled."""
+    run, findings, groups = context.run, context.findings, context.groups
     found: list[View] = []
     for one in sorted(findings.stalls, key=lambda one: (-one.share, one.cell)):
         levels = run.plan.cells[one.cell].levels
@@ -81,24 +80,7 @@ def views(run: Run, findings: Findings) -> list[View]:
                 figure=figure,
             )
         )
-    return found
-
-
-def lines(plan: Plan, findings: Findings) -> list[str]:
-    """For the terminal: the cells that stalled longest, a line each with cause and cure."""
-    worst = sorted(findings.stalls, key=lambda one: (-one.share, one.cell))
-    said = []
-    for one in worst[:LINES_MAX]:
-        levels = plan.cells[one.cell].levels
-        text = f"Stalls at {level_text.levels(plan, levels)}: " if levels else "Stalls: "
-        text += one.sentence
-        if one.cause:
-            text += f" {one.cause.sentence}"
-            text += f" Cure: {one.cause.cure}" if one.cause.cure else ""
-        said.append(visible(text))
-    if len(worst) > LINES_MAX:
-        said.append(f"Stalls at {count(len(worst) - LINES_MAX, 'more cell')} in the report")
-    return said
+    return found or None
 
 
 def design(findings: Findings) -> list[tuple[str, str]]:

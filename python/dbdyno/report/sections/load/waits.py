@@ -5,14 +5,12 @@ The numbers are the metrics `sessions.STATE`, the same that claims and the answe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from markupsafe import Markup
 
 from dbdyno.analysis.types import CellResult
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
+from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
-from dbdyno.report.layout import Layout
 
 OTHER = "other"
 
@@ -28,9 +26,11 @@ def states_of(cell: CellResult) -> dict[str, float]:
     return found
 
 
-def figure(cells: Sequence[CellResult], layout: Layout) -> Figure | None:
-    """One bar a cell; the states that hold most sessions keep their name, the rest is `other`."""
-    means = [(cell, states) for cell in cells if (states := states_of(cell))]
+def view(context: Context) -> Figure | None:
+    """One bar a cell; the states that hold most sessions keep their name, the rest is `other`. None
+    where no sessions were sampled."""
+    layout = context.layout
+    means = [(cell, states) for cell in context.findings.cells if (states := states_of(cell))]
     if not means:
         return None
     total: dict[str, float] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from dbdyno.plan.outlook.commands import commands
+from dbdyno.report.context import Context
 from dbdyno.report.text.numbers import seconds
 from dbdyno.store.hooklog import OK, HookLog, HookRun
 from dbdyno.store.manifest import RUNNING
@@ -36,6 +37,10 @@ class Around:
 
     rows: tuple[Row, ...]
     warnings: tuple[str, ...]
+
+
+def view(context: Context) -> Around | None:
+    return around(context.run)
 
 
 def around(run: Run) -> Around | None:

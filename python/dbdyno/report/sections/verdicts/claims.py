@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.analysis.claims import verdict_text as why
+from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.estimates.estimate import CONFIDENCE
 from dbdyno.analysis.types import (
     AGREE,
@@ -31,9 +31,12 @@ from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.types import Plan
 from dbdyno.report.charts.dots import ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
+from dbdyno.report.context import Context
+from dbdyno.report.figures import Figure, metric_figures
 from dbdyno.report.layout import Layout
 from dbdyno.report.text import names
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
+from dbdyno.wording.verdicts import verdict_text as why
 
 # verdict -> (CSS class, mark that tells it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
@@ -91,11 +94,53 @@ class ClaimView:
     figures: str = ""  # AGREE or CONTRADICT: what imported figures say of a claim left open
     checks: tuple[str, ...] = ()  # what other methods say, a line a comparison
 
+    @property
+    def verdict_text(self) -> str:
+        """The words on the chip."""
+        if self.figures:
+            says = "agree with" if self.figures == AGREE else "contradict"
+            return f"{self.verdict}; the figures {says} it"
+        return f"{self.verdict}, but too small to matter" if self.small else self.verdict
+
+    @property
+    def shown(self) -> tuple[PartView, ...]:
+        return self.parts[:SHOWN]
+
+    @property
+    def folded(self) -> tuple[PartView, ...]:
+        return self.parts[SHOWN:]
+
+
+@dataclass(frozen=True)
+class View:
+    """Claims and their verdicts, beside the chart of the headline's metric."""
+
+    claims: list[ClaimView]
+    figures: list[Figure]  # one, or none
+    looking: str  # how often the run was looked at
+
+
+def view(context: Context) -> View | None:
+    """None of a run that claims nothing and measured nothing."""
+    looking = context.findings.looking
+    shown = views(context.plan, context.findings, context.layout)
+    figures = headline(context)[:1]
+    if not shown and not figures:
+        return None
+    return View(shown, figures, looking.sentence if looking else "")
+
+
+def headline(context: Context) -> list[Figure]:
+    """The charts of the headline's metric: one a panel."""
+    findings = context.findings
+    metric = names.describe(findings.headline_metric, context.groups)
+    return metric_figures(findings.cells, context.layout, metric, sweeps=findings.sweeps)
+
 
 def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
     """All claims in the order of the file; those that were not tested say why."""
     groups = names.groups_of(plan)
-    shown = [view(claim, layout, groups) for claim in findings.claims]
+    shown = [judged(claim, layout, groups) for claim in findings.claims]
     named = {claim.text for claim in findings.claims}
     for text in plan.claims:
         if text in plan.untested and text not in named:
@@ -146,15 +191,7 @@ def short_warning(text: str) -> str:
     return f"{said} [{counted}" if bracket else said
 
 
-def verdict_text(claim: ClaimView) -> str:
-    """The words on the chip."""
-    if claim.figures:
-        says = "agree with" if claim.figures == AGREE else "contradict"
-        return f"{claim.verdict}; the figures {says} it"
-    return f"{claim.verdict}, but too small to matter" if claim.small else claim.verdict
-
-
-def view(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimView:
+def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimView:
     """A claim that was judged."""
     css, mark = MARKS.get(claim.verdict, MARKS[UNDECIDED])
     small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
@@ -270,7 +307,7 @@ def _part(
         axis=axis,
         unit="×" if part.kind in _RATIOS else "",
     )
-    edges, decided = why.edges_of(part), _decided(part)
+    edges, decided = edges_of(part), _decided(part)
     ends = edge if unit == "×" else sig3
     written = (
         f"{ends(low, *edges)}{unit} to {ends(high, *edges)}{unit}"
@@ -305,7 +342,7 @@ def _part(
 
 def _decided(part: ClaimPart) -> tuple[float, ...]:
     """What the estimate of a part was told from."""
-    return () if part.verdict == UNDECIDED else why.edges_of(part)
+    return () if part.verdict == UNDECIDED else edges_of(part)
 
 
 def _unit(part: ClaimPart, groups: Sequence[str]) -> str:
@@ -323,7 +360,7 @@ def _words(part: ClaimPart, unit: str) -> str:
     e = part.estimate
     if e is None:
         return ""  # the reason says it
-    edges = why.edges_of(part)
+    edges = edges_of(part)
     text = f"{sig3(e.ratio, *_decided(part))}{' times' if unit == '×' else unit}"
     text = f"{_BOUNDS[e.bound]}{text}"
     if e.ci_low is not None and e.ci_high is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.analysis.costs.cost_options import money
-from dbdyno.analysis.types import Costs, Findings, Offer
+from dbdyno.analysis.types import Costs, Offer
 from dbdyno.plan.types import Plan
+from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.text.numbers import MISSING, edge, sig3
+from dbdyno.wording.costs.costs_text import money
 
 
 @dataclass(frozen=True)
@@ -31,19 +32,20 @@ class View:
     """The section on costs."""
 
     sentence: str
+    paired: bool
     currency: str
     what: str
     under: tuple[str, ...]
     rows: tuple[Row, ...]
 
 
-def view(findings: Findings, plan: Plan, layout: Layout) -> View | None:
-    """What the templates show; None without prices."""
-    costs = findings.costs
+def view(context: Context) -> View | None:
+    """None without prices."""
+    costs, plan = context.findings.costs, context.plan
     if costs is None:
         return None
-    rows = tuple(_row(offer, costs, plan, layout) for offer in costs.offers)
-    return View(costs.sentence, costs.currency, costs.what, costs.under, rows)
+    rows = tuple(_row(offer, costs, plan, context.layout) for offer in costs.offers)
+    return View(costs.sentence, plan.paired, costs.currency, costs.what, costs.under, rows)
 
 
 def _row(offer: Offer, costs: Costs, plan: Plan, layout: Layout) -> Row:

@@ -1,16 +1,14 @@
-"""Sweeps as the reader meets them: a sentence each, and marks in the chart."""
+"""Sweeps as the reader meets them: a sentence each, and what the marks in the charts mean."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbdyno.analysis.types import Findings, Sweep
-from dbdyno.report.charts.lines import Marks
+from dbdyno.report.context import Context
+from dbdyno.report.figures import told_apart
 from dbdyno.report.layout import Layout
-
-NONE = Marks()
 
 
 @dataclass(frozen=True)
@@ -19,6 +17,20 @@ class SweepView:
 
     at: str  # empty: there is no other factor
     sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """All sweeps, and what their marks in the charts mean."""
+
+    sweeps: list[SweepView]
+    note: str
+
+
+def view(context: Context) -> View | None:
+    """None without sweeps."""
+    shown = views(context.findings, context.layout)
+    return View(shown, note(context.findings, context.layout)) if shown else None
 
 
 def views(findings: Findings, layout: Layout) -> list[SweepView]:
@@ -42,7 +54,7 @@ def note(findings: Findings, layout: Layout) -> str:
     """What the marks in the charts mean; empty where there are none."""
     drawn = [one for one in findings.sweeps if layout.x and one.factor == layout.x.name]
     said = []
-    if any(_told_apart(one) for one in drawn):
+    if any(told_apart(one) for one in drawn):
         said.append("a ring marks a level that cannot be told from the best")
     if any(one.knee is not None for one in drawn):
         said.append(
@@ -50,27 +62,6 @@ def note(findings: Findings, layout: Layout) -> str:
             " proportion from the lowest level would meet the best"
         )
     return f"In charts, {'; '.join(said)}." if said else ""
-
-
-def marks(
-    sweeps: tuple[Sweep, ...], layout: Layout, metric: str, levels: Mapping[str, str]
-) -> Marks:
-    """The marks on the line through the cell with these levels."""
-    if layout.x is None:
-        return NONE
-    at = {name: level for name, level in levels.items() if name != layout.x.name}
-    for sweep in sweeps:
-        if (sweep.factor, sweep.metric) == (layout.x.name, metric) and dict(sweep.at) == at:
-            rings = frozenset(sweep.peak_levels) if _told_apart(sweep) else frozenset()
-            if sweep.knee is None or sweep.knee_low is None or sweep.knee_high is None:
-                return Marks(rings)
-            return Marks(rings, (sweep.knee, sweep.knee_low, sweep.knee_high))
-    return NONE
-
-
-def _told_apart(sweep: Sweep) -> bool:
-    """Whether some level is not among the best: where all are, marking them says nothing."""
-    return len(sweep.peak_levels) < len(sweep.cells)
 
 
 def _at(sweep: Sweep, layout: Layout, several: bool) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.analysis.types import CellResult, Estimate, Findings
-from dbdyno.plan.types import Plan
+from dbdyno.analysis.types import CellResult, Estimate
 from dbdyno.report.charts.ratios.scatter import Dot, Extent, scatter
-from dbdyno.report.layout import Layout
+from dbdyno.report.context import Context
+from dbdyno.report.figures import Figure
 from dbdyno.report.text import names
 
 WIDTH, HEIGHT = 640.0, 380.0
@@ -31,18 +30,20 @@ class View:
 
     sentence: str
     judged: bool
+    paired: bool
     columns: tuple[str, str]
     rows: tuple[Row, ...]
-    chart: Markup
+    figure: Figure
 
 
-def view(findings: Findings, plan: Plan, layout: Layout, groups: Sequence[str]) -> View | None:
-    """What the templates show; None where there is no trade-off."""
+def view(context: Context) -> View | None:
+    """None where there is no trade-off."""
+    findings, plan, layout = context.findings, context.plan, context.layout
     found = findings.tradeoff
     if found is None:
         return None
     cells = {cell.index: cell for cell in findings.cells}
-    known = [names.describe(metric, groups) for metric in found.metrics]
+    known = [names.describe(metric, context.groups) for metric in found.metrics]
     titles = tuple(f"{one.short}" for one in known)
     rows, dots = [], []
     for point in found.points:
@@ -55,15 +56,15 @@ def view(findings: Findings, plan: Plan, layout: Layout, groups: Sequence[str]) 
             remark = f"beaten by {by}" + ("" if found.judged else " (by the means alone)")
         rows.append(Row(label, (str(x), str(y)), remark))
         dots.append(Dot(label, x, y, front))
-    chart = scatter(
-        dots,
-        title=f"{titles[1]} against {titles[0]}",
-        x_unit=titles[0],
-        y_unit=titles[1],
-        width=WIDTH,
-        height=HEIGHT,
-    )
-    return View(found.sentence, found.judged, (titles[0], titles[1]), tuple(rows), chart)
+    title = f"{titles[1]} against {titles[0]}"
+
+    def draw(width: float) -> Markup:
+        x_unit, y_unit = titles
+        return scatter(dots, title=title, x_unit=x_unit, y_unit=y_unit, width=width, height=HEIGHT)
+
+    figure = Figure(title, "", "trade-offs", draw, WIDTH)
+    x_title, y_title = titles
+    return View(found.sentence, found.judged, plan.paired, (x_title, y_title), tuple(rows), figure)
 
 
 def _extent(cell: CellResult, metric: str) -> Extent:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.analysis.types import ClaimPart, ClaimResult, Findings
+from dbdyno.analysis.types import ClaimPart, ClaimResult
 from dbdyno.plan.two_versions.differences import Difference, differences
 from dbdyno.plan.types import Plan
-from dbdyno.report.layout import Layout
-from dbdyno.report.sections.setting import settings as servers
+from dbdyno.report.context import Context
+from dbdyno.report.sections.setting.tested import identity
 from dbdyno.report.sections.verdicts import claims
 from dbdyno.report.sections.verdicts.claims import ClaimView
 from dbdyno.report.text import names
@@ -20,13 +20,17 @@ NOTHING = "nothing that the experiments' files say: what is compared is the mach
 
 
 @dataclass(frozen=True)
-class VersionsView:
+class View:
     """The verdict and its comparisons, drawn as a claim is, and in what the versions differ."""
 
     claim: ClaimView
     sentence: str
     base: str  # what the base was read from
     differ: tuple[str, ...]  # "db.config.journal_mode: DELETE → WAL"
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.differ) > DIFFERENCES_SHOWN
 
     @property
     def in_short(self) -> str:
@@ -36,22 +40,19 @@ class VersionsView:
         return f"{shown}; and {more} more" if more > 0 else shown
 
 
-def view(
-    plan: Plan, findings: Findings, records: Sequence[TrialRecord], layout: Layout
-) -> VersionsView | None:
+def view(context: Context) -> View | None:
     """What to show first of a run with two versions; None of another run."""
-    found = findings.versions
+    found, plan, groups = context.findings.versions, context.plan, context.groups
     if found is None or plan.against is None:
         return None
-    groups = names.groups_of(plan)
     parts = tuple(_where(part, groups) for part in found.parts)
-    drawn = claims.view(ClaimResult("", found.verdict, parts, "", ()), layout, groups)
+    drawn = claims.judged(ClaimResult("", found.verdict, parts, "", ()), context.layout, groups)
     differ = [_shown(each) for each in differences(plan)]
-    return VersionsView(
+    return View(
         claim=drawn,
         sentence=found.sentence,
         base=found.source,
-        differ=(*_servers(plan, records), *differ),
+        differ=(*_servers(plan, context.complete), *differ),
     )
 
 
@@ -73,7 +74,7 @@ def _servers(plan: Plan, records: Sequence[TrialRecord]) -> list[str]:
     for record in records:
         side = plan.cells[record.cell].levels[factor]
         for target, facts in record.targets.items():
-            seen.setdefault(target, {}).setdefault(side, {})[servers.identity(facts)] = None
+            seen.setdefault(target, {}).setdefault(side, {})[identity(facts)] = None
     told = []
     for target, sides in seen.items():
         base, new = (list(sides.get(level, ())) for level in (plan.against.base, plan.against.new))

@@ -5,13 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dbdyno.analysis.claims.cases import Case
-from dbdyno.analysis.claims.contrast import Contrast, Welch
-from dbdyno.analysis.claims.equivalence import Equivalence
+from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.claims.power import BLOCKS_MAX
-from dbdyno.analysis.estimates.events import Counted
-from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.types import (
     CONTRADICT,
     PEAK,
@@ -27,11 +22,15 @@ from dbdyno.analysis.types import (
 from dbdyno.experiment.claims.grammar import EQUAL, within
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.plan import level_text
+from dbdyno.plan.types import Plan
 from dbdyno.wording import numbers
 
 
-def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
-    """What decided a part or kept it open, with its numbers."""
+def verdict(
+    part: ClaimPart, note: str, paired: bool, counted: bool, rare: tuple[int, int, float] | None
+) -> str:
+    """What decided a part or kept it open, with its numbers. `rare`: blocks that are above zero, if
+    hardly any is, of how many, and the largest share of such trials that fits."""
     shown, against = _shown(part), asked(part)
     if part.kind == PEAK:
         shown, against = f"the best of the levels claimed is {shown} the best of the others", "1x"
@@ -46,31 +45,24 @@ def why(part: ClaimPart, case: Case, contrast: Contrast) -> str:
         text = f"{shown}: {words[part.verdict]} {against}"
         if part.small:
             text += "; real but too small to matter"
-        return "; ".join(filter(None, [text, _doubt(part), case.note]))
-    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
-    rare = isinstance(inner, SkewedMean) and inner.seen < 2
-    takes = "" if isinstance(inner, Welch) or rare else more(part)
-    blocks = "run" if isinstance(inner, Welch) else "block"
-    counted = isinstance(inner, Counted) or rare  # its noise is not known
-    reach = "" if counted else _reach(part, blocks)
+        return "; ".join(filter(None, [text, _doubt(part), note]))
+    takes = "" if rare or not paired else more(part)
+    reach = "" if counted or rare else _reach(part, "block" if paired else "run")
     seen = ""
-    if isinstance(inner, Counted):
+    if counted:  # its noise is not known, nor that of what is rare
         seen = "that all blocks agree does not show that the next would: so few are counted"
-    elif isinstance(inner, SkewedMean) and rare:
-        seen = _unseen(inner, part)
-    said = [_unknown(part), seen, takes, reach, _doubt(part), case.note]
+    elif rare:
+        seen = _unseen(*rare)
+    said = [_unknown(part), seen, takes, reach, _doubt(part), note]
     return "; ".join(filter(None, said))
 
 
-def _unseen(contrast: SkewedMean, part: ClaimPart) -> str:
+def _unseen(seen: int, n: int, most: float) -> str:
     """Of what hardly any block saw: what that shows."""
-    assert part.estimate is not None
-    blocks = numbers.counted(contrast.n, "block")
-    which = "none" if contrast.seen == 0 else "one"
-    most = numbers.percent(contrast.share_most(part.estimate.level))
+    which = "none" if seen == 0 else "one"
     return (
-        f"{which} of {blocks} is above zero: up to {most} of such trials may be, and how far the"
-        " next would be is not known"
+        f"{which} of {numbers.counted(n, 'block')} is above zero: up to {numbers.percent(most)} of"
+        " such trials may be, and how far the next would be is not known"
     )
 
 
@@ -207,15 +199,6 @@ def _end(value: float, times: bool, edges: Sequence[float]) -> str:
     return f"{numbers.ratio(value, *edges)}x" if times else numbers.number(value, *edges)
 
 
-def edges_of(part: ClaimPart) -> tuple[float, ...]:
-    """What a part's interval is held against."""
-    if part.kind == PEAK:
-        return (1.0,)
-    if part.operator == EQUAL:
-        return within(part.threshold, part.margin)
-    return (part.threshold,)
-
-
 def _shown(part: ClaimPart) -> str:
     """An estimate with its interval: `2.92x (2.85-2.99)`, `0.33 (0.25 to 0.41)`."""
     estimate = part.estimate
@@ -237,13 +220,13 @@ def _shown(part: ClaimPart) -> str:
     return f"{centre} ({numbers.number(low, *edges)} to {numbers.number(high, *edges)})"
 
 
-def _published(measured: Measured, parts: Sequence[ClaimPart]) -> str:
+def _published(plan: Plan, parts: Sequence[ClaimPart]) -> str:
     """How figures that are too few to judge stand to a claim of several parts."""
     against = [part for part in parts if part.figures == CONTRADICT]
     few = parts[0].why.partition("; ")[0]
     if not against:
         return f"{few}; the figures themselves agree with it in all {len(parts)} comparisons"
-    at = level_text.levels(measured.plan, against[0].at)
+    at = level_text.levels(plan, against[0].at)
     said = against[0].why.partition("; ")[2].removeprefix("the figures themselves ")
     said = said.partition(", which ")[0]
     more = f" (and {len(against) - 1} more)" if len(against) > 1 else ""
@@ -258,15 +241,15 @@ def _soonest(part: ClaimPart) -> float:
     return math.inf if needed is None else needed
 
 
-def _place(measured: Measured, part: ClaimPart, parts: Sequence[ClaimPart]) -> str:
+def _place(plan: Plan, part: ClaimPart, parts: Sequence[ClaimPart]) -> str:
     """Which comparison of a claim: `at 16 sessions`; of several there, `p99[on] at 16 sessions`."""
-    levels = level_text.levels(measured.plan, part.at)
+    levels = level_text.levels(plan, part.at)
     at = f"at {levels}" if levels else ""
     several = sum(one.at == part.at for one in parts) > 1
     return " ".join(filter(None, [part.left if several else "", at]))
 
 
-def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str:
+def claim(plan: Plan, parts: Sequence[ClaimPart], verdict: str) -> str:
     """One sentence for the claim: its only part's, or how its parts stand and the first that
     decided."""
     if len(parts) == 1:
@@ -274,11 +257,11 @@ def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str
     if len({part.why for part in parts}) == 1:
         return parts[0].why
     if verdict == UNDECIDED and all(part.figures for part in parts):
-        return _published(measured, parts)
+        return _published(plan, parts)
     which = [part for part in parts if part.verdict == verdict]
     if verdict == UNDECIDED:  # the one that is nearest to an answer
         which.sort(key=_soonest)
-    at = _place(measured, which[0], parts)
+    at = _place(plan, which[0], parts)
     if verdict == SUPPORTED:
         small = sum(part.small for part in parts)
         extra = f"; {small} of them real but too small to matter" if small else ""
@@ -294,7 +277,7 @@ def summary(measured: Measured, parts: Sequence[ClaimPart], verdict: str) -> str
         how = f"{none} of the {len(parts)} comparisons is decided"
     stuck = [part for part in which if part.estimate is None]
     if stuck:  # whatever the others come to, this one keeps the claim open
-        return f"{how}; {_place(measured, stuck[0], parts)}, {stuck[0].why}"
+        return f"{how}; {_place(plan, stuck[0], parts)}, {stuck[0].why}"
     reason = which[0].why
     if reason.startswith("not known: "):  # its interval stands beside it, with those of the others
         reason = reason.partition("; ")[2] or reason

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from dbdyno.analysis import single_values
-from dbdyno.analysis.estimates.estimate import mean
-from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.estimates.ranking import ranking
-from dbdyno.analysis.headlines.headline import headline_metric
-from dbdyno.analysis.headlines.lead import Lead, clear, elsewhere
-from dbdyno.analysis.page.opposite import Loss, opposite
-from dbdyno.analysis.page.ratios import PageRatios, differing
-from dbdyno.analysis.types import ClaimResult, Ratio
-from dbdyno.analysis.within_trial import overload
-from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST, NEITHER
+from dbdyno.analysis.headlines.answer import Single, Size
+from dbdyno.analysis.headlines.lead import Lead, clear
+from dbdyno.analysis.page.ratios import differing
+from dbdyno.analysis.types import Ratio
+from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.wording import numbers
@@ -51,36 +45,49 @@ _WORDS = {
 _DID = {"transactions_per_s": "committed", "operations_per_s": "executed"}
 
 
-def answer(
-    measured: Measured,
-    lead: Lead | None,
-    claims: Sequence[ClaimResult],
-    ratios: PageRatios,
-    metrics: Sequence[str],
+def answer_unjudged(
+    plan: Plan, trials: int, verdicts: Sequence[str], lead: Lead | None, size: Size | None
 ) -> str:
-    """Two sentences: what the comparison that the run leads with came to, and how far that holds
-    over the other levels (or how the claims stand). Between them what the winner loses in another
-    of `metrics`; before them, which rates were not held."""
-    plan = measured.plan
-    trials = sum(map(len, measured.cells.values()))
+    """Of a quick run, or of one that measured nothing."""
     if not trials:
         return "Nothing was measured: no trial is complete. There is no answer yet."
-    if plan.quick:
-        seen = f" What it saw: {_comparison(measured, lead)}." if lead else ""
-        was = f"This was a quick run of {numbers.counted(trials, 'trial')} to see that it works"
-        return f"{was}, so nothing is judged.{seen}"
-    said = [overload.sentence(measured)]
-    if lead is None:
-        said += [f"{_capital(_single(measured, claims))}.", _standing(claims, trials)]
-    else:
-        loss = opposite(measured, lead, metrics, ratios)
-        said += [
-            f"{_capital(_comparison(measured, lead))}.",
-            f"But {_loss(measured, loss)}." if loss else "",
-            ranking(measured, lead, ratios)
-            or _span(measured, lead, ratios)
-            or _standing(claims, trials),
-        ]
+    seen = f" What it saw: {_comparison(plan, lead, size)}." if lead and size else ""
+    was = f"This was a quick run of {numbers.counted(trials, 'trial')} to see that it works"
+    return f"{was}, so nothing is judged.{seen}"
+
+
+def answer_single(
+    plan: Plan,
+    trials: int,
+    verdicts: Sequence[str],
+    lead: None,
+    overload: str,
+    single: Single,
+) -> str:
+    """Where there is nothing to compare."""
+    said = [overload, f"{_capital(_single(plan, single))}.", _standing(verdicts, trials)]
+    return " ".join(filter(None, said))
+
+
+def answer(
+    plan: Plan,
+    trials: int,
+    verdicts: Sequence[str],
+    lead: Lead,
+    overload: str,
+    size: Size,
+    loss: Size | None,
+    ranking: str,
+    span: Sequence[tuple[Mapping[str, str], Ratio]],
+) -> str:
+    """Which rates were not held; what the comparison came to; what its winner loses; how far it
+    holds over the other levels, or how the claims stand."""
+    said = [
+        overload,
+        f"{_capital(_comparison(plan, lead, size))}.",
+        f"But {_size(plan, loss)}." if loss else "",
+        ranking or _span(plan, lead, span) or _standing(verdicts, trials),
+    ]
     return " ".join(filter(None, said))
 
 
@@ -94,19 +101,19 @@ def metric_words(metric: str, plan: Plan) -> tuple[str, str]:
     return _WORDS.get(metric, (metric, ""))
 
 
-def _comparison(measured: Measured, lead: Lead) -> str:
+def _comparison(plan: Plan, lead: Lead, of: Size) -> str:
     """What is known of the lead: a clear difference, none that matters, or nothing."""
     ratio = lead.ratio
     if clear(ratio) or ratio.ci_low is None or ratio.ci_high is None:
         chosen = len(lead.others) if ratio.ci_low is None else 0
         first = f"the largest of {chosen} differences, not judged: " if chosen > 1 else ""
         small = ", real but too small to matter" if lead.small else ""
-        return f"{first}{_size(measured, lead.metric, lead.left, lead.right, ratio)}{small}"
+        return f"{first}{_size(plan, of)}{small}"
     if len(lead.others) > 1:
-        return _none_clear(measured, lead)
-    noun, _ = metric_words(lead.metric, measured.plan)
-    left, right, at = _sides(measured.plan, lead.left, lead.right)
-    margin = max(measured.plan.matters, lead.margin)
+        return _none_clear(plan, lead, of)
+    noun, _ = metric_words(lead.metric, plan)
+    left, right, at = _sides(plan, lead.left, lead.right)
+    margin = max(plan.matters, lead.margin)
     low, high = ratio.ci_low, ratio.ci_high
     if _within(ratio, margin):
         most = numbers.percent(margin)
@@ -122,11 +129,11 @@ def _comparison(measured: Measured, lead: Lead) -> str:
     )
 
 
-def _none_clear(measured: Measured, lead: Lead) -> str:
+def _none_clear(plan: Plan, lead: Lead, of: Size) -> str:
     """Where no claim was made, and none of the differences to lead with is clear."""
-    noun, _ = metric_words(lead.metric, measured.plan)
-    matters = measured.plan.matters
-    size = _size(measured, lead.metric, lead.left, lead.right, lead.ratio)
+    noun, _ = metric_words(lead.metric, plan)
+    matters = plan.matters
+    size = _size(plan, of)
     if all(_within(ratio, matters) for ratio in lead.others):
         return (
             f"none of the {len(lead.others)} differences in {noun} is above"
@@ -138,26 +145,21 @@ def _none_clear(measured: Measured, lead: Lead) -> str:
     )
 
 
-def _size(measured: Measured, metric: str, left: Cell, right: Cell, ratio: Ratio) -> str:
+def _size(plan: Plan, of: Size) -> str:
     """ "cache off committed 2.91 times as many transactions a second as cache on, at 20 sessions
     (95 % interval 2.70 to 3.12): 31,200 against 10,700"."""
-    plan = measured.plan
+    metric, left, right, ratio = of.metric, of.left, of.right, of.ratio
     noun, unit = metric_words(metric, plan)
     names = [level_text.levels(plan, differing(*pair)) for pair in ((left, right), (right, left))]
     one, other, at = _sides(plan, left, right)
     times = f"{numbers.ratio(ratio.ratio, *([1.0] if clear(ratio) else []))} times"
-    values = [numbers.number(_mean(measured, cell.index, metric)) for cell in (left, right)]
-    against = f"{values[0]} against {values[1]}"
+    against = " against ".join(numbers.number(mean) for mean in of.means)
     if did := _DID.get(metric.rpartition(".")[2]):
         group = f" in {metric.rpartition('.')[0]}" if "." in metric else ""
         said = f"{names[0]} {did} {times} as many {unit}{group} as {names[1]}"
         return f"{said}{at}{_interval(ratio)}: {against}"
     against = " ".join(filter(None, [against, unit]))
     return f"{noun} {one} is {times} that {other}{at}{_interval(ratio)}: {against}"
-
-
-def _loss(measured: Measured, loss: Loss) -> str:
-    return _size(measured, loss.metric, loss.winner, loss.loser, loss.ratio)
 
 
 def _sides(plan: Plan, left: Cell, right: Cell) -> tuple[str, str, str]:
@@ -180,10 +182,8 @@ def _within(ratio: Ratio, margin: float) -> bool:
     return bool(low and high) and max(1 / (low or 1), high or 1) <= 1 + margin
 
 
-def _span(measured: Measured, lead: Lead, ratios: PageRatios) -> str:
+def _span(plan: Plan, lead: Lead, found: Sequence[tuple[Mapping[str, str], Ratio]]) -> str:
     """How the ratio moves over the other levels; empty if there are none."""
-    plan = measured.plan
-    found = [(at, ratio) for at, ratio in elsewhere(measured, lead, ratios) if at]
     if len(found) < 2:
         return ""
     open_ones = sum(not clear(ratio) for _, ratio in found)
@@ -192,7 +192,7 @@ def _span(measured: Measured, lead: Lead, ratios: PageRatios) -> str:
             return ""  # said
         how = "none" if open_ones == len(found) else f"{len(found) - open_ones}"
         shows = "show" if len(found) - open_ones > 1 else "shows"
-        said = f"{_over(measured, lead, found, 'Of')}, {how} {shows} a clear difference"
+        said = f"{_over(plan, lead, found, 'Of')}, {how} {shows} a clear difference"
         if open_ones < len(found):
             known = [item for item in found if clear(item[1])]
             at, ratio = max(known, key=lambda item: abs(math.log(item[1].ratio)))
@@ -201,7 +201,7 @@ def _span(measured: Measured, lead: Lead, ratios: PageRatios) -> str:
         return f"{said}."
     lowest = min(found, key=lambda item: item[1].ratio)
     highest = max(found, key=lambda item: item[1].ratio)
-    over = _over(measured, lead, found, "Over")
+    over = _over(plan, lead, found, "Over")
     ends = [
         f"{numbers.ratio(ratio.ratio)} at {level_text.levels(plan, at)}"
         for at, ratio in (lowest, highest)
@@ -213,11 +213,11 @@ def _span(measured: Measured, lead: Lead, ratios: PageRatios) -> str:
 
 
 def _over(
-    measured: Measured, lead: Lead, found: Sequence[tuple[dict[str, str], Ratio]], word: str
+    plan: Plan, lead: Lead, found: Sequence[tuple[Mapping[str, str], Ratio]], word: str
 ) -> str:
     """`Over the 4 levels of sessions`, `Of the 8 combinations of id_range and sessions`."""
     names = [
-        level_text.factor_word(name, measured.plan.factors)
+        level_text.factor_word(name, plan.factors)
         for name in lead.common
         if len({at[name] for at, _ in found}) > 1
     ]
@@ -227,41 +227,33 @@ def _over(
     return f"{word} the {len(found)} {what}"
 
 
-def _standing(claims: Sequence[ClaimResult], trials: int) -> str:
+def _standing(verdicts: Sequence[str], trials: int) -> str:
     """How the claims stand."""
-    if not claims:
+    if not verdicts:
         return f"It rests on {numbers.counted(trials, 'trial')}; no claim was made."
-    if len(claims) == 1:
-        return f"The claim is {claims[0].verdict}."
-    counts = Counter(claim.verdict for claim in claims)
+    if len(verdicts) == 1:
+        return f"The claim is {verdicts[0]}."
+    counts = Counter(verdicts)
     if len(counts) == 1:
-        return f"All {len(claims)} claims are {claims[0].verdict}."
+        return f"All {len(verdicts)} claims are {verdicts[0]}."
     parts = [f"{count} {verdict}" for verdict, count in counts.most_common()]
-    return f"Of {len(claims)} claims, {numbers.listed(parts)}."
+    return f"Of {len(verdicts)} claims, {numbers.listed(parts)}."
 
 
 _ONE_SIDED = {"": "", AT_LEAST: "at least ", AT_MOST: "below "}
 
 
-def _single(measured: Measured, claims: Sequence[ClaimResult]) -> str:
+def _single(plan: Plan, single: Single) -> str:
     """The headline metric of the first cell that has it, where there is nothing to compare."""
-    metric = headline_metric(measured, claims)
-    for index in measured.cells:
-        series = measured.series(index, metric)
-        if series and measured.bound(index, metric) != NEITHER:
-            noun, unit = metric_words(metric, measured.plan)
-            one = single_values.estimate(measured, index, metric)
-            least = _ONE_SIDED[one.bound]
-            text = f"{noun} is {least}{numbers.number(one.mean)} {unit}".rstrip()
-            if one.ci_low is not None and one.ci_high is not None:
-                text += f" ({numbers.number(one.ci_low)} to {numbers.number(one.ci_high)})"
-            at = level_text.levels(measured.plan, measured.cell(index).levels)
-            return f"{text}, at {at}" if at else text
-    return f"{metric} was not measured"
-
-
-def _mean(measured: Measured, cell: int, metric: str) -> float:
-    return mean(metric, measured.series(cell, metric).values())
+    one = single.estimate
+    if one is None:
+        return f"{single.metric} was not measured"
+    noun, unit = metric_words(single.metric, plan)
+    text = f"{noun} is {_ONE_SIDED[one.bound]}{numbers.number(one.mean)} {unit}".rstrip()
+    if one.ci_low is not None and one.ci_high is not None:
+        text += f" ({numbers.number(one.ci_low)} to {numbers.number(one.ci_high)})"
+    at = level_text.levels(plan, single.levels or {})
+    return f"{text}, at {at}" if at else text
 
 
 def _with(plan: Plan, levels: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""What moved with the difference between the two cells that the answer compares, in a sentence.
+"""What moved with the difference between the two cells that the answer compares.
 
 Three kinds of quantity, in this order: what sessions wait for, what the server counts per
 operation, and server CPU per operation. Each must clearly differ (`causes.clear`: Holm over all
@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from dbdyno.analysis.causes.clear import BLOCKS_MIN, Sides
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.headlines.lead import Lead
+from dbdyno.analysis.message import Message
 from dbdyno.experiment.claims import metrics as names
-from dbdyno.plan import level_text
-from dbdyno.wording import numbers
 
 WAIT_SHARE_MIN = 0.2  # of all sessions, more on one side than on the other
 COUNTER_RATIO_MIN = 3.0  # per operation
@@ -53,7 +53,7 @@ Row = tuple[float, float]  # left, right in one block
 
 
 def reason(measured: Measured, lead: Lead | None, differ: frozenset[str]) -> str:
-    """One sentence, or empty. `differ`: what clearly differs, of all that was `tried`."""
+    """What moved, or empty. `differ`: what clearly differs, of all that was `tried`."""
     blocks = blocks_of(measured, lead)
     if lead is None or not blocks:
         return ""
@@ -104,9 +104,10 @@ def _sampled(measured: Measured, lead: Lead, family: str) -> list[str]:
 
 
 def waits(measured: Measured, lead: Lead, blocks: Sequence[int], differ: frozenset[str]) -> str:
-    """What the sessions of the worse side wait for, in a sentence; or empty."""
+    """What the sessions of the worse side wait for; or empty."""
     sessions = [sum(group.sessions for group in cell.groups) for cell in (lead.left, lead.right)]
-    best, best_share = "", max(WAIT_SHARE_MIN, PART_MIN * -math.expm1(-_effect(lead)))
+    best: str = ""
+    best_share = max(WAIT_SHARE_MIN, PART_MIN * -math.expm1(-_effect(lead)))
     for name in _sampled(measured, lead, "sessions"):
         state = f".{name}".partition(".sessions.")[2]
         if not _WAIT.match(state):
@@ -121,16 +122,8 @@ def waits(measured: Measured, lead: Lead, blocks: Sequence[int], differ: frozens
             continue
         best_share = share
         left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
-        more, less = _ordered(measured, lead, left, right)
-        waits, other = max(left, right), min(left, right)
         of = sessions[0] if left > right else sessions[1]
-        does = f"are in “{state}”"
-        if state.startswith("waiting: "):
-            does = f"wait for “{state.removeprefix('waiting: ')}”"
-        best = (
-            f"With {more}, {numbers.number(waits)} of {numbers.counted(of, 'session')} on average"
-            f" {does}, against {numbers.number(other)} with {less}."
-        )
+        best = Message("waits_more", state=state, of=of, **_sides(lead, left, right))
     return best
 
 
@@ -139,7 +132,8 @@ def _counter(measured: Measured, lead: Lead, blocks: Sequence[int], differ: froz
     if not per_s or _only_sessions(lead):
         return ""  # more sessions share what happens anyway: per operation all of it shrinks
     least = max(math.log(COUNTER_RATIO_MIN), PART_MIN * _effect(lead))
-    best, best_size = "", (False, least)
+    best: str = ""
+    best_size = (False, least)
     disk = [(name, f"{name}{_PER_OPERATION}") for name in _disk(measured, lead)]
     for name, key in [*((name, name) for name in _sampled(measured, lead, "status")), *disk]:
         if _LEVEL.search(name) or not _COUNTS.search(name) or key not in differ:
@@ -159,11 +153,7 @@ def _counter(measured: Measured, lead: Lead, blocks: Sequence[int], differ: froz
         if factor < least or size < best_size:
             continue
         best_size = size
-        more, less = _ordered(measured, lead, left, right)
-        best = (
-            f"With {more}, {_said(name)} per operation: {numbers.number(larger)},"
-            f" against {numbers.number(smaller)} with {less}."
-        )
+        best = Message("counts_more", counter=name, **_sides(lead, left, right))
     return best
 
 
@@ -178,14 +168,6 @@ def _on_both(measured: Measured, lead: Lead, blocks: Sequence[int], name: str) -
     return all(block in side for side in sides for block in blocks)
 
 
-def _said(name: str) -> str:
-    """`Innodb_data_fsyncs`, `Innodb_data_fsyncs of db`, `disk flushes`."""
-    before, family, counter = f".{name}".rpartition(".status.")
-    if family:
-        return f"{counter} of {before[1:]}" if before else counter
-    return f"disk {name.rpartition('.')[2].removesuffix('_per_s').replace('_', ' ')}"
-
-
 def _cpu(measured: Measured, lead: Lead, blocks: Sequence[int], differ: frozenset[str]) -> str:
     rows = _rows(measured, lead, blocks, CPU)
     if CPU not in differ or any(value <= 0 for row in rows for value in row):
@@ -196,11 +178,7 @@ def _cpu(measured: Measured, lead: Lead, blocks: Sequence[int], differ: frozense
     if abs(mean) < least or not _explains(lead, mean):
         return ""
     left, right = (math.fsum(side) / len(rows) for side in zip(*rows, strict=True))
-    more, less = _ordered(measured, lead, left, right)
-    return (
-        f"With {more}, an operation takes {numbers.number(max(left, right))} µs of server CPU,"
-        f" against {numbers.number(min(left, right))} with {less}."
-    )
+    return Message("takes_more_cpu", **_sides(lead, left, right))
 
 
 def operations(measured: Measured, lead: Lead, blocks: Sequence[int]) -> list[Row]:
@@ -245,9 +223,8 @@ def _per_operation(
     return [(left / ops[0], right / ops[1]) for (left, right), ops in zip(rows, per_s, strict=True)]
 
 
-def _ordered(measured: Measured, lead: Lead, left: float, right: float) -> tuple[str, str]:
-    """Names of the side with more and of the side with less."""
-    sides = [
-        level_text.levels(measured.plan, levels) for levels in (lead.left_levels, lead.right_levels)
-    ]
-    return (sides[0], sides[1]) if left > right else (sides[1], sides[0])
+def _sides(lead: Lead, left: float, right: float) -> dict[str, Any]:
+    """Values and levels of the side with more and of the side with less."""
+    sides = [(left, lead.left_levels), (right, lead.right_levels)]
+    (most, more), (least, less) = sides if left > right else reversed(sides)
+    return {"most": most, "more": more, "least": least, "less": less}
