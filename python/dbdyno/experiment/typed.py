@@ -228,7 +228,7 @@ def _target_of(name: str, model: GroupBase, targets: Mapping[str, Target], node:
 
 def _node_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> str:
     target = targets[_target_of(name, model, targets, node)]
-    if model.node == "read" and not target.read_urls:
+    if not target.nodes_for(model.node):
         raise DynoError(
             f"group `{name}` reads from replicas, and target `{target.name}` has none",
             where=node.mapping["node"].place,
