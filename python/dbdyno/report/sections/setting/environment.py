@@ -153,7 +153,7 @@ def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     for key in sorted(environment, key=lambda k: (_ORDER.get(k, len(_ORDER)), k)):
         value = environment[key]
-        if key == "checks":  # a list of their own: `report.checked`
+        if key == "checks":  # a list of their own: `checked`
             continue
         if value in ("", None, [], {}):
             continue
