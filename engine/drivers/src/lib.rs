@@ -5,6 +5,7 @@ use dyno_core::client::ClientKind;
 use dyno_core::driver::DriverKind;
 
 mod allowance;
+pub mod files;
 mod guard;
 pub mod mysql;
 pub mod null;
