@@ -107,6 +107,13 @@ ROWS = {
     "a model": Row(
         "python/dbdyno/models/catalog", "*/*.py", PACKAGE, r"catalog\.\w+\.{name}\b", ()
     ),
+    "a section of the report": Row(
+        "python/dbdyno/report/sections",
+        "*/*.py",
+        PACKAGE,
+        r"\bSection\({name}\.view\b",
+        ("python/dbdyno/report/sections/__init__.py",),
+    ),
     "a row of the proof": Row(
         "tools/proof/rows",
         "*/*.py",
