@@ -32,8 +32,18 @@ class Row:
     more: dict[str, str] = field(default_factory=dict)
 
 
-SHARED = frozenset({"allowance", "files", "guard", "policy", "results", "slots", "choice", "digits"})
-SHARED |= {"generator", "node", "options", "lib", "base", "arrivals", "measuring", "traces"}
+SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "choice", "digits"})
+SHARED |= {
+    "evenly",
+    "generator",
+    "node",
+    "options",
+    "lib",
+    "base",
+    "arrivals",
+    "measuring",
+    "traces",
+}
 
 ROWS = {
     "a driver": Row(
