@@ -18,6 +18,7 @@ PACKAGE = ROOT / "python" / "dbdyno"
 PYTHON = {
     "wording": set(),
     "kinds": set(),
+    "hosts": set(),
     "experiment": set(),
     "systems": {"experiment"},
     "samplers": {"experiment", "systems"},
@@ -39,17 +40,18 @@ PYTHON = {
         *("share", "imports", "digest", "execute", "analysis", "report"),
     },
 }
-EVERYBODY = {"errors", "installed", "wording", "kinds", "diskfiles", "__version__"}
+EVERYBODY = {"errors", "installed", "wording", "kinds", "hosts", "diskfiles", "__version__"}
 
 RUST = {
     "dyno-core": set(),
-    "dyno-drivers": {"dyno-core"},
+    "dyno-protocol": {"dyno-core"},
+    "dyno-drivers": {"dyno-core", "dyno-protocol"},
     "dyno-workloads": {"dyno-core"},
     "dyno-generator": {"dyno-core", "dyno-drivers", "dyno-workloads"},
-    "dyno-digest": {"dyno-core"},
+    "dyno-digest": {"dyno-core", "dyno-protocol"},
     "dyno-sysbench": {"dyno-core", "dyno-drivers", "dyno-generator"},
     "dyno-engine": {
-        *("dyno-core", "dyno-drivers", "dyno-workloads", "dyno-generator"),
+        *("dyno-core", "dyno-protocol", "dyno-drivers", "dyno-workloads", "dyno-generator"),
         *("dyno-sysbench", "dyno-digest"),
     },
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,8 @@ from dbdyno.experiment.types import Prices
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
-from dbdyno.report import layout
-from dbdyno.report.verdicts import costs as view
+from dbdyno.report.context import Context
+from dbdyno.report.sections.verdicts import costs
 from dbdyno.store.record import TrialRecord
 from fixtures.schemas import valid
 
@@ -109,7 +110,7 @@ def test_only_what_is_fast_enough_is_offered() -> None:
     assert findings.costs is not None
     assert all(offer.cost is None for offer in findings.costs.offers)
     assert findings.costs.sentence.startswith("No level was fast enough")
-    shown = view.view(findings, plan, layout.choose(plan, findings))
+    shown = costs.view(Context(SimpleNamespace(plan=plan), findings))  # type: ignore[arg-type]
     assert shown is not None
     assert {row.remark for row in shown.rows} == {"too slow in every cell"}
 

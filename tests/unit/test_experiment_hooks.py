@@ -9,8 +9,8 @@ from ruamel.yaml import YAML
 from test_experiment_load import ONE, failure, load
 
 from dbdyno.experiment import json_schema
-from dbdyno.experiment.targets import ssh
 from dbdyno.experiment.types import Hook, Hooks, LevelHooks
+from dbdyno.hosts import ssh
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.stored.json import from_json, to_json

@@ -9,8 +9,8 @@ import plans
 
 from dbdyno.experiment.types import Hook, Hooks, LevelHooks
 from dbdyno.plan.types import Plan
-from dbdyno.report.setting import hosts
-from dbdyno.report.setting.hooks import around
+from dbdyno.report import hosts
+from dbdyno.report.sections.setting.hooks import around
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, Applied, HookLog, HookRun
 from dbdyno.store.run import Run
 from dbdyno.systems.base import TargetPlan

@@ -10,8 +10,8 @@ from dbdyno.analysis.types import Findings
 from dbdyno.report import layout
 from dbdyno.report.figures import metric_figures
 from dbdyno.report.layout import Layout
+from dbdyno.report.sections.verdicts import sweeps
 from dbdyno.report.text import names
-from dbdyno.report.verdicts import sweeps
 
 
 def swept(blocks: int, claims: tuple[str, ...] = ()) -> tuple[Findings, Layout]:

@@ -23,8 +23,7 @@ mod reader;
 mod statement;
 
 use super::column::Column;
-use super::control;
-use super::errors::Refusal;
+use super::errors::{self, Refusal};
 use super::flags::{capability, command};
 use super::login::handshake::Agreed;
 use super::login::{Found, LoginState};
@@ -139,7 +138,7 @@ impl MysqlClient {
         let Phase::Login(login) = &mut self.phase else { return Ok((0, Said::More)) };
         let fed = login.feed(&self.config, input, out);
         if fed.is_err() {
-            self.parting = control::farewell(input).ok().flatten().map(Refused::from);
+            self.parting = errors::farewell(input).ok().flatten().map(Refused::from);
         }
         let (consumed, found) = fed?;
         self.connection_id = login.connection_id();
@@ -322,7 +321,7 @@ impl Client for MysqlClient {
                 Ok((consumed, said))
             }
             Phase::Login(_) => self.login(input, out),
-            Phase::New | Phase::Idle => match control::farewell(input)? {
+            Phase::New | Phase::Idle => match errors::farewell(input)? {
                 None => Ok((0, Said::More)),
                 Some(refusal) => Err(self.part(refusal.into())),
             },

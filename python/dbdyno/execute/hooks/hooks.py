@@ -21,6 +21,7 @@ from dbdyno.execute.control import Interrupted
 from dbdyno.execute.hooks import command
 from dbdyno.experiment.targets.hooks import variable
 from dbdyno.experiment.types import Hook, LevelHooks
+from dbdyno.hosts.base import began_ticks, kill_group
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.hooklog import DEADLINE, LOGS, OK, STOPPED, Applied, HookLog, HookRun
 from dbdyno.store.text import files
@@ -42,6 +43,7 @@ class Hooks:
         self._hooks = run.plan.hooks
         self._order = [factor.name for factor in run.plan.factors]
         self._control = context.control
+        self._host = context.host
         self._say = context.say
         self._log = HookLog(run.path)
         self._hidden = hidden(run.plan)
@@ -56,7 +58,7 @@ class Hooks:
     def recover(self) -> None:
         """Undoes what a process that was killed has left in force. DynoError if that fails."""
         for level in self._applied:
-            command.kill_group(level.group, level.group_ticks)
+            kill_group(level.group, level.group_ticks)
         if self._applied:
             self._say("undoing what an earlier process, which was killed, had applied")
         self._leave(list(self._applied))
@@ -202,6 +204,7 @@ class Hooks:
             ended = command.run(
                 hook,
                 variables,
+                here=self._host,
                 directory=self._directory,
                 hidden=self._hidden,
                 deadline_s=left_s,
@@ -240,7 +243,7 @@ class Hooks:
         before it is undone. Only of what can be cut short: an `undo` is left to finish."""
         if point not in ("apply", "wait_until"):
             return
-        ticks = command.began_ticks(pid) if pid else 0
+        ticks = began_ticks(pid) if pid else 0
         self._journal(
             [
                 replace(a, group=pid, group_ticks=ticks) if f"{a.factor}={a.level}" == of else a

@@ -16,9 +16,9 @@ from pydantic import BeforeValidator, Field, ValidationError
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file import problems
 from dbdyno.experiment.file.document import Node
-from dbdyno.experiment.targets import ssh
 from dbdyno.experiment.types import Hook, Hooks, LevelHooks
 from dbdyno.experiment.values.scalars import Duration, Strict
+from dbdyno.hosts import ssh
 
 HOOKS_MAX = 50  # commands at one point
 OF_LEVEL = ("apply", "undo", "wait_until")
