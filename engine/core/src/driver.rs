@@ -7,9 +7,10 @@
 //! connections have in common is `WireProtocol`; [`Wire`] adds the requests of workloads, and
 //! [`Client`](crate::client::Client) those of scripts.
 
-use crate::Result;
 use crate::client::Clients;
+use crate::error::{Error, Kind, Result};
 use crate::plan::Target;
+use crate::request::FileSet;
 use crate::request::capability::Capability;
 use crate::workload::{Dialect, Op, Request, RowSink, Transaction};
 use std::sync::Arc;
@@ -111,20 +112,42 @@ pub trait Blocking: Send {
     /// past it returns an error whose code is `deadline`.
     fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply>;
 
-    /// Runs a statement given as text; rows are returned as text, at most the first.
-    fn query(&mut self, sql: &str) -> Result<Vec<Option<String>>>;
+    /// Runs a statement given as text; rows are returned as text, at most the first. Of a library of
+    /// SQL.
+    fn query(&mut self, _sql: &str) -> Result<Vec<Option<String>>> {
+        Err(not_capable(Capability::Sql))
+    }
 
     /// Leaves any open transaction.
     fn rollback(&mut self) -> Result<()>;
 
     /// Loads rows into `table` in one transaction; `fill` writes them into the sink.
-    /// Returns how many rows went in.
+    /// Returns how many rows went in. Of a library of SQL.
     fn bulk(
         &mut self,
-        table: &str,
-        columns: &[&str],
-        fill: &mut dyn FnMut(&mut dyn RowSink),
-    ) -> Result<u64>;
+        _table: &str,
+        _columns: &[&str],
+        _fill: &mut dyn FnMut(&mut dyn RowSink),
+    ) -> Result<u64> {
+        Err(not_capable(Capability::Sql))
+    }
+
+    /// Makes the files of `set` and fills them with random bytes that follow from `seed`; `told`
+    /// hears how many have just gone in. Returns how many bytes the files then hold. A file that is
+    /// there already is an error, and is not touched. Of files.
+    fn create_files(
+        &mut self,
+        _set: &FileSet,
+        _seed: u64,
+        _told: &mut dyn FnMut(u64),
+    ) -> Result<u64> {
+        Err(not_capable(Capability::Io))
+    }
+}
+
+/// A session was asked for what its driver does not list, which `capability::check` sees before.
+fn not_capable(capability: Capability) -> Error {
+    Error::new(Kind::Plan, format!("this driver does not have {}", capability.name()))
 }
 
 /// A system that exists only as a formula: the answer is known when the request is made, and due

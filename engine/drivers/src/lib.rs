@@ -14,4 +14,5 @@ mod slots;
 pub mod sqlite;
 
 /// Every driver of this build, in the order of the reference.
-pub static DRIVERS: &[&DriverKind] = &[&null::KIND, &sqlite::KIND, &mysql::KIND, &postgres::KIND];
+pub static DRIVERS: &[&DriverKind] =
+    &[&null::KIND, &sqlite::KIND, &files::KIND, &mysql::KIND, &postgres::KIND];

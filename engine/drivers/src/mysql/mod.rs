@@ -45,7 +45,7 @@ use wire::MysqlWire;
 pub static KIND: DriverKind = DriverKind {
     name: "mysql",
     about: "MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Mysql,
     options: &[
         DriverOption {

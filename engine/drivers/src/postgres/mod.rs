@@ -43,7 +43,7 @@ use statements::Statements;
 pub static KIND: DriverKind = DriverKind {
     name: "postgres",
     about: "PostgreSQL 12 to 18 over TCP or a Unix socket: trust, md5, SCRAM-SHA-256, TLS",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Postgres,
     options: &[],
     library: || None,

@@ -34,7 +34,7 @@ use wait::Waiters;
 pub static KIND: DriverKind = DriverKind {
     name: "sqlite",
     about: "SQLite in this process, a thread a session",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Sqlite,
     options: &[
         DriverOption {
