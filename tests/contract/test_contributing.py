@@ -33,7 +33,8 @@ class Row:
 
 
 SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "choice", "digits"})
-SHARED |= {"generator", "node", "options", "lib", "base", "arrivals", "measuring", "traces"}
+SHARED |= {"files", "generator", "node", "options", "lib", "base", "arrivals"}
+SHARED |= {"measuring", "traces"}
 
 ROWS = {
     "a driver": Row(

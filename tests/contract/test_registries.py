@@ -46,6 +46,7 @@ def listed() -> dict[str, Any]:
 # Of `engine/workloads/src` and `engine/drivers/src`: what the members share, and is none itself.
 PARTS = {"choice", "digits", "generator", "node", "options"} | {
     "allowance",
+    "files",
     "guard",
     "policy",
     "results",

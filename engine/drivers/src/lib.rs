@@ -3,6 +3,7 @@
 use dyno_core::driver::DriverKind;
 
 mod allowance;
+pub mod files;
 mod guard;
 pub mod mysql;
 pub mod null;

@@ -4,7 +4,7 @@ use dyno_core::client::{Bind, Nature};
 use dyno_core::driver::{Progress, Session};
 use dyno_core::plan::{Address, Protocol, Secret, Target};
 use dyno_core::workload::{Effect, ParamType, Request, Transaction};
-use dyno_drivers::mysql::packet;
+use dyno_protocol::mysql::packet;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 

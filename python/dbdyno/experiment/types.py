@@ -6,7 +6,7 @@ Plain frozen data; `load` makes it, `plan` reads it. Lengths in seconds, sizes i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dbdyno.errors import Where
@@ -156,6 +156,13 @@ class Hook:
 
 
 @dataclass(frozen=True)
+class MomentHook(Hook):
+    """A command that runs at a second of a trial's measured time."""
+
+    at_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class LevelHooks:
     """What brings a level about that no setting can: run before its cells, undone after them."""
 
@@ -171,9 +178,13 @@ class Hooks:
     before_run: tuple[Hook, ...] = ()
     before_cell: tuple[Hook, ...] = ()
     before_trial: tuple[Hook, ...] = ()
+    during_trial: tuple[MomentHook, ...] = ()
     after_trial: tuple[Hook, ...] = ()
     after_run: tuple[Hook, ...] = ()
     levels: Mapping[str, Mapping[str, LevelHooks]] = field(default_factory=dict)
+
+
+POINTS = tuple(each.name for each in fields(Hooks) if each.name != "levels")  # in their order
 
 
 @dataclass(frozen=True)

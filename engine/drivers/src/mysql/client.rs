@@ -23,8 +23,7 @@ mod reader;
 mod statement;
 
 use super::column::Column;
-use super::control;
-use super::errors::Refusal;
+use super::errors::{self, Refusal};
 use super::flags::{capability, command};
 use super::login::handshake::Agreed;
 use super::login::{Found, LoginState};
@@ -138,7 +137,7 @@ impl MysqlClient {
         let Phase::Login(login) = &mut self.phase else { return Ok((0, Progress::More)) };
         let fed = login.feed(&self.config, input, out);
         if fed.is_err() {
-            self.parting = control::farewell(input).ok().flatten().map(Refusal::into_server_error);
+            self.parting = errors::farewell(input).ok().flatten().map(Refusal::into_server_error);
         }
         let (consumed, found) = fed?;
         self.connection_id = login.connection_id();
@@ -288,7 +287,7 @@ impl WireProtocol for MysqlClient {
                 Ok((consumed, said))
             }
             Phase::Login(_) => self.login(input, out),
-            Phase::New | Phase::Idle => match control::farewell(input)? {
+            Phase::New | Phase::Idle => match errors::farewell(input)? {
                 None => Ok((0, Progress::More)),
                 Some(refusal) => Err(self.part(refusal.into_server_error())),
             },

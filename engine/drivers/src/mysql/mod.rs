@@ -2,15 +2,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `packet` | framing, integers, strings |
-//! | `flags` | the protocol's numbers |
-//! | `login` (`handshake`, `auth`) | from the greeting to the server's OK |
+//! | `login` (`auth`) | from the greeting to the server's OK |
 //! | `statements` | requests on their way out |
-//! | `reply`, `column`, `control`, `errors` | replies on their way in, and what their error numbers mean |
+//! | `reply`, `errors` | replies on their way in, and what their error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
-//! | `compressed` | the compressed protocol around packets |
 //! | `wire` | one connection: all of these in order |
 //! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
+//!
+//! Packets and their parts are `dyno_protocol`'s.
 //!
 //! Options: `bulk: auto | array | infile | insert` (auto: arrays of rows where the server takes them,
 //! as MariaDB does, else LOAD DATA LOCAL, INSERTs where the server refuses it) and `metadata: cached | full` (cached: MariaDB leaves out the column definitions of a
@@ -22,13 +21,8 @@
 
 mod bulk;
 mod client;
-pub mod column;
-mod compressed;
-mod control;
 mod errors;
-pub mod flags;
 mod login;
-pub mod packet;
 mod reply;
 mod statements;
 mod wire;
@@ -41,7 +35,8 @@ use dyno_core::plan::{Address, LoginRules, Options, Protocol, Secret, Target, Tl
 use dyno_core::request::capability::Capability;
 use dyno_core::request::{Request, in_sql};
 use dyno_core::workload::Dialect;
-use flags::capability;
+use dyno_protocol::mysql::flags::capability;
+use dyno_protocol::mysql::{column, compressed, control, flags, packet};
 use statements::Template;
 use std::sync::Arc;
 use wire::MysqlWire;

@@ -2,8 +2,7 @@
 
 use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
-use super::control;
-use super::errors::Refusal;
+use super::errors::{self, Refusal};
 use super::flags::command;
 use super::login::handshake::Agreed;
 use super::login::{Found as LoginFound, LoginState};
@@ -221,7 +220,7 @@ impl MysqlWire {
 
     /// Bytes that nobody asked for: a farewell, or rubbish.
     fn unsolicited(&self, input: &[u8]) -> Result<(usize, Progress)> {
-        match control::farewell(input)? {
+        match errors::farewell(input)? {
             None => Ok((0, Progress::More)),
             Some(refusal) => Err(refusal.into_lost(&self.config.place)),
         }

@@ -7,22 +7,15 @@
 //! | `files` | the files: made, opened, removed |
 //! | `requests` | which request comes next |
 //! | `work` | a thread's requests, one after the other |
-//! | `mapped` | files as memory (`--file-io-mode=mmap`) |
-//! | `faults` | files that become shorter under their mapping |
-//! | `queue` | requests under way (`--file-io-mode=async`) |
-//! | `buffer` | memory for blocks |
-//! | `checksum` | blocks that can be checked (`--validate`) |
+//!
+//! The files are opened, read, written and made durable by what the file driver does it with:
+//! [`dyno_drivers::files`].
 //!
 //! Sources: the help text of sysbench 1.0.20, its test suite, and the system calls it was seen to make.
 //! What is mended against it stands in docs/reference/sysbench.md.
 
-mod buffer;
-mod checksum;
-mod faults;
 mod files;
-mod mapped;
 mod plan;
-mod queue;
 mod requests;
 #[cfg(test)]
 mod tests;
@@ -125,7 +118,7 @@ fn run_in(directory: &Path, options: &Options, crew: Crew) -> Result<Run, String
     let _ = dyno_generator::machine::allow_descriptors(crew.sessions.into(), descriptors);
     let files = Files::open(&plan)?;
     let maps = match plan.io {
-        Io::Mapped => Some(mapped::Maps::of(&files, plan.file_bytes)?),
+        Io::Mapped => Some(files.mapped(plan.file_bytes)?),
         Io::Sync | Io::Async { .. } => None,
     };
     let shared =

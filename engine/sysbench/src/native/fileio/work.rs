@@ -3,18 +3,19 @@
 //! With `--file-io-mode=async` an event hands its request over, and waits only for room in the queue; what is read
 //! and written counts when it has ended. To make a file durable the thread first waits for what it has under way.
 
-use super::buffer::Buffer;
-use super::checksum::{self, Locks};
 use super::files::{self, Files};
-use super::mapped::Maps;
 use super::plan::{Io, Plan};
-use super::queue::{Ended, Pending, Queue};
-use super::requests::{Place, Request, Requests};
+use super::requests::{Request, Requests};
 use crate::native::cause;
 use crate::native::events::Work;
 use crate::session::Session;
 use crate::tally::Tally;
 use dyno_core::rng::Rng;
+use dyno_drivers::files::Place;
+use dyno_drivers::files::buffer::Buffer;
+use dyno_drivers::files::checksum::{self, Locks};
+use dyno_drivers::files::mapped::Map;
+use dyno_drivers::files::queue::{Ended, Pending, Queue};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -25,7 +26,7 @@ pub(super) struct Shared {
     pub plan: Plan,
     pub files: Files,
     /// With `--file-io-mode=mmap`.
-    pub maps: Option<Maps>,
+    pub maps: Option<Vec<Map>>,
     pub locks: Option<Locks>,
     pub requests: Requests,
 }
@@ -58,8 +59,8 @@ impl Shared {
         match (&self.maps, pending.is_write) {
             (None, false) => file.read_exact_at(bytes, place.offset)?,
             (None, true) => file.write_all_at(bytes, place.offset)?,
-            (Some(maps), false) => maps.read(place, bytes)?,
-            (Some(maps), true) => maps.write(place, bytes)?,
+            (Some(maps), false) => maps[place.file].read(place.offset, bytes)?,
+            (Some(maps), true) => maps[place.file].write(place.offset, bytes)?,
         }
         Ok(())
     }
@@ -99,7 +100,9 @@ impl Shared {
 
     fn sync(&self, file: usize, tally: &Tally) -> Result<(), String> {
         match &self.maps {
-            Some(maps) => maps.sync(file)?,
+            Some(maps) => {
+                maps[file].sync().map_err(|error| files::not_synced("msync", file, &error))?;
+            }
             None => self.files.sync(file, self.plan.durability.data_only)?,
         }
         tally.others.add(1);
@@ -229,11 +232,22 @@ fn wait(shared: &Shared, queue: &mut Queue) -> Result<Vec<Ended>, String> {
     Ok(all)
 }
 
+fn queue(backlog: usize, is_looked_at: bool) -> Result<Queue, String> {
+    Queue::new(backlog, is_looked_at).map_err(|error| {
+        format!(
+            "Cannot set up asynchronous I/O for {backlog} requests a thread: io_setup() {}\n\
+             WARNING: use a smaller --file-async-backlog or fewer threads, raise \
+             /proc/sys/fs/aio-max-nr, or use --file-io-mode=sync",
+            cause(&error)
+        )
+    })
+}
+
 impl Work for Requesting {
     fn set_up(&mut self) -> Result<(), String> {
         self.way = match self.shared.plan.io {
             Io::Sync | Io::Mapped => Way::Direct(self.shared.buffer(&mut self.rng)?),
-            Io::Async { backlog } => Way::Queued(Queue::new(backlog, self.shared.plan.validates)?),
+            Io::Async { backlog } => Way::Queued(queue(backlog, self.shared.plan.validates)?),
         };
         Ok(())
     }
