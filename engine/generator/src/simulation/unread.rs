@@ -5,7 +5,7 @@ use super::{MS, ORIGIN, One, SECOND};
 use crate::metrics::notice::Notices;
 use crate::metrics::thread::ThreadMetrics;
 use crate::reactor::control::{Control, GroupTargets, Server};
-use crate::reactor::worker::Worker;
+use crate::reactor::plan::worker::Worker;
 use crate::session::GroupConfig;
 use crate::transport::endpoint::Endpoint;
 use crate::transport::poller::{Poller, Ready};

@@ -1,5 +1,5 @@
 //! A protocol's way to its server: the socket, how far the connection is, and what has come and is not
-//! yet understood. Load threads drive channels from their poll loop (`reactor/channels/`); where one
+//! yet understood. Load threads drive channels from their poll loop (`reactor/`); where one
 //! thread waits for one answer, [`connect`](Channel::connect) and [`converse`](Channel::converse) do.
 
 use crate::transport::endpoint::Endpoint;
@@ -91,6 +91,7 @@ impl Channel {
     pub fn close(&mut self) {
         self.link = None;
         self.stage = Stage::Down;
+        self.era = self.era.wrapping_add(1);
         self.is_watched_for_writing = false;
         self.input = Vec::new();
         self.output.clear();
