@@ -32,7 +32,8 @@ class Row:
     more: dict[str, str] = field(default_factory=dict)
 
 
-SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "choice", "digits"})
+SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks"})
+SHARED |= {"choice", "digits"}
 SHARED |= {"generator", "node", "options", "lib", "base", "arrivals", "measuring", "traces"}
 
 ROWS = {

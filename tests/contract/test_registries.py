@@ -50,6 +50,7 @@ PARTS = {"choice", "digits", "generator", "node", "options"} | {
     "policy",
     "results",
     "slots",
+    "tasks",
 }
 
 

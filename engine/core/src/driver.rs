@@ -9,7 +9,8 @@ use crate::Result;
 use crate::plan::Target;
 use crate::request::capability::Capability;
 use crate::rows::Rows;
-use crate::workload::{Dialect, Op, Request, RowSink, Transaction};
+use crate::workload::{Dialect, Op, Request, RowSink, Table, Transaction};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,12 +114,49 @@ pub enum Progress {
     WantData,
 }
 
+/// What a session needs of its system beside requests and rows. Each driver knows the words.
+#[derive(Debug, Clone, Copy)]
+pub enum Task<'a> {
+    /// Leaves the open transaction.
+    Rollback,
+    /// Makes an empty table, which must not be there already.
+    Create(&'a Table),
+    /// One session is about to fill the whole table, which is empty and ours.
+    BeginLoad(&'a Table),
+    /// All rows that followed `BeginLoad` are in.
+    EndLoad(&'a Table),
+    /// Statement of that number of the table's `finish`.
+    Finish(&'a Table, usize),
+    /// Counts the table's rows: the first value of the [first row](Wire::first_row).
+    Count(&'a Table),
+}
+
+/// As messages name it.
+impl fmt::Display for Task<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rollback => f.write_str("to roll back"),
+            Self::Create(table) => write!(f, "\"{:.200}\"", table.create),
+            Self::BeginLoad(table) => write!(f, "to begin loading table {}", table.name),
+            Self::EndLoad(table) => write!(f, "to end loading table {}", table.name),
+            Self::Finish(table, number) => write!(f, "\"{:.200}\"", table.finish[*number]),
+            Self::Count(table) => write!(f, "to count the rows of table {}", table.name),
+        }
+    }
+}
+
 /// A protocol's client side, without I/O.
 ///
 /// Order of calls: `connected`, then `receive` until `Ready` (sending `out` whenever it is not
-/// empty), then any number of (`request` | `query` | `bulk`, `receive` until `Reply`). At most one
-/// request is in flight. An `Err` from `receive` means that the connection is useless.
+/// empty), then any number of (`request` | `task` | `query` | `bulk`, `receive` until `Reply`). At
+/// most one request is in flight. An `Err` from `receive` means that the connection is useless.
 pub trait Wire: Send {
+    /// Whether TLS comes before the first byte of the protocol: the transport shakes hands at once,
+    /// and calls [`Wire::tls_established`] instead of `connected`.
+    fn begins_with_tls(&self) -> bool {
+        false
+    }
+
     /// The transport is connected; `secure_transport` is true on a Unix socket, where TLS is not
     /// asked for. `out`: bytes to send.
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>);
@@ -129,7 +167,11 @@ pub trait Wire: Send {
     /// Encodes operation `op` of `tx`, one of the group's statements.
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>);
 
-    /// Encodes a statement given as text, outside the group's list (DDL, ROLLBACK, control).
+    /// Encodes a task, answered by a `Reply`. False: this system has nothing to do for it, and there
+    /// will be no answer.
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool;
+
+    /// Encodes a statement given as text, outside the group's list (recorded words, control).
     fn query(&mut self, sql: &str, out: &mut Vec<u8>);
 
     /// Reads from the front of `input`; returns how many bytes it consumed and what they meant.
@@ -143,8 +185,7 @@ pub trait Wire: Send {
         false
     }
 
-    /// Starts a bulk load into `table` (`columns`), answered by `WantData`. PostgreSQL: rows are
-    /// frozen if the open transaction has run `TRUNCATE table` by [`Wire::query`].
+    /// Starts a bulk load into `table` (`columns`, the key first), answered by `WantData`.
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);
 
     /// Where rows are written, in the protocol's bulk format, framed and appended to `out` by
@@ -160,8 +201,8 @@ pub trait Wire: Send {
     /// A polite farewell, where the protocol has one.
     fn quit(&mut self, out: &mut Vec<u8>);
 
-    /// Values of the first row of the last `query`'s reply as text, kept only for `query` (never
-    /// for `request`): counts and versions.
+    /// Values of the first row of the last reply to a `query` or `task` as text, never to a
+    /// `request`: counts and versions.
     fn first_row(&self) -> &[Option<String>];
 }
 
@@ -182,11 +223,11 @@ pub trait Blocking: Send {
     /// past it returns an error whose code is `deadline`.
     fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply>;
 
+    /// Carries out a task; its first row as text.
+    fn task(&mut self, task: Task<'_>) -> Result<Vec<Option<String>>>;
+
     /// Runs a statement given as text; rows are returned as text, at most the first.
     fn query(&mut self, sql: &str) -> Result<Vec<Option<String>>>;
-
-    /// Leaves any open transaction.
-    fn rollback(&mut self) -> Result<()>;
 
     /// Loads rows into `table` in one transaction; `fill` writes them into the sink.
     /// Returns how many rows went in.

@@ -13,6 +13,7 @@ pub mod postgres;
 mod results;
 mod slots;
 pub mod sqlite;
+mod tasks;
 
 /// Every driver of this build, in the order of the reference.
 pub static DRIVERS: &[&DriverKind] = &[&null::KIND, &sqlite::KIND, &mysql::KIND, &postgres::KIND];

@@ -1,7 +1,9 @@
 //! Loading through a `Wire` and real sockets into a toy server: a request is a line (`q SQL`,
 //! `b TABLE`, `e`) or `d LENGTH` with bytes behind it; an answer is `ok N`, `row N`, `go` or `err`.
 
-use dyno_core::driver::{Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Wire};
+use dyno_core::driver::{
+    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Task, Wire,
+};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Plan, Target};
@@ -26,6 +28,15 @@ impl Wire for ToyWire {
     }
     fn tls_established(&mut self, _out: &mut Vec<u8>) {}
     fn request(&mut self, _op: &Op, _tx: &Transaction, _out: &mut Vec<u8>) {}
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        match task {
+            Task::Create(table) => self.query(&table.create, out),
+            Task::Finish(table, number) => self.query(&table.finish[number], out),
+            Task::Count(table) => self.query(&format!("SELECT COUNT(*) FROM {}", table.name), out),
+            Task::Rollback | Task::BeginLoad(_) | Task::EndLoad(_) => return false,
+        }
+        true
+    }
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(format!("q {sql}\n").as_bytes());
     }

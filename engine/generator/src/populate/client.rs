@@ -6,7 +6,7 @@ use crate::transport::endpoint::Endpoint;
 use crate::transport::link::Link;
 use crate::transport::patience::Patience;
 use dyno_core::clock::{Clock, MonotonicClock};
-use dyno_core::driver::{Progress, Reply, ServerError, Wire};
+use dyno_core::driver::{Progress, Reply, ServerError, Task, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,11 @@ impl<'a> Client<'a> {
             deadline,
             patience: Patience::default(),
         };
-        client.wire.connected(endpoint.is_unix(), &mut client.output);
+        if client.wire.begins_with_tls() {
+            client.encrypt()?;
+        } else {
+            client.wire.connected(endpoint.is_unix(), &mut client.output);
+        }
         loop {
             match client.next()? {
                 Progress::Ready => break,
@@ -62,25 +66,24 @@ impl<'a> Client<'a> {
         Ok(client)
     }
 
-    /// Runs a statement. The server's refusal is in the reply.
-    ///
-    /// # Errors
-    /// When the connection breaks.
-    pub fn query(&mut self, sql: &str) -> Result<Reply> {
-        self.begin();
-        self.wire.query(sql, &mut self.output);
-        self.reply()
-    }
-
-    /// Runs a statement that must succeed; the first row of its answer as text.
+    /// Carries out a task that must succeed. False: this system has nothing to do for it.
     ///
     /// # Errors
     /// [`Kind::Server`] when the server refuses it; when the connection breaks.
-    pub fn run(&mut self, sql: &str) -> Result<&[Option<String>]> {
-        match self.query(sql)?.error {
-            None => Ok(self.wire.first_row()),
-            Some(error) => Err(refused(&format!("\"{sql:.200}\""), &error)),
+    pub fn run(&mut self, task: Task<'_>) -> Result<bool> {
+        self.begin();
+        if !self.wire.task(task, &mut self.output) {
+            return Ok(false);
         }
+        match self.reply()?.error {
+            None => Ok(true),
+            Some(error) => Err(refused(&task.to_string(), &error)),
+        }
+    }
+
+    /// The first row of the last task's answer as text.
+    pub fn first_row(&self) -> &[Option<String>] {
+        self.wire.first_row()
     }
 
     /// Loads rows into `table`. `more` gets an empty buffer, appends whole rows in the bulk format,

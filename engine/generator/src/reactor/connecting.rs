@@ -87,9 +87,15 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         slot.address = 0;
         slot.stage = Stage::LoggingIn;
         self.out.clear();
-        wire.connected(endpoint.is_unix(), &mut self.out);
+        let begins_with_tls = wire.begins_with_tls();
+        if !begins_with_tls {
+            wire.connected(endpoint.is_unix(), &mut self.out);
+        }
         // Also when there is nothing to send: it ends the watch for writability.
         self.send_out(index);
+        if begins_with_tls {
+            self.encrypt(index);
+        }
     }
 
     pub(crate) fn encrypt(&mut self, index: u32) {

@@ -10,7 +10,7 @@ use crate::session::GroupConfig;
 use crate::transport::endpoint::Endpoint;
 use crate::transport::poller::{Poller, Ready};
 use dyno_core::clock::Clock;
-use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Wire};
+use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Task, Wire};
 use dyno_core::error::Result;
 use dyno_core::histogram::{Histogram, bucket_of, range_of};
 use dyno_core::workload::{Op, Transaction, Workload};
@@ -56,6 +56,9 @@ impl Wire for Bytes {
     fn tls_established(&mut self, _out: &mut Vec<u8>) {}
     fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
         out.push(b'?');
+    }
+    fn task(&mut self, _task: Task<'_>, _out: &mut Vec<u8>) -> bool {
+        false
     }
     fn query(&mut self, _sql: &str, _out: &mut Vec<u8>) {}
     fn receive(&mut self, input: &[u8], _out: &mut Vec<u8>) -> Result<(usize, Progress)> {

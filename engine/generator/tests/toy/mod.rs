@@ -3,7 +3,9 @@
 //! it, and trials against them. Each test binary uses a part of it.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use dyno_core::driver::{Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Wire};
+use dyno_core::driver::{
+    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Task, Wire,
+};
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use dyno_core::event::{Event, GroupTotal};
 use dyno_core::plan::{Plan, Target};
@@ -34,6 +36,11 @@ impl Wire for ToyWire {
     fn tls_established(&mut self, _out: &mut Vec<u8>) {}
     fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
         out.extend_from_slice(b"r\n");
+    }
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        assert!(matches!(task, Task::Rollback), "it is not loaded");
+        self.query("ROLLBACK", out);
+        true
     }
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(sql.as_bytes());
