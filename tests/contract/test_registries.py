@@ -51,6 +51,7 @@ PARTS = {"choice", "digits", "evenly", "generator", "node", "options"} | {
     "policy",
     "results",
     "slots",
+    "tasks",
 }
 
 

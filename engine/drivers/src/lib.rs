@@ -12,6 +12,7 @@ pub mod postgres;
 mod results;
 mod slots;
 pub mod sqlite;
+mod tasks;
 
 /// Every driver of this build, in the order of the reference.
 pub static DRIVERS: &[&DriverKind] =
