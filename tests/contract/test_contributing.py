@@ -33,7 +33,7 @@ class Row:
 
 
 SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "choice", "digits"})
-SHARED |= {"files", "generator", "node", "options", "lib", "base", "arrivals"}
+SHARED |= {"evenly", "generator", "node", "options", "lib", "base", "arrivals"}
 SHARED |= {"measuring", "traces"}
 
 ROWS = {

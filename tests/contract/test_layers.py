@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -59,19 +60,22 @@ RUST = {
 }
 
 
+@functools.cache
+def imports(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Every import of a file, wherever in it."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported(path: Path) -> set[str]:
     """First components below `dbdyno` that a file imports; modules of the ground floor whole."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif (
-            isinstance(node, ast.ImportFrom)
-            and node.level == 0
-            and node.module in ("dbdyno", "dbdyno.wording")
-        ):
+        elif node.level == 0 and node.module in ("dbdyno", "dbdyno.wording"):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+        elif node.level == 0:
             names = [node.module or ""]
         else:
             continue
@@ -137,7 +141,7 @@ def name(path: Path) -> str:
 def modules_of(path: Path, modules: Mapping[str, Path]) -> set[str]:
     """Modules that a file imports, wherever in it, also for types alone."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports(path):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             for alias in node.names:
                 one = f"{node.module}.{alias.name}"

@@ -196,11 +196,12 @@ def test_nothing_else_is_called_like_a_command_of_a_level(name: str) -> None:
 
 def test_the_schema_for_editors_takes_all_spellings() -> None:
     data = YAML(typ="safe", pure=True).load(HOOKED)
-    jsonschema.validate(data, json_schema())
+    schema = jsonschema.Draft202012Validator(json_schema())
+    schema.validate(data)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**data, "hooks": {"before_run": 7}}, json_schema())
+        schema.validate({**data, "hooks": {"before_run": 7}})
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**data, "hooks": {"before_runs": "x"}}, json_schema())
+        schema.validate({**data, "hooks": {"before_runs": "x"}})
 
 
 @pytest.mark.parametrize(

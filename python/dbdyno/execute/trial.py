@@ -107,7 +107,8 @@ class Trial:
             return None
         judge = self._context.judge
         assert judge is not None, "a plan that waits for a steady state has no judge"
-        servers = [server for each in self._pool.deployments.values() for server in each.servers]
+        deployments = self._pool.deployments.values()
+        servers = [server for each in deployments for server in each.written.values()]
         return Steadiness(judge, cell.steady_min_s, cell.duration_s, Background(servers))
 
     def _sampling(self, cell: Cell, directory: Path) -> list[Sampling]:
@@ -117,7 +118,7 @@ class Trial:
         sampling = Sampling(
             directory / "metrics.ndjson",
             {name: each.sampled for name, each in deployments.items() if each.sampled},
-            replicas={name: each.nodes() for name, each in deployments.items()},
+            replicas={name: each.replicas for name, each in deployments.items()},
             feeds=hosts.feeds([deployment.target for deployment in deployments.values()]),
             interval_s=cell.sampling_s,
         )
@@ -245,7 +246,7 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         "version": server.version if server else deployment.binaries.version,
         "settings": settings,
         "asked": dict(deployment.resolved.settings),
-        "instances": len(deployment.servers),
+        "instances": len(deployment.written),
         "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}

@@ -57,6 +57,20 @@ class Setup:
 
 
 @dataclass(frozen=True)
+class Node:
+    """One server of a target. `name` is the engine's for it: `db`, `db.2`, `db.read1`."""
+
+    name: str
+    role: str  # PRIMARY | INSTANCE | REPLICA
+    url: str | None = None  # where it is reached; None: it is started here
+
+
+PRIMARY = "primary"  # the only one that takes writes
+INSTANCE = "instance"  # one of several alike, each with data of its own
+REPLICA = "replica"  # follows the primary, and is only read
+
+
+@dataclass(frozen=True)
 class Target:
     """A system under test. `optional`: a machine without it drops its cells, visibly."""
 
@@ -83,6 +97,22 @@ class Target:
     may: May = field(default_factory=May)
     existing: str | None = None  # an existing schema: read, and written only with leave
     host: str | None = None  # ssh://user@host | prometheus:URL: where its metrics come from
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its servers, replicas last."""
+        replicas = (
+            Node(f"{self.name}.read{number}", REPLICA, url)
+            for number, url in enumerate(self.read_urls, 1)
+        )
+        if self.instances == 1:
+            return (Node(self.name, PRIMARY, self.url), *replicas)
+        names = (self.name, *(f"{self.name}.{n}" for n in range(2, self.instances + 1)))
+        return tuple(Node(name, INSTANCE) for name in names)
+
+    def nodes_for(self, access: str) -> tuple[Node, ...]:
+        """Those that sessions of a group are dealt over; `access` is the group's `node`."""
+        return tuple(each for each in self.nodes if (each.role == REPLICA) == (access == "read"))
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from dbdyno.kinds import mariadb, mysql, null, postgres, sqlite
+from dbdyno.kinds import files, mariadb, mysql, null, postgres, sqlite
 from dbdyno.kinds.kind import MYSQL, POSTGRES, Kind
 
 __all__ = ["KINDS", "MYSQL", "POSTGRES", "SCHEMES", "Kind", "KindName", "of"]
 
-KindName = Literal["sqlite", "mariadb", "mysql", "postgres", "null"]
+KindName = Literal["sqlite", "mariadb", "mysql", "postgres", "files", "null"]
 
 KINDS: dict[str, Kind] = {
-    one.name: one for one in (sqlite.KIND, mariadb.KIND, mysql.KIND, postgres.KIND, null.KIND)
+    one.name: one
+    for one in (
+        sqlite.KIND,
+        mariadb.KIND,
+        mysql.KIND,
+        postgres.KIND,
+        files.KIND,
+        null.KIND,
+    )
 }
 """Every kind, in the order of the reference."""
 assert tuple(KINDS) == get_args(KindName)

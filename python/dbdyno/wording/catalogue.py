@@ -24,6 +24,7 @@ from dbdyno.wording.headlines import (
     summary_text,
 )
 from dbdyno.wording.planning import plan_text
+from dbdyno.wording.template import fill
 from dbdyno.wording.verdicts import beside, unjudged, verdict_text, versions_text
 from dbdyno.wording.within_trial import cause_text, stalls_text, trial_text
 
@@ -40,10 +41,10 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-def texts_of(module: ModuleType) -> dict[str, Callable[..., str]]:
+def texts_of(module: ModuleType) -> dict[str, str | Callable[..., str]]:
     """The messages of a module by name: its templates and its own public functions."""
     plain: Mapping[str, str] = getattr(module, "PLAIN", {})
-    return {name: template.format for name, template in plain.items()} | {
+    return {**plain} | {
         name: found
         for name, found in vars(module).items()
         if inspect.isfunction(found)
@@ -87,8 +88,10 @@ def _worded(found: Any, plan: Plan | None) -> Any:
         return found
     if kind is Message:
         values = {name: _worded(value, plan) for name, value in found.values.items()}
-        name = found[:]
-        return TEXTS[name](**values, **({"plan": plan} if name in _WITH_PLAN else {}))
+        text = TEXTS[found[:]]
+        if isinstance(text, str):
+            return fill(text, plan, values)
+        return text(**values, **({"plan": plan} if found[:] in _WITH_PLAN else {}))
     if kind in (tuple, list):
         made = kind(_worded(one, plan) for one in found)
         return made if any(map(operator.is_not, made, found)) else found

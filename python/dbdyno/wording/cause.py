@@ -8,17 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CauseText:
-    """The words of one rule, by its name in the `CAUSES` of its family. `sentence` and `cure` take
-    the rule's evidence by name; `sentence` also what is in question and otherwise, `here` and
-    `there`."""
+    """The words of one rule, by its name in the `CAUSES` of its family. `sentence` and `cure`:
+    templates, or functions, of the rule's evidence by name; `sentence` also of what is in question
+    and otherwise, `here` and `there`."""
 
     title: str
     condition: str  # in plain terms
     source: str  # the page that says so
-    sentence: Callable[..., str]
-    cure: Callable[..., str]  # what to change, with what it costs
-
-
-def always(text: str) -> Callable[..., str]:
-    """A cure whatever the evidence."""
-    return lambda **_evidence: text
+    sentence: str | Callable[..., str]
+    cure: str | Callable[..., str]  # what to change, with what it costs

@@ -1,6 +1,7 @@
-//! Files made, opened, filled and made durable.
+//! Files made, opened, filled, read, written and made durable.
 
 use super::buffer::Buffer;
+use super::mapped::Map;
 use std::ffi::c_int;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -85,7 +86,52 @@ pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Makes durable what was written of a file: `fdatasync`, or `fsync`.
-pub fn sync(file: &File, data_only: bool) -> io::Result<()> {
-    if data_only { file.sync_data() } else { file.sync_all() }
+/// A file of a run, reached by system calls, or as memory once it is mapped.
+pub struct OpenFile {
+    /// The file itself.
+    pub file: File,
+    map: Option<Map>,
+}
+
+impl From<File> for OpenFile {
+    fn from(file: File) -> Self {
+        Self { file, map: None }
+    }
+}
+
+impl OpenFile {
+    /// Maps `bytes` of it, of which it must have so many.
+    pub fn map(&mut self, bytes: u64) -> io::Result<()> {
+        self.map = Some(Map::of(&self.file, bytes)?);
+        Ok(())
+    }
+
+    /// Reads all of `into`, however little the kernel moves at a time.
+    ///
+    /// # Errors
+    /// The system's; `UnexpectedEof` where the file ends before.
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        match &self.map {
+            None => self.file.read_exact_at(into, offset),
+            Some(map) => map.read(offset, into),
+        }
+    }
+
+    /// Writes all of `from`, however little the kernel moves at a time.
+    pub fn write(&self, offset: u64, from: &[u8]) -> io::Result<()> {
+        match &self.map {
+            None => self.file.write_all_at(from, offset),
+            Some(map) => map.write(offset, from),
+        }
+    }
+
+    /// Makes durable what was written: `fdatasync` if only the data counts, else `fsync`; `msync`
+    /// of what is mapped.
+    pub fn sync(&self, data_only: bool) -> io::Result<()> {
+        match &self.map {
+            None if data_only => self.file.sync_data(),
+            None => self.file.sync_all(),
+            Some(map) => map.sync(),
+        }
+    }
 }

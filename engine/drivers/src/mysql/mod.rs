@@ -20,7 +20,7 @@
 //! "Client/Server Protocol"; both as documentation, no code taken.
 
 mod bulk;
-pub mod client;
+mod client;
 mod errors;
 mod login;
 mod reply;
@@ -45,7 +45,7 @@ use wire::MysqlWire;
 pub static KIND: DriverKind = DriverKind {
     name: "mysql",
     about: "MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Mysql,
     options: &[
         DriverOption {
@@ -64,6 +64,7 @@ pub static KIND: DriverKind = DriverKind {
     ],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 /// What all connections to a target share.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 mod auth;
 mod bulk;
-pub mod client;
+mod client;
 mod errors;
 mod login;
 mod opening;
@@ -43,11 +43,12 @@ use statements::Statements;
 pub static KIND: DriverKind = DriverKind {
     name: "postgres",
     about: "PostgreSQL 12 to 18 over TCP or a Unix socket: trust, md5, SCRAM-SHA-256, TLS",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Postgres,
     options: &[],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {

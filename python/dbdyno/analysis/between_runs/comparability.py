@@ -107,8 +107,8 @@ def machine(plan: Plan, environment: Mapping[str, Any]) -> Facts:
             facts[name] = str(value)
     for cell in plan.cells:
         for target in cell.targets:
-            if target.url is not None:
-                urls = [target.url, *target.read_urls]
+            urls = [node.url for node in target.nodes if node.url]
+            if urls:
                 facts[f"{target.name}.url"] = " ".join(urls)
     return facts
 

@@ -125,7 +125,7 @@ def _nothing_known(measured: Measured, left: tuple[int, str], right: tuple[int, 
         cell = _cell(measured, left[0])
         return Message("both_bounds", bound=bounds[0], metric=left[1], cell=cell)
     sides = [
-        (metric, bound, _cell(measured, cell))
+        Message("bound_in", metric=metric, bound=bound, cell=_cell(measured, cell))
         for bound, (cell, metric) in zip(bounds, (left, right), strict=True)
         if bound
     ]

@@ -249,7 +249,7 @@ def _look_share(plan: Plan) -> float:
 def _notes(experiment: Plan, share: float) -> list[str]:
     notes: list[str] = []
     if experiment.looks is not None:
-        notes.append(Message("looks_leave", share=share))
+        notes.append(Message("looks_leave", percent=100 * share))
     if experiment.budget_s is not None:
         notes.append(Message("budget", minutes=experiment.budget_s / 60))
     return notes

@@ -59,6 +59,11 @@ class Line:
     levels: tuple[float, ...]
     cells: tuple[int, ...]
 
+    def at_value(self, value: float) -> dict[str, str]:
+        """The level of the factor that is this number."""
+        assert self.factor.values is not None
+        return {self.factor.name: self.factor.levels[self.factor.values.index(value)]}
+
 
 def sweeps(measured: Measured, claims: Sequence[ClaimResult], metric: str) -> tuple[Sweep, ...]:
     """Sweeps of `metric`, a throughput, over each numeric factor with three levels or more, at each
@@ -192,19 +197,20 @@ def _knee(
     alike: tuple[int, ...],
 ) -> tuple[Knee, str]:
     """The knee, or a lower bound of it, or neither; and what is said of it."""
-    factor, levels = line.factor.name, line.levels
+    levels = line.levels
     if 0 in alike:
-        return NO_KNEE, Message("knee_below", factor=factor, first=levels[0])
+        return NO_KNEE, Message("knee_below", first=line.at_value(levels[0]))
     found = knee(logs, line.levels, best)
     added = growth(logs, line.levels)
     if found is None or (added.is_flat and found[1] > line.levels[best]):
-        return NO_KNEE, Message("knee_beyond", factor=factor, up_to=levels[best])
+        return NO_KNEE, Message("knee_beyond", up_to=line.at_value(levels[best]))
     if added.is_flat:
         centre, low, high = found
         return found, Message("knee", centre=centre, low=low, high=high)
     least = min(found[1], levels[-1])
-    grows = {"last": levels[-1], "low": added.low, "high": added.high}
-    return (None, least, None), Message("knee_at_least", factor=factor, **grows, least=least)
+    ends = {"low": added.low, "high": added.high, "grows": added.low > 0}
+    last = line.at_value(levels[-1])
+    return (None, least, None), Message("knee_at_least", **ends, last=last, least=least)
 
 
 # -- limits --------------------------------------------------------------------------------------

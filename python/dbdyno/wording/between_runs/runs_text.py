@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from dbdyno.analysis.between_runs.types import Row
-from dbdyno.wording import numbers
 
 PLAIN = {
     "of_run": "{run}: {why}",
@@ -42,6 +41,9 @@ PLAIN = {
     "few_ratios": "{n} of {runs} runs have this ratio, {least} are needed",
     "only_ratios": "only ratios of two cells are combined, and no bounds",
     "no_spread_shown": "its blocks show no spread, or no bound",
+    "defaults_differ": "other systems, with {words:list} left to their defaults",
+    "spread_unknown": "the spread between runs is not known: {runs:count earlier run} of the same"
+    " plan and machine in the history, {least} are needed",
 }
 
 
@@ -50,19 +52,6 @@ def imported_run(tools: Sequence[str]) -> str:
     return (
         f"imported results of {', '.join(tools)}: machine and day of the measurement are not known"
         " (`dyno compare A B` compares two imported runs)"
-    )
-
-
-def defaults_differ(words: Sequence[str]) -> str:
-    """Two kinds of server, compared by what either does by default."""
-    return f"other systems, with {numbers.listed(words)} left to their defaults"
-
-
-def spread_unknown(runs: int, least: int) -> str:
-    """Too few earlier runs."""
-    return (
-        f"the spread between runs is not known: {numbers.counted(runs, 'earlier run')} of the same"
-        f" plan and machine in the history, {least} are needed"
     )
 
 

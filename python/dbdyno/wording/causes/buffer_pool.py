@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.analysis.causes.evidence import Moved
 from dbdyno.wording import numbers
-from dbdyno.wording.cause import CauseText, always
+from dbdyno.wording.cause import CauseText
 
 
 def _pool(
@@ -23,13 +23,6 @@ def _pool(
     )
 
 
-def _shared(here: str, there: str, reads: Moved) -> str:
-    return (
-        f"An operation reads {numbers.number(reads.during)} blocks into shared buffers {here},"
-        f" against {numbers.number(reads.otherwise)} {there}: they are too small for what is read."
-    )
-
-
 CAUSES = {
     "buffer_pool": CauseText(
         "buffer pool too small",
@@ -38,13 +31,14 @@ CAUSES = {
         "https://mariadb.com/kb/en/innodb-buffer-pool/,"
         " https://mariadb.com/kb/en/innodb-system-variables/#innodb_lru_scan_depth",
         _pool,
-        always("A larger innodb_buffer_pool_size: it costs that much memory."),
+        "A larger innodb_buffer_pool_size: it costs that much memory.",
     ),
     "shared_buffers": CauseText(
         "shared buffers too small",
         "three times as many pages are read an operation, from a pool that has no room left",
         "https://www.postgresql.org/docs/current/runtime-config-resource.html#GUC-SHARED-BUFFERS",
-        _shared,
-        always("Larger shared_buffers: it costs that much memory."),
+        "An operation reads {reads.during:number} blocks into shared buffers {here}, against"
+        " {reads.otherwise:number} {there}: they are too small for what is read.",
+        "Larger shared_buffers: it costs that much memory.",
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.analysis.causes.evidence import Moved
 from dbdyno.wording import numbers
-from dbdyno.wording.cause import CauseText, always
+from dbdyno.wording.cause import CauseText
 
 
 def _saturated(here: str, there: str, busy: Moved, queue: Moved | None) -> str:
@@ -27,13 +27,6 @@ def _cure(busy: Moved, queue: Moved | None) -> str:
     )
 
 
-def _steal(here: str, there: str, steal: Moved) -> str:
-    return (
-        f"The hypervisor took {steal.during:.0%} of the CPU time {here}, against"
-        f" {steal.otherwise:.0%} {there}."
-    )
-
-
 CAUSES = {
     "cpu_saturation": CauseText(
         "CPU saturation",
@@ -48,7 +41,8 @@ CAUSES = {
         "steal is 10 % and more above what it is otherwise, and half or more of the throughput"
         " that is missing",
         "https://man7.org/linux/man-pages/man5/proc_stat.5.html",
-        _steal,
-        always("Nothing on this machine: a host with fewer tenants, or CPUs of one's own."),
+        "The hypervisor took {steal.during:.0%} of the CPU time {here}, against"
+        " {steal.otherwise:.0%} {there}.",
+        "Nothing on this machine: a host with fewer tenants, or CPUs of one's own.",
     ),
 }

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from dbdyno.wording.cause import CauseText, always
-
-
-def _unseen(here: str, there: str) -> str:
-    return (
-        "The server's machine was not seen: of its disks, CPUs and processes there are no samples,"
-        " so that a cause there cannot be named."
-    )
-
+from dbdyno.wording.cause import CauseText
 
 CAUSES = {
     "host_not_seen": CauseText(
@@ -18,7 +10,8 @@ CAUSES = {
         "the server is on another machine, of which there are no samples, and nothing else is"
         " recognised",
         "docs/guide/external-servers.md",
-        _unseen,
-        always("Give the target `host:` (ssh or Prometheus), so that the machine is sampled."),
+        "The server's machine was not seen: of its disks, CPUs and processes there are no samples,"
+        " so that a cause there cannot be named.",
+        "Give the target `host:` (ssh or Prometheus), so that the machine is sampled.",
     ),
 }

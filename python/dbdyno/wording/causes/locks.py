@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.analysis.causes.rules.locks import LOCKS, ROW_LOCKS
 from dbdyno.wording import numbers
-from dbdyno.wording.cause import CauseText, always
+from dbdyno.wording.cause import CauseText
 
 
 def _waits(here: str, there: str, during: float, otherwise: float, sessions: int, what: str) -> str:
@@ -23,10 +23,8 @@ CAUSES = {
         "https://mariadb.com/kb/en/innodb-lock-modes/,"
         " https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-LOCK-TABLE",
         _waits,
-        always(
-            "Find who holds it (MariaDB, MySQL: SHOW ENGINE INNODB STATUS, INNODB_TRX, the"
-            " metadata locks; PostgreSQL: pg_blocking_pids): shorter transactions, no DDL or LOCK"
-            " TABLES under load."
-        ),
+        "Find who holds it (MariaDB, MySQL: SHOW ENGINE INNODB STATUS, INNODB_TRX, the"
+        " metadata locks; PostgreSQL: pg_blocking_pids): shorter transactions, no DDL or LOCK"
+        " TABLES under load.",
     ),
 }

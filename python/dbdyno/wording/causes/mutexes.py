@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from dbdyno.wording import numbers
-from dbdyno.wording.cause import CauseText, always
-
-
-def _waits(here: str, there: str, during: float, otherwise: float, sessions: int, what: str) -> str:
-    return (
-        f"{numbers.number(during)} of {numbers.counted(sessions, 'session')} waited inside the"
-        f" server (most for “{what}”) {here}, against {numbers.number(otherwise)} {there}."
-    )
-
+from dbdyno.wording.cause import CauseText
 
 CAUSES = {
     "mutex_waits": CauseText(
@@ -20,10 +11,9 @@ CAUSES = {
         " otherwise",
         "https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-LWLOCK-TABLE,"
         " https://mariadb.com/kb/en/query-cache-thread-states/",
-        _waits,
-        always(
-            "Fewer sessions at a time (a connection pool), or spread what they share: the query"
-            " cache off, partitions, more buffer partitions."
-        ),
+        "{during:number} of {sessions:count session} waited inside the server (most for “{what}”)"
+        " {here}, against {otherwise:number} {there}.",
+        "Fewer sessions at a time (a connection pool), or spread what they share: the query"
+        " cache off, partitions, more buffer partitions.",
     ),
 }

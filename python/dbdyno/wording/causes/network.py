@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.analysis.causes.evidence import Moved
 from dbdyno.wording import numbers
-from dbdyno.wording.cause import CauseText, always
+from dbdyno.wording.cause import CauseText
 
 
 def _packets(here: str, there: str, again: Moved, sent: Moved) -> str:
@@ -13,14 +13,6 @@ def _packets(here: str, there: str, again: Moved, sent: Moved) -> str:
         f" {_percent(again.during, sent.during)} of its segments again"
         f" ({numbers.number(again.during)} a second), against"
         f" {_percent(again.otherwise, sent.otherwise)} {there}."
-    )
-
-
-def _connections(here: str, there: str, refused: Moved) -> str:
-    return (
-        f"The listen queue was full {here}: {numbers.number(refused.during)} connections a second"
-        f" found no room in it and were tried again after a second, against"
-        f" {numbers.number(refused.otherwise)} {there}."
     )
 
 
@@ -37,11 +29,9 @@ CAUSES = {
         "https://docs.kernel.org/networking/snmp_counter.html,"
         " https://www.rfc-editor.org/rfc/rfc6298",
         _packets,
-        always(
-            "Find where they are lost (`nstat`, `ip -s link`, `ethtool -S`, `tc -s qdisc`,"
-            " counters of the switch): a rate limit or a full queue on the way (cloud instances"
-            " have one), a bad cable, a wrong MTU."
-        ),
+        "Find where they are lost (`nstat`, `ip -s link`, `ethtool -S`, `tc -s qdisc`,"
+        " counters of the switch): a rate limit or a full queue on the way (cloud instances"
+        " have one), a bad cable, a wrong MTU.",
     ),
     "listen_queue": CauseText(
         "full listen queue",
@@ -49,11 +39,11 @@ CAUSES = {
         " waiting a second each is half or more of the time that sessions stood still",
         "https://docs.kernel.org/networking/snmp_counter.html,"
         " https://man7.org/linux/man-pages/man2/listen.2.html",
-        _connections,
-        always(
-            "Keep connections open (a pool), or let more wait: back_log (MariaDB, MySQL) and"
-            " net.core.somaxconn, of which the smaller counts. A server that accepts slowly is"
-            " busy or stopped."
-        ),
+        "The listen queue was full {here}: {refused.during:number} connections a second found no"
+        " room in it and were tried again after a second, against {refused.otherwise:number}"
+        " {there}.",
+        "Keep connections open (a pool), or let more wait: back_log (MariaDB, MySQL) and"
+        " net.core.somaxconn, of which the smaller counts. A server that accepts slowly is"
+        " busy or stopped.",
     ),
 }

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from dbdyno.analysis.causes.evidence import Moved
-from dbdyno.wording import numbers
-from dbdyno.wording.cause import CauseText, always
-
-
-def _wrote(here: str, there: str, cleaned: float, written: Moved) -> str:
-    return (
-        f"The kernel wrote {numbers.number(cleaned / 1e6)} MB of dirty pages to the disk {here}, at"
-        f" {numbers.number(written.during / 1e6)} MB a second, against"
-        f" {numbers.number(written.otherwise / 1e6)} {there}."
-    )
-
+from dbdyno.wording.cause import CauseText
 
 CAUSES = {
     "write_back": CauseText(
@@ -21,11 +10,10 @@ CAUSES = {
         "at least 32 MB fewer pages are dirty afterwards, half or more of what the device wrote,"
         " which is twice what it writes otherwise",
         "https://docs.kernel.org/admin-guide/sysctl/vm.html#dirty-background-bytes",
-        _wrote,
-        always(
-            "Lower vm.dirty_background_bytes (or vm.dirty_background_ratio: 10 to 1 cost 2.8 % of"
-            " throughput in a published test), so that it writes earlier and less at a time; or"
-            " let the server write past the page cache (innodb_flush_method=O_DIRECT)."
-        ),
+        "The kernel wrote {cleaned:MB} of dirty pages to the disk {here}, at {written.during:MB} a"
+        " second, against {written.otherwise:M} {there}.",
+        "Lower vm.dirty_background_bytes (or vm.dirty_background_ratio: 10 to 1 cost 2.8 % of"
+        " throughput in a published test), so that it writes earlier and less at a time; or"
+        " let the server write past the page cache (innodb_flush_method=O_DIRECT).",
     ),
 }

@@ -12,19 +12,15 @@ from dbdyno.wording.headlines.summary_text import metric_words
 
 PLAIN = {
     "sweep_unpaired": "runs that are not passes over all levels do not tell which one is best",
+    "sweep_too_few": "{blocks:count block} with all levels {blocks:be} too few ({least} at least)",
+    "zero_at": "{metric} is zero in some block at level {levels:list}",
+    "knee": "the knee is at {centre:ratio} ({low:ratio} to {high:ratio})",
+    "knee_below": "no knee is seen, since already {first:levels} cannot be told from the best",
+    "knee_beyond": "no knee is seen: up to {up_to:levels} it grows by more than the load",
+    "knee_at_least": "{grows:either still growing|not shown to be flat} at {last:levels} (a"
+    " doubling added {low:percent} to {high:percent}), so no knee is seen; it is at"
+    " {least:ratio} at least",
 }
-
-
-def sweep_too_few(blocks: int, least: int) -> str:
-    """Blocks with all levels."""
-    is_ = "is" if blocks == 1 else "are"
-    return f"{numbers.counted(blocks, 'block')} with all levels {is_} too few ({least} at least)"
-
-
-def zero_at(metric: str, levels: Sequence[float]) -> str:
-    """A metric without a logarithm."""
-    named = numbers.listed([f"{level:g}" for level in levels])
-    return f"{metric} is zero in some block at level {named}"
 
 
 def sweep_unjudged(
@@ -77,35 +73,6 @@ def _peak(
     alone = [f"{numbers.listed(others)} cannot be told from it"] if others else []
     falls = [f"above {levels[alike[-1]]:g} it is lower"] if alike[-1] < last else []
     return [said, *alone, *falls]
-
-
-def knee(centre: float, low: float, high: float) -> str:
-    """`the knee is at 9.4 (8.1 to 10.9)`."""
-    ends = f"{numbers.ratio(low)} to {numbers.ratio(high)}"
-    return f"the knee is at {numbers.ratio(centre)} ({ends})"
-
-
-def knee_below(plan: Plan, factor: str, first: float) -> str:
-    """The lowest level is as good as the best."""
-    at = _at(plan, factor, first)
-    return f"no knee is seen, since already {at} cannot be told from the best"
-
-
-def knee_beyond(plan: Plan, factor: str, up_to: float) -> str:
-    """Growth does not slow down."""
-    return f"no knee is seen: up to {_at(plan, factor, up_to)} it grows by more than the load"
-
-
-def knee_at_least(
-    plan: Plan, factor: str, last: float, low: float, high: float, least: float
-) -> str:
-    """Why there is none, and where it is at least; what a doubling added is `low` to `high`."""
-    seen = "still growing" if low > 0 else "not shown to be flat"
-    ends = f"{numbers.percent(low)} to {numbers.percent(high)}"
-    return (
-        f"{seen} at {_at(plan, factor, last)} (a doubling added {ends}), so no knee is seen; it is"
-        f" at {numbers.ratio(least)} at least"
-    )
 
 
 def limit(

@@ -11,6 +11,12 @@ from dbdyno.wording import numbers
 Levels = Mapping[str, str]
 
 
+PLAIN = {
+    "takes_more_cpu": "With {more:levels}, an operation takes {most:number} µs of server CPU,"
+    " against {least:number} with {less:levels}.",
+}
+
+
 def waits_more(
     plan: Plan, state: str, of: int, most: float, more: Levels, least: float, less: Levels
 ) -> str:
@@ -33,14 +39,6 @@ def counts_more(
         f"With {level_text.levels(plan, more)}, {_counter(counter)} per operation:"
         f" {numbers.number(most)}, against {numbers.number(least)} with"
         f" {level_text.levels(plan, less)}."
-    )
-
-
-def takes_more_cpu(plan: Plan, most: float, more: Levels, least: float, less: Levels) -> str:
-    """Server CPU per operation."""
-    return (
-        f"With {level_text.levels(plan, more)}, an operation takes {numbers.number(most)} µs of"
-        f" server CPU, against {numbers.number(least)} with {level_text.levels(plan, less)}."
     )
 
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dbdyno.analysis.types import Partial
-from dbdyno.experiment.values.bounds import named
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
 from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count as counted
 
-PLAIN = {"befell": "{said} [{count} of {trials} trials]"}
+PLAIN = {
+    "befell": "{said} [{count} of {trials} trials]",
+    "void_trials": "{n:count trial} void in every attempt (first: {trial}: {reason})",
+    "outages": "outages in {n:count trial} (first: {first}): ratios with their cells are not"
+    " estimable",
+    "bound_only": "only {bound:bound}",
+    "tools_differ": "This compares results of {tools:list}, which count and time otherwise.",
+}
 
 
 def missing_trials(missing: int, trials: int, blocks: int, early: tuple[int, int] | None) -> str:
@@ -28,32 +34,9 @@ def missing_trials(missing: int, trials: int, blocks: int, early: tuple[int, int
     )
 
 
-def void_trials(n: int, trial: str, reason: str) -> str:
-    """Trials without a measurement that counts."""
-    return f"{numbers.counted(n, 'trial')} void in every attempt (first: {trial}: {reason})"
-
-
-def outages(n: int, first: str) -> str:
-    """Trials that lost connections."""
-    return (
-        f"outages in {numbers.counted(n, 'trial')} (first: {first}): ratios with their cells are"
-        " not estimable"
-    )
-
-
-def bound_only(bound: str) -> str:
-    """A metric of which some trials bound either side."""
-    return f"only {named(bound)}"
-
-
 def of_trials(found: Partial) -> str:
     """A metric that some trials of a cell do not have, and why."""
     return f"of {found.trials} of {counted(found.of, 'trial')}: of the others: {found.why}"
-
-
-def tools_differ(tools: Sequence[str]) -> str:
-    """Imported results."""
-    return f"This compares results of {numbers.listed(tools)}, which count and time otherwise."
 
 
 def plan_differs(plan: Plan, statement: str, kind: str, cells: Sequence[int]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbdyno.analysis.types import Suspect
-from dbdyno.plan import level_text
-from dbdyno.plan.types import Plan
 from dbdyno.wording import numbers
 from dbdyno.wording.causes import CAUSES
+from dbdyno.wording.template import fill
 
 PLAIN = {
     "in_the_stall": "in the stall",
@@ -20,12 +19,13 @@ PLAIN = {
     "title_unknown": "unknown",
     "title_not_known": "not known",
     "title_several": "several causes",
+    "with_levels": "with {levels:levels}",
 }
 
 
 def cause(rule: str, evidence: Mapping[str, Any], here: str, there: str) -> str:
     """The sentence of a rule, with its numbers."""
-    return CAUSES[rule].sentence(here=here, there=there, **evidence)
+    return _said(CAUSES[rule].sentence, {"here": here, "there": there, **evidence})
 
 
 def cause_title(rule: str) -> str:
@@ -35,12 +35,7 @@ def cause_title(rule: str) -> str:
 
 def cause_cure(rule: str, evidence: Mapping[str, Any]) -> str:
     """What to change, with what it costs."""
-    return CAUSES[rule].cure(**evidence)
-
-
-def with_levels(plan: Plan, levels: Mapping[str, str]) -> str:
-    """A side of a difference."""
-    return f"with {level_text.levels(plan, levels)}"
+    return _said(CAUSES[rule].cure, evidence)
 
 
 def several_causes(stalls: int, counts: Sequence[tuple[str, int]]) -> str:
@@ -73,3 +68,7 @@ def of_stalls(sentence: str, count: int, total: int) -> str:
     which = f"{count} of {total} stalls"
     text = re.sub(r"\bin the stall\b", "in the stalls", sentence)
     return f"{text[:-1]} ({which})." if text.endswith(".") else f"{text} ({which})"
+
+
+def _said(text: str | Callable[..., str], values: Mapping[str, Any]) -> str:
+    return fill(text, None, values) if isinstance(text, str) else text(**values)

@@ -17,12 +17,8 @@ PLAIN = {
     "all_open_loops": "its sessions are open loops, which commit what arrives: warm-up does not"
     " show",
     "too_short": "{measured_s:g} s are too short to tell warm-up and steps",
+    "had_outages": "it had {n:count outage}",
 }
-
-
-def had_outages(n: int) -> str:
-    """Connections were lost."""
-    return f"it had {numbers.counted(n, 'outage')}"
 
 
 def still_warming(

@@ -6,9 +6,8 @@ use crate::native::cause;
 use dyno_core::rng::Rng;
 use dyno_drivers::files::buffer::Buffer;
 use dyno_drivers::files::checksum;
-use dyno_drivers::files::mapped::Map;
-use dyno_drivers::files::open::{self, Flags};
-use std::fs::{self, File};
+use dyno_drivers::files::open::{self, Flags, OpenFile};
+use std::fs;
 use std::io;
 use std::time::Instant;
 
@@ -100,54 +99,50 @@ fn remove(plan: &Plan, number: u64) -> Result<(), String> {
 }
 
 /// The files of a run, open.
-pub(super) struct Files(Vec<File>);
+pub(super) struct Files(Vec<OpenFile>);
 
 impl Files {
     /// Opens them, or makes them anew if they are to be created.
     pub fn open(plan: &Plan) -> Result<Self, String> {
-        (0..plan.files)
-            .map(|number| {
-                if plan.mode == Mode::SeqWrite {
-                    create(plan, number)
-                } else {
-                    existing(plan, number)
-                }
-            })
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let one = if plan.mode == Mode::SeqWrite { create } else { existing };
+        let files =
+            Self((0..plan.files).map(|number| one(plan, number)).collect::<Result<_, _>>()?);
+        if plan.io == Io::Mapped { files.mapped(plan.file_bytes) } else { Ok(files) }
     }
 
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub fn file(&self, number: usize) -> &File {
+    pub fn file(&self, number: usize) -> &OpenFile {
         &self.0[number]
     }
 
-    /// Makes durable what was written of a file.
-    pub fn sync(&self, number: usize, data_only: bool) -> Result<(), String> {
-        let name = if data_only { "fdatasync" } else { "fsync" };
-        open::sync(&self.0[number], data_only).map_err(|error| not_synced(name, number, &error))
-    }
-
-    /// Maps `bytes` of each file, which must have so many.
-    pub fn mapped(&self, bytes: u64) -> Result<Vec<Map>, String> {
-        let map = |(number, file)| {
-            Map::of(file, bytes).map_err(|error| {
+    /// Maps them, each of which must have so many bytes.
+    fn mapped(mut self, bytes: u64) -> Result<Self, String> {
+        for (number, file) in self.0.iter_mut().enumerate() {
+            file.map(bytes).map_err(|error| {
                 format!("Cannot map file '{}' {}", Plan::name(number as u64), cause(&error))
-            })
-        };
-        self.0.iter().enumerate().map(map).collect()
+            })?;
+        }
+        Ok(self)
+    }
+
+    /// Makes durable what was written of a file.
+    pub fn sync(&self, number: usize, plan: &Plan) -> Result<(), String> {
+        let data_only = plan.durability.data_only;
+        self.0[number].sync(data_only).map_err(|error| {
+            let call = match plan.io {
+                Io::Mapped => "msync",
+                _ if data_only => "fdatasync",
+                _ => "fsync",
+            };
+            format!("Failed to {call} file! file: {} {}", Plan::name(number as u64), cause(&error))
+        })
     }
 }
 
-/// What is said of a file that `call` could not make durable.
-pub(super) fn not_synced(call: &str, number: usize, error: &io::Error) -> String {
-    format!("Failed to {call} file! file: {} {}", Plan::name(number as u64), cause(error))
-}
-
-fn create(plan: &Plan, number: u64) -> Result<File, String> {
+fn create(plan: &Plan, number: u64) -> Result<OpenFile, String> {
     remove(plan, number)?;
     let name = Plan::name(number);
     let failed = |error| {
@@ -157,10 +152,10 @@ fn create(plan: &Plan, number: u64) -> Result<File, String> {
     if plan.io == Io::Mapped {
         open::reserve(&file, plan.file_bytes).map_err(failed)?;
     }
-    Ok(file)
+    Ok(file.into())
 }
 
-fn existing(plan: &Plan, number: u64) -> Result<File, String> {
+fn existing(plan: &Plan, number: u64) -> Result<OpenFile, String> {
     let name = Plan::name(number);
     let failed = |error: io::Error| {
         let hint = match hint(&error, plan.flags) {
@@ -179,7 +174,7 @@ fn existing(plan: &Plan, number: u64) -> Result<File, String> {
             size_text(plan.file_bytes)
         ));
     }
-    Ok(file)
+    Ok(file.into())
 }
 
 /// A line of its own with the likely cause; empty where none is known.

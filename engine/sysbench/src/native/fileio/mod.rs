@@ -26,7 +26,7 @@ use super::{Crew, Native, Run, declared, number, text};
 use crate::options::{Declared, Kind, Options, Value};
 use crate::report;
 use files::Files;
-use plan::{Io, Plan};
+use plan::Plan;
 use requests::Requests;
 use std::path::Path;
 use std::sync::Arc;
@@ -117,12 +117,8 @@ fn run_in(directory: &Path, options: &Options, crew: Crew) -> Result<Run, String
     let descriptors = u64::from(crew.sessions) + plan.files;
     let _ = dyno_generator::machine::allow_descriptors(crew.sessions.into(), descriptors);
     let files = Files::open(&plan)?;
-    let maps = match plan.io {
-        Io::Mapped => Some(files.mapped(plan.file_bytes)?),
-        Io::Sync | Io::Async { .. } => None,
-    };
     let shared =
-        Arc::new(Shared { requests: Requests::new(&plan), locks: plan.locks(), plan, files, maps });
+        Arc::new(Shared { requests: Requests::new(&plan), locks: plan.locks(), plan, files });
     Ok(Run {
         heading,
         kind: report::Kind::Fileio,

@@ -14,19 +14,15 @@ use dyno_core::rng::Rng;
 use dyno_drivers::files::Place;
 use dyno_drivers::files::buffer::Buffer;
 use dyno_drivers::files::checksum::{self, Locks};
-use dyno_drivers::files::mapped::Map;
 use dyno_drivers::files::queue::{Ended, Pending, Queue};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// What all threads of a run use.
 pub(super) struct Shared {
     pub plan: Plan,
     pub files: Files,
-    /// With `--file-io-mode=mmap`.
-    pub maps: Option<Vec<Map>>,
     pub locks: Option<Locks>,
     pub requests: Requests,
 }
@@ -56,13 +52,11 @@ impl Shared {
     fn transfer(&self, pending: Pending, bytes: &mut [u8]) -> io::Result<()> {
         let place = pending.place;
         let file = self.files.file(place.file);
-        match (&self.maps, pending.is_write) {
-            (None, false) => file.read_exact_at(bytes, place.offset)?,
-            (None, true) => file.write_all_at(bytes, place.offset)?,
-            (Some(maps), false) => maps[place.file].read(place.offset, bytes)?,
-            (Some(maps), true) => maps[place.file].write(place.offset, bytes)?,
+        if pending.is_write {
+            file.write(place.offset, bytes)
+        } else {
+            file.read(place.offset, bytes)
         }
-        Ok(())
     }
 
     /// Looks at what has been moved, and counts it.
@@ -99,12 +93,7 @@ impl Shared {
     }
 
     fn sync(&self, file: usize, tally: &Tally) -> Result<(), String> {
-        match &self.maps {
-            Some(maps) => {
-                maps[file].sync().map_err(|error| files::not_synced("msync", file, &error))?;
-            }
-            None => self.files.sync(file, self.plan.durability.data_only)?,
-        }
+        self.files.sync(file, &self.plan)?;
         tally.others.add(1);
         Ok(())
     }
@@ -166,7 +155,7 @@ impl Requesting {
         if let Some(own) = room.inspect_err(|_| shared.give(pending.place))? {
             shared.fill(pending, &mut own[..pending.place.bytes as usize], rng);
         }
-        let file = shared.files.file(pending.place.file).as_raw_fd();
+        let file = shared.files.file(pending.place.file).file.as_raw_fd();
         loop {
             match queue.submit(pending, file) {
                 Ok(()) => return Ok(()),

@@ -52,11 +52,7 @@ def postgres(seen: Evidence) -> Match | None:
     reads = seen.get("status.pg_stat_database.blks_read")
     if reads is None or reads.during < READS_MIN or reads.factor < READS_FACTOR:
         return None
-    return Match(
-        0.7,
-        reads.metric,
-        {"reads": reads},
-    )
+    return Match(0.7, reads.metric, {"reads": reads})
 
 
 RULES = (

@@ -48,11 +48,7 @@ def log_buffer(seen: Evidence) -> Match | None:
     waits = seen.get("status.Innodb_log_waits")
     if waits is None or seen.question != STALL or waits.gained < 1 or waits.expected >= 0.3:
         return None
-    return Match(
-        0.6,
-        waits.metric,
-        {"waits": waits.gained},
-    )
+    return Match(0.6, waits.metric, {"waits": waits.gained})
 
 
 def postgres(seen: Evidence) -> Match | None:
@@ -66,11 +62,7 @@ def postgres(seen: Evidence) -> Match | None:
         return None
     if seen.question != STALL and not writes:
         return None
-    return Match(
-        0.74,
-        wrote.metric,
-        {"wrote": wrote, "a_second": seen.question == STALL},
-    )
+    return Match(0.74, wrote.metric, {"wrote": wrote, "a_second": seen.question == STALL})
 
 
 def _score(one: object) -> float:

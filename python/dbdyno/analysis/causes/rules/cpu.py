@@ -23,11 +23,7 @@ def busy(seen: Evidence) -> Match | None:
     if seen.question == STALL:
         if queue is None or queue.during < max(QUEUE_MIN, QUEUE_FACTOR * queue.otherwise):
             return None
-        return Match(
-            0.65,
-            queue.metric,
-            {"busy": used, "queue": queue},
-        )
+        return Match(0.65, queue.metric, {"busy": used, "queue": queue})
     if used.during - used.otherwise < MORE_MIN:
         return None  # 100 % against 98 % explains nothing; nor does more work an operation
     return Match(0.6, used.metric, {"busy": used, "queue": None})

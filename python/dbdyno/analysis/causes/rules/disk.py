@@ -76,10 +76,7 @@ def other(seen: Evidence) -> Match | None:
         {
             "device": found.device,
             "own": min(found.device, found.server + found.cleaned),
-            "await_ms": (
-                seen.during("disk.write_await_ms"),
-                seen.otherwise("disk.write_await_ms"),
-            ),
+            "await_ms": (seen.during("disk.write_await_ms"), seen.otherwise("disk.write_await_ms")),
         },
     )
 

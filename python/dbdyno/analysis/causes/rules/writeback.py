@@ -20,11 +20,7 @@ def look(seen: Evidence) -> Match | None:
         return None
     dirty = seen.get("memory.dirty_bytes")
     assert dirty is not None
-    return Match(
-        0.75,
-        dirty.metric,
-        {"cleaned": cleaned, "written": written},
-    )
+    return Match(0.75, dirty.metric, {"cleaned": cleaned, "written": written})
 
 
 RULES = (Rule("write_back", (STALL,), look),)

@@ -1,50 +1,34 @@
-//! A load thread that drives many sessions: its state. What a thread does with it stands in
-//! [`event_loop`](super::event_loop) (the turns), [`sending`](super::sending),
-//! [`receiving`](super::receiving) and [`connecting`](super::connecting).
+//! A load thread of sessions of a plan: its state, and what the event loop asks of it.
 
-use super::connect_queue::ConnectQueue;
-use super::control::{Control, GroupTargets};
-use super::receive_buffer::{ARENA, RECEIVE_BYTES, Received};
 use super::session_slot::SessionSlot;
-use super::timers::{Cause, Timer, Timers};
-use super::unread::Unread;
 use crate::metrics::notice::Notices;
 use crate::metrics::thread::ThreadMetrics;
+use crate::reactor::control::{Control, GroupTargets};
+use crate::reactor::event_loop::Turns;
+use crate::reactor::load_thread::Io;
+use crate::reactor::receive_buffer::{ARENA_BYTES, RECEIVE_BYTES};
+use crate::reactor::timers::{Cause, Timer};
 use crate::session::Sinks;
-use crate::transport::poller::{Poller, Ready};
+use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
+use dyno_core::error::Result;
 use std::collections::VecDeque;
 
-/// One load thread and its sessions.
+/// One load thread and its sessions. Connections are named by their slots.
 pub struct Worker<'a, C, P> {
-    pub(crate) clock: &'a C,
-    pub(crate) poller: P,
+    pub(crate) io: Io<'a, C, P>,
     pub(crate) control: &'a Control,
     pub(crate) group_targets: &'a [GroupTargets<'a>],
     pub(crate) metrics: &'a ThreadMetrics,
     pub(crate) notices: &'a Notices,
     pub(crate) slots: Vec<SessionSlot>,
-    pub(crate) timers: Timers,
-    pub(crate) queue: ConnectQueue<u32>,
-    /// SessionNumbers whose timed answer is due at once.
+    /// Slots whose timed answer is due at once.
     pub(crate) instant: VecDeque<u32>,
-    pub(crate) arena: Box<[u8]>,
-    pub(crate) received: Vec<Received>,
-    pub(crate) ready: Vec<Ready>,
-    pub(crate) unread: Unread,
     /// Bytes to send, built here and sent at once.
     pub(crate) out: Vec<u8>,
-    pub(crate) plain: Vec<u8>,
-    /// Where the rest of an answer goes that fills its space.
-    pub(crate) spill: Vec<u8>,
-    /// The last time seen: good enough for the length of a wait, and saves a read of the clock.
-    pub(crate) now_ns: u64,
     pub(crate) origin_ns: Option<u64>,
     pub(crate) measure_ns: u64,
     pub(crate) open: Vec<OpenGroup>,
-    pub(crate) spins: bool,
-    /// Whether the last turn looked in vain: then nothing was done since `now_ns`.
-    pub(crate) was_in_vain: bool,
 }
 
 /// A group of this worker with an arrival source.
@@ -78,30 +62,21 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         let open = groups
             .into_iter()
             .filter(|&group| group_targets[group].config.arrival_source.is_some());
+        let mut io =
+            Io::new((clock, poller), Some(metrics), slots.len(), connects_max, ARENA_BYTES);
+        (0..slots.len() as u32).for_each(|index| io.queue.push(index));
         Self {
-            clock,
-            poller,
+            io,
             control,
             group_targets,
             metrics,
             notices,
             slots: slots.iter().map(|&(group, number)| SessionSlot::new(group, number)).collect(),
-            timers: Timers::default(),
-            queue: ConnectQueue::new(connects_max, 0..slots.len() as u32),
             instant: VecDeque::new(),
-            arena: vec![0; ARENA].into_boxed_slice(),
-            received: Vec::with_capacity(slots.len()),
-            ready: Vec::with_capacity(slots.len()),
-            unread: Unread::default(),
             out: Vec::with_capacity(RECEIVE_BYTES),
-            plain: Vec::new(),
-            spill: Vec::new(),
-            now_ns: clock.now_ns(),
             origin_ns: None,
             measure_ns: 0,
             open: open.map(|group| OpenGroup { group, given_back: 0 }).collect(),
-            spins: false,
-            was_in_vain: false,
         }
     }
 
@@ -115,7 +90,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
                 .replay
                 .is_some_and(|play| play.recording.is_paced())
         };
-        self.spins = has_own_cpu && (!self.open.is_empty() || self.slots.iter().any(is_paced));
+        self.io.spins = has_own_cpu && (!self.open.is_empty() || self.slots.iter().any(is_paced));
         self
     }
 
@@ -124,7 +99,15 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     }
 
     pub(crate) fn add_timer(&mut self, index: u32, at_ns: u64, cause: Cause) {
-        let era = self.slots[index as usize].era;
-        self.timers.add(Timer { at_ns, slot: index, era, cause });
+        let era = self.slots[index as usize].channel.era;
+        self.io.timers.add(Timer { at_ns, slot: index, era, cause });
+    }
+
+    /// Works until told to stop.
+    ///
+    /// # Errors
+    /// [`Kind::System`](dyno_core::error::Kind::System) when the system refuses to poll.
+    pub fn run(&mut self) -> Result<()> {
+        Turns::run(self)
     }
 }

@@ -1,43 +1,25 @@
 //! A session together with its connection: what a worker keeps for each of them.
 
 use crate::session::Session;
-use crate::transport::link::Link;
+use crate::transport::channel::Channel;
 use dyno_core::driver::{Reply, Timed, Wire};
-use dyno_core::error::{Error, Kind};
 
 /// First wait before connecting again after a failure; doubles up to [`RECONNECT_MAX_NS`].
 pub const RECONNECT_FIRST_NS: u64 = 10_000_000;
 /// Longest wait between two attempts to connect.
 pub const RECONNECT_MAX_NS: u64 = 1_000_000_000;
-/// Connecting, logging in and preparing must end within this.
-pub const CONNECT_TIMEOUT_NS: u64 = 20_000_000_000;
 /// A connection lost sooner counts like a failed attempt: a server that admits and then drops its
 /// clients must not be hammered.
 pub const SHORT_LIFE_NS: u64 = 1_000_000_000;
 /// Attempts of a session before the start no longer waits for it.
 pub const START_ATTEMPTS: u32 = 3;
 
-/// How far a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// None: waiting for its turn or for the next attempt.
-    Down,
-    /// The transport is being connected.
-    Connecting,
-    /// The TLS handshake is going on.
-    Encrypting,
-    /// Login and preparation are going on.
-    LoggingIn,
-    /// Requests may be sent.
-    Up,
-}
-
-/// The connection itself.
+/// What the session is connected by.
 pub enum Connection {
-    /// None now.
+    /// Nothing now.
     None,
-    /// A protocol over a socket.
-    Wire(Box<dyn Wire>, Link),
+    /// A protocol, over the slot's channel.
+    Wire(Box<dyn Wire>),
     /// A formula, and the answer that it owes.
     Timed(Box<dyn Timed>, Option<Reply>),
 }
@@ -59,14 +41,8 @@ pub struct SessionSlot {
     pub session: Session,
     /// Its connection.
     pub connection: Connection,
-    /// How far that is.
-    pub stage: Stage,
-    /// Which connection this is: timers and readiness of earlier ones are void.
-    pub era: u32,
-    /// Received bytes of an incomplete message.
-    pub partial: Vec<u8>,
-    /// Whether the socket is watched for writability.
-    pub is_watched_for_writing: bool,
+    /// How far that is, and its way to the server.
+    pub channel: Channel,
     /// Whether a deadline timer of this era exists.
     pub has_deadline_timer: bool,
     /// Whether the start waits for it no longer.
@@ -81,8 +57,6 @@ pub struct SessionSlot {
     pub short_lives: u32,
     /// When the connection came up.
     pub up_ns: u64,
-    /// Which of the host's addresses is being tried.
-    pub address: usize,
     /// When the last attempt to connect began.
     pub opened_ns: u64,
     /// When the connection was closed by us.
@@ -98,10 +72,7 @@ impl SessionSlot {
             group,
             session: Session::new(number),
             connection: Connection::None,
-            stage: Stage::Down,
-            era: 0,
-            partial: Vec::new(),
-            is_watched_for_writing: false,
+            channel: Channel::default(),
             has_deadline_timer: false,
             is_settled: false,
             is_spared: false,
@@ -109,34 +80,18 @@ impl SessionSlot {
             failures: 0,
             short_lives: 0,
             up_ns: 0,
-            address: 0,
             opened_ns: 0,
             closed_ns: 0,
             down: None,
         }
     }
 
-    /// Mark of this slot's present connection in the poller.
-    pub fn token(&self, index: u32) -> u64 {
-        u64::from(self.era) << 32 | u64::from(index)
-    }
-
     /// Lets go of the connection: whatever still refers to it is void.
     pub fn close(&mut self) {
         self.connection = Connection::None;
-        self.stage = Stage::Down;
-        self.era = self.era.wrapping_add(1);
-        self.partial = Vec::new();
-        self.is_watched_for_writing = false;
+        self.channel.close();
         self.has_deadline_timer = false;
     }
-}
-
-/// The server has not let a session in within [`CONNECT_TIMEOUT_NS`].
-pub fn login_timed_out() -> Error {
-    let seconds = CONNECT_TIMEOUT_NS / 1_000_000_000;
-    Error::new(Kind::Connection, format!("no end of the login within {seconds} s"))
-        .hint("the server hangs, is overloaded, or does not speak this protocol")
 }
 
 /// How long to wait after `failures` failed attempts to connect, `random` being uniform: 0 at
