@@ -32,7 +32,7 @@ class Row:
     more: dict[str, str] = field(default_factory=dict)
 
 
-SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks"})
+SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
 SHARED |= {"choice", "digits"}
 SHARED |= {"generator", "node", "options", "lib", "base", "arrivals", "measuring", "traces"}
 

@@ -51,6 +51,7 @@ PARTS = {"choice", "digits", "generator", "node", "options"} | {
     "results",
     "slots",
     "tasks",
+    "tsv",
 }
 
 
@@ -86,13 +87,14 @@ def probe(driver: str, options: dict[str, Any], directory: Path) -> dict[str, An
         "sqlite": {"file": str(directory / "absent.db")},
         "mysql": {"unix": str(directory / "absent.sock")},
         "postgres": {"unix": str(directory / "absent.sock")},
+        "redis": {"unix": str(directory / "absent.sock")},
     }
-    plan = null_plan(directory, {"preset": "point_select"})
+    plan = null_plan(directory, {"preset": "a", "records": 1000}, "kv")
     plan["targets"]["db"] = {
         "driver": driver,
         "address": addresses[driver],
         "user": "u",
-        "database": "d",
+        "database": "1",
         "options": options,
     }
     return sent(plan)[-1]
