@@ -32,7 +32,7 @@ class Row:
     more: dict[str, str] = field(default_factory=dict)
 
 
-SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks"})
+SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
 SHARED |= {"choice", "digits", "evenly", "generator", "node", "options", "lib", "base"}
 SHARED |= {"arrivals", "measuring", "traces"}
 
