@@ -32,9 +32,9 @@ class Row:
     more: dict[str, str] = field(default_factory=dict)
 
 
-SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "choice", "digits"})
-SHARED |= {"evenly", "generator", "node", "options", "lib", "base", "arrivals"}
-SHARED |= {"measuring", "traces"}
+SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
+SHARED |= {"choice", "digits", "evenly", "generator", "node", "options", "lib", "base"}
+SHARED |= {"arrivals", "measuring", "traces"}
 
 ROWS = {
     "a driver": Row(

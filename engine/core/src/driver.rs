@@ -12,7 +12,8 @@ use crate::error::{Error, Kind, Result};
 use crate::plan::Target;
 use crate::request::FileSet;
 use crate::request::capability::Capability;
-use crate::workload::{Dialect, Op, Request, RowSink, Transaction};
+use crate::workload::{Dialect, Op, Request, RowSink, Table, Transaction};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,16 +83,50 @@ pub enum Session {
     Timed(Box<dyn Timed>),
 }
 
-/// The requests of a workload over a [`WireProtocol`]: `request`, `query` or `bulk`.
+/// What a session needs of its system beside requests and rows. Each driver knows the words.
+#[derive(Debug, Clone, Copy)]
+pub enum Task<'a> {
+    /// Leaves the open transaction.
+    Rollback,
+    /// Makes an empty table, which must not be there already.
+    Create(&'a Table),
+    /// One session is about to fill the whole table, which is empty and ours.
+    BeginLoad(&'a Table),
+    /// All rows that followed `BeginLoad` are in.
+    EndLoad(&'a Table),
+    /// Statement of that number of the table's `finish`.
+    Finish(&'a Table, usize),
+    /// Counts the table's rows: the first value of the [first row](Wire::first_row).
+    Count(&'a Table),
+}
+
+/// As messages name it.
+impl fmt::Display for Task<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rollback => f.write_str("to roll back"),
+            Self::Create(table) => write!(f, "\"{:.200}\"", table.create),
+            Self::BeginLoad(table) => write!(f, "to begin loading table {}", table.name),
+            Self::EndLoad(table) => write!(f, "to end loading table {}", table.name),
+            Self::Finish(table, number) => write!(f, "\"{:.200}\"", table.finish[*number]),
+            Self::Count(table) => write!(f, "to count the rows of table {}", table.name),
+        }
+    }
+}
+
+/// The requests of a workload over a [`WireProtocol`]: `request`, `task`, `query` or `bulk`.
 pub trait Wire: WireProtocol<Reply = Reply> {
     /// Encodes operation `op` of `tx`, one of the group's statements.
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>);
 
-    /// Encodes a statement given as text, outside the group's list (DDL, ROLLBACK, control).
+    /// Encodes a task, answered by a `Reply`. False: this system has nothing to do for it, and there
+    /// will be no answer.
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool;
+
+    /// Encodes a statement given as text, outside the group's list (recorded words, control).
     fn query(&mut self, sql: &str, out: &mut Vec<u8>);
 
-    /// Starts a bulk load into `table` (`columns`), answered by `WantData`. PostgreSQL: rows are
-    /// frozen if the open transaction has run `TRUNCATE table` by [`Wire::query`].
+    /// Starts a bulk load into `table` (`columns`, the key first), answered by `WantData`.
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);
 
     /// Where rows are written, in the protocol's bulk format, framed and appended to `out` by
@@ -101,8 +136,8 @@ pub trait Wire: WireProtocol<Reply = Reply> {
     /// Ends the bulk load; the answer is a `Reply` whose `affected` counts the rows.
     fn bulk_end(&mut self, out: &mut Vec<u8>);
 
-    /// Values of the first row of the last `query`'s reply as text, kept only for `query` (never
-    /// for `request`): counts and versions.
+    /// Values of the first row of the last reply to a `query` or `task` as text, never to a
+    /// `request`: counts and versions.
     fn first_row(&self) -> &[Option<String>];
 }
 
@@ -112,14 +147,14 @@ pub trait Blocking: Send {
     /// past it returns an error whose code is `deadline`.
     fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply>;
 
+    /// Carries out a task; its first row as text.
+    fn task(&mut self, task: Task<'_>) -> Result<Vec<Option<String>>>;
+
     /// Runs a statement given as text; rows are returned as text, at most the first. Of a library of
     /// SQL.
     fn query(&mut self, _sql: &str) -> Result<Vec<Option<String>>> {
         Err(not_capable(Capability::Sql))
     }
-
-    /// Leaves any open transaction.
-    fn rollback(&mut self) -> Result<()>;
 
     /// Loads rows into `table` in one transaction; `fill` writes them into the sink.
     /// Returns how many rows went in. Of a library of SQL.

@@ -14,6 +14,12 @@ pub trait WireProtocol: Send {
     /// What the answer to a request comes to.
     type Reply;
 
+    /// Whether TLS comes before the first byte of the protocol: the transport shakes hands at once,
+    /// and calls [`tls_established`](Self::tls_established) instead of `connected`.
+    fn begins_with_tls(&self) -> bool {
+        false
+    }
+
     /// The transport is connected; `secure_transport` is true on a Unix socket, where TLS is not
     /// asked for. `out`: bytes to send.
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>);

@@ -9,10 +9,13 @@ pub mod mysql;
 pub mod null;
 mod policy;
 pub mod postgres;
+pub mod redis;
 mod results;
 mod slots;
 pub mod sqlite;
+mod tasks;
+mod tsv;
 
 /// Every driver of this build, in the order of the reference.
 pub static DRIVERS: &[&DriverKind] =
-    &[&null::KIND, &sqlite::KIND, &files::KIND, &mysql::KIND, &postgres::KIND];
+    &[&null::KIND, &sqlite::KIND, &files::KIND, &mysql::KIND, &postgres::KIND, &redis::KIND];

@@ -2,7 +2,7 @@
 //! `b TABLE`, `e`) or `d LENGTH` with bytes behind it; an answer is `ok N`, `row N`, `go` or `err`.
 
 use dyno_core::driver::{
-    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Wire, WireProtocol,
+    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Task, Wire, WireProtocol,
 };
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
@@ -71,6 +71,16 @@ impl WireProtocol for ToyWire {
 
 impl Wire for ToyWire {
     fn request(&mut self, _op: &Op, _tx: &Transaction, _out: &mut Vec<u8>) {}
+
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        match task {
+            Task::Create(table) => self.query(&table.create, out),
+            Task::Finish(table, number) => self.query(&table.finish[number], out),
+            Task::Count(table) => self.query(&format!("SELECT COUNT(*) FROM {}", table.name), out),
+            Task::Rollback | Task::BeginLoad(_) | Task::EndLoad(_) => return false,
+        }
+        true
+    }
 
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(format!("q {sql}\n").as_bytes());

@@ -120,6 +120,13 @@ def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None
             where=node.place,
             fix="remove it",
         )
+    if not kinds.of(kind).speaks_sql:
+        raise DynoError(
+            f"target `{name}`: {kinds.of(kind).title} has no SQL, so `setup` means nothing",
+            where=node.place,
+            cause="what is set up are tables, statements and files of SQL systems",
+            fix="remove it: workloads such as `kv` load their own records",
+        )
     if model.setup.template is not None and (model.url or model.nodes):
         raise DynoError(
             f"target `{name}`: a template is for servers that dyno starts, not for one at a `url`",

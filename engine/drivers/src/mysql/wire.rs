@@ -9,7 +9,8 @@ use super::login::{Found as LoginFound, LoginState};
 use super::packet::{self, broken};
 use super::reply::{Expect, Found, Kept, Reader};
 use super::statements::{Template, put_command};
-use dyno_core::driver::{Cancel, Progress, Reply, Wire, WireProtocol};
+use crate::tasks;
+use dyno_core::driver::{Cancel, Progress, Reply, Task, Wire, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::{Op, Transaction};
@@ -437,6 +438,11 @@ impl Wire for MysqlWire {
             None => Expect::Result,
         });
         self.phase = Phase::Busy;
+    }
+
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        let words = tasks::sql(task);
+        words.inspect(|sql| self.query(sql, out)).is_some()
     }
 
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {

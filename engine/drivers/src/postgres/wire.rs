@@ -9,7 +9,8 @@ use super::frames::{self, HEADER_BYTES, PARSED_BYTES_MAX, rubbish};
 use super::opening::{Opening, unasked};
 use super::statements::Sent;
 use super::{Shared, bulk, messages};
-use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Wire, WireProtocol};
+use crate::tasks;
+use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::workload::{Op, Transaction};
 use std::sync::Arc;
@@ -403,11 +404,23 @@ impl Wire for PostgresWire {
         self.begin(busy);
     }
 
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        match task {
+            Task::BeginLoad(table) => {
+                self.query(&format!("BEGIN; TRUNCATE {}", table.name), out);
+                self.truncated = Some(table.name.clone());
+            }
+            Task::EndLoad(_) => self.query("COMMIT", out),
+            _ => match tasks::sql(task) {
+                Some(sql) => self.query(&sql, out),
+                None => return false,
+            },
+        }
+        true
+    }
+
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
         self.first_row.clear();
-        if let Some(table) = bulk::truncated(sql) {
-            self.truncated = Some(table.to_owned());
-        }
         messages::query(sql.as_bytes(), out);
         self.begin(Busy::Query { row: false });
     }

@@ -4,7 +4,7 @@
 use crate::populate::tsv::Tsv;
 use crate::transport::channel::{CONNECT_TIMEOUT, Channel, out_of_turn};
 use crate::transport::endpoint::Endpoint;
-use dyno_core::driver::{Progress, Reply, ServerError, Wire};
+use dyno_core::driver::{Progress, Reply, ServerError, Task, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::{Duration, Instant};
 
@@ -32,24 +32,23 @@ impl<'a> Client<'a> {
         Ok(Self { endpoint, channel, wire, timeout })
     }
 
-    /// Runs a statement. The server's refusal is in the reply.
-    ///
-    /// # Errors
-    /// When the connection breaks.
-    pub fn query(&mut self, sql: &str) -> Result<Reply> {
-        self.wire.query(sql, &mut self.channel.output);
-        self.reply()
-    }
-
-    /// Runs a statement that must succeed; the first row of its answer as text.
+    /// Carries out a task that must succeed. False: this system has nothing to do for it.
     ///
     /// # Errors
     /// [`Kind::Server`] when the server refuses it; when the connection breaks.
-    pub fn run(&mut self, sql: &str) -> Result<&[Option<String>]> {
-        match self.query(sql)?.error {
-            None => Ok(self.wire.first_row()),
-            Some(error) => Err(refused(&format!("\"{sql:.200}\""), &error)),
+    pub fn run(&mut self, task: Task<'_>) -> Result<bool> {
+        if !self.wire.task(task, &mut self.channel.output) {
+            return Ok(false);
         }
+        match self.reply()?.error {
+            None => Ok(true),
+            Some(error) => Err(refused(&task.to_string(), &error)),
+        }
+    }
+
+    /// The first row of the last task's answer as text.
+    pub fn first_row(&self) -> &[Option<String>] {
+        self.wire.first_row()
     }
 
     /// Loads rows into `table`. `more` gets an empty buffer, appends whole rows in the bulk format,

@@ -70,9 +70,15 @@ pub trait Connecting<'a>: LoadThread<'a> {
         endpoint.succeeded(channel.address);
         channel.address = 0;
         channel.stage = Stage::LoggingIn;
-        protocol.connected(endpoint.is_unix(), &mut channel.output);
+        let begins_with_tls = protocol.begins_with_tls();
+        if !begins_with_tls {
+            protocol.connected(endpoint.is_unix(), &mut channel.output);
+        }
         // Also when there is nothing to send: it ends the watch for writability.
         self.send_output(at);
+        if begins_with_tls {
+            self.encrypt(at);
+        }
     }
 
     /// The server has agreed to TLS.

@@ -10,7 +10,7 @@ use crate::session::GroupConfig;
 use crate::transport::endpoint::Endpoint;
 use crate::transport::poller::{Poller, Ready};
 use dyno_core::clock::Clock;
-use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Wire, WireProtocol};
+use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Task, Wire, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::histogram::{Histogram, bucket_of, range_of};
 use dyno_core::workload::{Op, Transaction, Workload};
@@ -76,6 +76,10 @@ impl WireProtocol for Bytes {
 impl Wire for Bytes {
     fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
         out.push(b'?');
+    }
+
+    fn task(&mut self, _task: Task<'_>, _out: &mut Vec<u8>) -> bool {
+        false
     }
 
     fn query(&mut self, _sql: &str, _out: &mut Vec<u8>) {}

@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use dyno_core::driver::{
-    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Wire, WireProtocol,
+    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Task, Wire, WireProtocol,
 };
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use dyno_core::event::{Event, GroupTotal};
@@ -88,6 +88,12 @@ impl WireProtocol for ToyWire {
 impl Wire for ToyWire {
     fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
         out.extend_from_slice(b"r\n");
+    }
+
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        assert!(matches!(task, Task::Rollback), "it is not loaded");
+        self.query("ROLLBACK", out);
+        true
     }
 
     fn query(&mut self, sql: &str, out: &mut Vec<u8>) {

@@ -8,7 +8,7 @@ use crate::reactor::timers::Cause;
 use crate::session::Step;
 use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
-use dyno_core::driver::Reply;
+use dyno_core::driver::{Reply, Task, Wire};
 use dyno_core::error::{Error, Kind};
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
@@ -29,9 +29,11 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
     pub(crate) fn perform(&mut self, index: u32, step: Step) {
         match step {
             Step::Send => self.send_request(index),
-            Step::Rollback => self.send_rollback(index),
+            Step::Rollback => self.send_aside(index, |wire, out| {
+                wire.task(Task::Rollback, out);
+            }),
             Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
-            Step::SendText(words) => self.send_text(index, &words),
+            Step::SendText(words) => self.send_aside(index, |wire, out| wire.query(&words, out)),
             Step::Rest => {}
             Step::Leave => self.leave_server(index),
             Step::Reconnect(cause) => {
@@ -72,18 +74,14 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.watch_deadline(index);
     }
 
-    fn send_rollback(&mut self, index: u32) {
-        self.send_text(index, "ROLLBACK");
-    }
-
-    /// Sends text that is no statement of the group.
-    fn send_text(&mut self, index: u32, words: &str) {
+    /// Sends what is no request of the group.
+    fn send_aside(&mut self, index: u32, put: impl FnOnce(&mut dyn Wire, &mut Vec<u8>)) {
         let slot = &mut self.slots[index as usize];
         self.io.now_ns = self.io.clock.now_ns();
         slot.session.sent(self.io.now_ns, &self.metrics.groups[slot.group].open);
         match &mut slot.connection {
             Connection::Wire(wire) => {
-                wire.query(words, &mut slot.channel.output);
+                put(&mut **wire, &mut slot.channel.output);
                 self.send_output(index);
             }
             Connection::Timed(_, owed) => {
