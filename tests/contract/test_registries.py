@@ -51,6 +51,8 @@ PARTS = {"choice", "digits", "evenly", "generator", "node", "options"} | {
     "policy",
     "results",
     "slots",
+    "tasks",
+    "tsv",
 }
 
 
@@ -87,13 +89,17 @@ def probe(driver: str, options: dict[str, Any], directory: Path) -> dict[str, An
         "files": {"file": str(directory / "absent")},
         "mysql": {"unix": str(directory / "absent.sock")},
         "postgres": {"unix": str(directory / "absent.sock")},
+        "redis": {"unix": str(directory / "absent.sock")},
     }
-    plan = null_plan(directory, {}, {"files": "io"}.get(driver, "oltp"))
+    if driver == "files":
+        plan = null_plan(directory, {}, "io")
+    else:
+        plan = null_plan(directory, {"preset": "a", "records": 1000}, "kv")
     plan["targets"]["db"] = {
         "driver": driver,
         "address": addresses[driver],
         "user": "u",
-        "database": "d",
+        "database": "1",
         "options": options,
     }
     return sent(plan)[-1]

@@ -11,13 +11,13 @@ from syrupy.assertion import SnapshotAssertion
 from test_report_golden import Html, Markdown, Plain, masked
 
 from dbdyno import __version__
-from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import Findings
 from dbdyno.cli import studies
 from dbdyno.imports import Told, arrange, collect, plan_of, read_head
 from dbdyno.imports import write as write_run
 from dbdyno.report import Report
 from dbdyno.store.run import Run
+from dbdyno.wording.findings import analyse
 from fixtures.printed import printed
 
 

@@ -9,11 +9,12 @@ import pytest
 from judging import records
 from plans import plan as make_plan
 
-from dbdyno.analysis import analyse, to_json
+from dbdyno.analysis import to_json
 from dbdyno.analysis.types import RATIO, Findings, Ratio
 from dbdyno.plan.types import Plan
 from dbdyno.report import Report
 from dbdyno.report.text.numbers import edge
+from dbdyno.wording.findings import analyse
 from dbdyno.wording.numbers import bound
 from fixtures.printed import printed
 from fixtures.synthetic.run import ENVIRONMENT, SyntheticRun

@@ -199,10 +199,14 @@ def test_warnings_that_differ_in_numbers_are_one() -> None:
     assert rows[0][1].startswith("this or like it in 3 trials: ")
 
 
+FEW = "too few operations for it"
 THIN = {
-    "readers.service_ms_p95": Partial("too few operations for it", 1, 6),
-    "readers.service_ms_p99": Partial("too few operations for it", 4, 6),
-    "stalls_per_min": Partial("too few operations for it", 2, 6),  # shown nowhere
+    name: Partial(FEW, trials, 6, f"of {trials} of 6 trials: of the others: {FEW}")
+    for name, trials in (
+        ("readers.service_ms_p95", 1),
+        ("readers.service_ms_p99", 4),
+        ("stalls_per_min", 2),  # shown nowhere
+    )
 }
 
 

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from dbdyno.analysis.findings import analyse
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import About, Hook, Hooks, LevelHooks, Setup, Target
 from dbdyno.plan.types import Against, Plan
@@ -28,6 +27,7 @@ from dbdyno.share.redact.plan import RULES
 from dbdyno.share.redact.texts import Texts
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
+from dbdyno.wording.findings import analyse
 from fixtures.schemas import valid
 
 SECRETS = (

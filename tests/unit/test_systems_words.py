@@ -37,7 +37,7 @@ def test_each_system_says_what_it_is() -> None:
     for kind in systems.KINDS:
         system = systems.load(kind)
         assert system.kind == kind
-        assert system.driver in ("null", "sqlite", "files", "mysql", "postgres")
+        assert system.driver in ("null", "sqlite", "files", "mysql", "postgres", "redis")
         assert "\n" not in system.about
         assert len(system.about) > 20
 

@@ -1,7 +1,7 @@
 //! What holds for every driver whose calls block, whatever it drives: who answers, what a deadline
 //! and the end of the load do, what is refused.
 
-use dyno_core::driver::{Blocking, Driver, DriverKind, Reply, Session};
+use dyno_core::driver::{Blocking, Driver, DriverKind, Reply, Session, Task};
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::{Address, Target, Tls};
 use dyno_core::request::{FileSet, FileVerb};
@@ -171,7 +171,11 @@ fn reads_count_rows_and_writes_count_changes() {
         let (read, write) = (case.run(session, READ, MINUTE), case.run(session, WRITE, MINUTE));
         assert_eq!((read.rows, read.affected, code(&read)), (1, 0, ""), "{name}");
         assert_eq!((write.rows, write.affected, code(&write)), (0, 1, ""), "{name}");
-        assert_eq!(session.rollback(), Ok(()), "{name}: nothing to roll back is no error");
+        assert_eq!(
+            session.task(Task::Rollback),
+            Ok(vec![]),
+            "{name}: nothing to roll back is no error"
+        );
     }
 }
 
@@ -195,7 +199,7 @@ fn what_is_late_fails_with_deadline_and_the_session_lives_on() {
         let reply = case.run(session, SLOW, case.late);
         assert_eq!(code(&reply), "deadline", "{}", case.kind.name);
         assert!(reply.error.is_some_and(|error| !error.retryable));
-        assert_eq!(session.rollback(), Ok(()));
+        assert_eq!(session.task(Task::Rollback), Ok(vec![]));
         assert_eq!(code(&case.run(session, READ, MINUTE)), "");
     }
 }

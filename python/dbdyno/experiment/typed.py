@@ -120,6 +120,13 @@ def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None
             where=node.place,
             fix="remove it",
         )
+    if not kinds.of(kind).speaks_sql:
+        raise DynoError(
+            f"target `{name}`: {kinds.of(kind).title} has no SQL, so `setup` means nothing",
+            where=node.place,
+            cause="what is set up are tables, statements and files of SQL systems",
+            fix="remove it: workloads such as `kv` load their own records",
+        )
     if model.setup.template is not None and (model.url or model.nodes):
         raise DynoError(
             f"target `{name}`: a template is for servers that dyno starts, not for one at a `url`",
@@ -235,7 +242,7 @@ def _target_of(name: str, model: GroupBase, targets: Mapping[str, Target], node:
 
 def _node_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> str:
     target = targets[_target_of(name, model, targets, node)]
-    if model.node == "read" and not target.read_urls:
+    if not target.nodes_for(model.node):
         raise DynoError(
             f"group `{name}` reads from replicas, and target `{target.name}` has none",
             where=node.mapping["node"].place,

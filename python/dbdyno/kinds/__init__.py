@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from dbdyno.kinds import files, mariadb, mysql, null, postgres, sqlite
-from dbdyno.kinds.kind import MYSQL, POSTGRES, Kind
+from dbdyno.kinds import files, mariadb, mysql, null, postgres, redis, sqlite
+from dbdyno.kinds.kind import MYSQL, POSTGRES, REDIS, Kind
 
-__all__ = ["KINDS", "MYSQL", "POSTGRES", "SCHEMES", "Kind", "KindName", "of"]
+__all__ = ["KINDS", "MYSQL", "POSTGRES", "REDIS", "SCHEMES", "Kind", "KindName", "of"]
 
-KindName = Literal["sqlite", "mariadb", "mysql", "postgres", "files", "null"]
+KindName = Literal["sqlite", "mariadb", "mysql", "postgres", "redis", "files", "null"]
 
 KINDS: dict[str, Kind] = {
     one.name: one
@@ -22,6 +22,7 @@ KINDS: dict[str, Kind] = {
         mariadb.KIND,
         mysql.KIND,
         postgres.KIND,
+        redis.KIND,
         files.KIND,
         null.KIND,
     )

@@ -40,7 +40,7 @@ def ending(views: Mapping[str, Any], report: Path) -> RenderableType:
     """The sections that have a form here; `views` by their names."""
     shown = dict(views)
     if "ratios" in shown:
-        shown.pop("results")  # what is compared need not be told twice
+        shown.pop("results", None)  # what is compared need not be told twice
     parts = [part for name, form in FORMS.items() if name in shown for part in form(shown[name])]
     path = Text(f"report: {report}", no_wrap=True, overflow="ignore")
     return Group(*parts, Text(), path)

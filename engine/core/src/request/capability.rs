@@ -102,6 +102,7 @@ mod tests {
         options: &[],
         library: || None,
         build: |_, _| unreachable!(),
+        clients: None,
     };
     const RECORDS: WorkloadKind = WorkloadKind {
         name: "records",

@@ -68,7 +68,7 @@ pub fn server_error(what: &str, error: &io::Error) -> Box<ServerError> {
         "" => format!("{what}: {error}"),
         cause => format!("{what}: {error}: {cause}"),
     };
-    Box::new(ServerError { code: code(error), message, retryable: false, rolled_back: false })
+    Box::new(ServerError { code: code(error), message, ..ServerError::default() })
 }
 
 /// The transaction's deadline has passed before the operation, or while the kernel was about it.
@@ -76,7 +76,6 @@ pub fn deadline(what: &str) -> Box<ServerError> {
     Box::new(ServerError {
         code: "deadline".to_owned(),
         message: format!("{what}: the transaction's deadline has passed"),
-        retryable: false,
-        rolled_back: false,
+        ..ServerError::default()
     })
 }

@@ -65,6 +65,7 @@ pub static KIND: DriverKind = DriverKind {
     ],
     library: || None,
     build,
+    clients: None,
 };
 
 /// What `O_DIRECT` asks of sizes, at least; a device may ask for more.

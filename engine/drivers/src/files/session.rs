@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::errors::{cause, code, deadline, server_error};
 use super::open::{self, Flags};
 use super::{Call, Files, Opened};
-use dyno_core::driver::{Blocking, Reply};
+use dyno_core::driver::{Blocking, Reply, Task};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::request::{FileSet, FileVerb};
 use dyno_core::rng::Rng;
@@ -91,8 +91,8 @@ impl Blocking for FilesSession {
         }
     }
 
-    fn rollback(&mut self) -> Result<()> {
-        Ok(())
+    fn task(&mut self, _task: Task<'_>) -> Result<Vec<Option<String>>> {
+        Ok(vec![])
     }
 
     fn create_files(&mut self, set: &FileSet, seed: u64, told: &mut dyn FnMut(u64)) -> Result<u64> {

@@ -18,6 +18,7 @@ use super::errors::Refusal;
 use super::flags::{command, field_type};
 use super::packet;
 use super::statements::{put_name, put_quoted};
+use crate::tsv::unescape;
 use memchr::memchr;
 
 /// The file name that we offer, and the only one whose request we answer.
@@ -301,26 +302,6 @@ impl Inserts {
         self.statement.clear();
         self.outstanding += 1;
     }
-}
-
-/// Undoes the row format's escapes.
-fn unescape(cell: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(cell.len());
-    let mut bytes = cell.iter();
-    while let Some(byte) = bytes.next() {
-        text.push(match byte {
-            b'\\' => match bytes.next() {
-                Some(b't') => b'\t',
-                Some(b'n') => b'\n',
-                Some(b'r') => b'\r',
-                Some(b'0') => 0,
-                Some(other) => *other,
-                None => b'\\',
-            },
-            other => *other,
-        });
-    }
-    text
 }
 
 #[cfg(test)]

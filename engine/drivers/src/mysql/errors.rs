@@ -3,7 +3,6 @@
 //! Sources: MySQL 8.4 and 9 "Server Error Message Reference"; MariaDB "Error Codes".
 
 use super::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
-use dyno_core::client::Refused;
 use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_protocol::bytes::Bytes;
@@ -71,6 +70,8 @@ impl Refusal {
             // innodb_rollback_on_timeout); a ROLLBACK too many does no harm.
             rolled_back: matches!(self.code, 1213 | 3101),
             code: self.code.to_string(),
+            number: self.code.into(),
+            state: self.sqlstate,
             message: self.message,
         }
     }
@@ -126,12 +127,6 @@ impl Refusal {
             _ => "see the server's error log and its manual on this code",
         };
         Error::new(Kind::Server, format!("{what}: {} {}", self.code, self.message)).hint(hint)
-    }
-}
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self { number: refusal.code.into(), state: refusal.sqlstate, message: refusal.message }
     }
 }
 

@@ -20,7 +20,7 @@
 //! "Client/Server Protocol"; both as documentation, no code taken.
 
 mod bulk;
-pub mod client;
+mod client;
 mod errors;
 mod login;
 mod reply;
@@ -64,6 +64,7 @@ pub static KIND: DriverKind = DriverKind {
     ],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 /// What all connections to a target share.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 mod auth;
 mod bulk;
-pub mod client;
+mod client;
 mod errors;
 mod login;
 mod opening;
@@ -48,6 +48,7 @@ pub static KIND: DriverKind = DriverKind {
     options: &[],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {

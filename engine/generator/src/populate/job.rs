@@ -5,7 +5,7 @@ use dyno_core::driver::DriverKind;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Group, Plan, Target};
 use dyno_core::request::capability;
-use dyno_core::workload::{Dialect, FileSet, Order, Table, Workload, WorkloadKind};
+use dyno_core::workload::{FileSet, Order, Table, Workload, WorkloadKind};
 use std::sync::Arc;
 
 /// Most threads that load one group: more than that only queue up in the server.
@@ -14,7 +14,6 @@ const THREADS_MAX: u32 = 256;
 /// What one group wants loaded.
 pub(crate) struct Job<'a> {
     pub group: &'a Group,
-    pub dialect: Dialect,
     pub target: Target,
     pub driver: Box<dyn dyno_core::driver::Driver>,
     pub workload: Box<dyn Workload>,
@@ -100,7 +99,6 @@ fn job<'a>(
     let target = loading(kind, target);
     Ok(Job {
         group,
-        dialect: kind.dialect,
         driver: (kind.build)(&target, Arc::new([]))?,
         target,
         tables: workload.tables().into_iter().enumerate().collect(),

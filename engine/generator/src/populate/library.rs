@@ -3,7 +3,7 @@
 use crate::populate::job::{Job, cannot_create, check_count};
 use crate::populate::pieces::Piece;
 use crate::populate::progress::{Report, Rows};
-use dyno_core::driver::Blocking;
+use dyno_core::driver::{Blocking, Task};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::workload::FileSet;
 
@@ -32,7 +32,7 @@ pub fn make_files(
 /// Creates and fills the job's tables.
 pub fn load(job: &Job, mut session: Box<dyn Blocking>, report: &Report) -> Result<()> {
     for (_, table) in &job.tables {
-        session.query(&table.create).map_err(|error| cannot_create(table, error))?;
+        session.task(Task::Create(table)).map_err(|error| cannot_create(table, error))?;
     }
     for (index, (_, table)) in job.tables.iter().enumerate() {
         let rows = Rows::default();
@@ -48,10 +48,10 @@ pub fn load(job: &Job, mut session: Box<dyn Blocking>, report: &Report) -> Resul
             let what = format!("table {}: {taken} of {} rows went in", table.name, table.rows);
             return Err(Error::new(Kind::Server, what));
         }
-        for sql in &table.finish {
-            session.query(sql)?;
+        for number in 0..table.finish.len() {
+            session.task(Task::Finish(table, number))?;
         }
-        let counted = session.query(&format!("SELECT COUNT(*) FROM {}", table.name))?;
+        let counted = session.task(Task::Count(table))?;
         check_count(table, counted.first().and_then(|count| count.as_deref()))?;
     }
     Ok(())

@@ -51,7 +51,7 @@ use std::ops::Range;
 /// The family member.
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "kv",
-    about: "YCSB's core workloads over SQL; presets a, b, c, d, e, f",
+    about: "YCSB's core workloads, by key; presets a, b, c, d, e, f",
     needs: &[Capability::KeyValue],
     build,
 };

@@ -21,8 +21,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.hidden import HIDDEN
+from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.experiment.types import Credentials
 from dbdyno.hosts import LOCAL
@@ -53,6 +55,11 @@ class Login:
     cleartext: bool = False  # see `LoginRules`
     server_key: str = ""
 
+    @property
+    def is_on_this_machine(self) -> bool:
+        """Whether nothing that is sent leaves the machine."""
+        return self.socket is not None or server_url.is_loopback(self.host)
+
     def rules(self, place: str) -> LoginRules:
         """What the server at `place` may ask of us."""
         return LoginRules(place, self.user, self.cleartext, self.server_key)
@@ -64,11 +71,12 @@ _asked: dict[tuple[str, int, str | None, str], str] = {}  # answers to prompts, 
 def find(url: ServerUrl, kind: str, credentials: Credentials, default_port: int) -> Login:
     """The login for a URL. DynoError where a named source does not give a password."""
     options: Mapping[str, str] = {}
-    if kind != "postgres":
+    language = kinds.of(kind).language
+    if language == kinds.MYSQL:
         options = option_file(Path.home() / ".my.cnf", kind, credentials.defaults_group)
     socket = url.socket or (None if url.host else options.get("socket"))
     login = Login(
-        user=url.user or options.get("user") or getpass.getuser(),
+        user=url.user or options.get("user") or _default_user(language),
         password="",
         host=url.host or options.get("host") or "localhost",
         port=url.port or _port(options) or default_port,
@@ -84,6 +92,11 @@ def find(url: ServerUrl, kind: str, credentials: Credentials, default_port: int)
         password = _asked.get(_key(login), "")
         source = "the prompt" if password else source
     return replace(login, password=password, source=source, warning=warning)
+
+
+def _default_user(language: str) -> str:
+    """Redis has a user for those who name none."""
+    return "" if language == kinds.REDIS else getpass.getuser()
 
 
 def ask(login: Login, place: str) -> Login | None:
@@ -116,7 +129,10 @@ def _password(
         return _from_file(Path(credentials.file))
     if credentials.command is not None:
         return (*_from_command(credentials.command), "")
-    if kind == "postgres":
+    if variable := kinds.of(kind).password_variable:
+        password = os.environ.get(variable, "")
+        return password, variable if password else "", ""
+    if kinds.of(kind).language == kinds.POSTGRES:
         path = Path(os.environ.get("PGPASSFILE") or Path.home() / ".pgpass")
         found = password_file(path, login, url.schema or login.user)
         return found, str(path) if found else "", ""

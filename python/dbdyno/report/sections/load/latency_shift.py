@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.analysis.estimates import latency_shift
 from dbdyno.analysis.types import LatencyShift, Moved
 from dbdyno.report.charts.ratios.latency_shift import Bar, shift_chart
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.text.numbers import bounded, edge, percent, times
+from dbdyno.wording.headlines import shift_text
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def view(context: Context) -> View | None:
     return View(
         title,
         note,
-        latency_shift.sentence(found),
+        shift_text.sentence(found),
         Figure(heading, "ratio", "latency-shift", draw),
         tuple(_line(one) for one in found.moved),
         _missing(found),
@@ -92,10 +92,10 @@ def _interval(one: Moved) -> str:
 
 
 def _line(one: Moved) -> Line:
-    return Line(latency_shift.name(one.quantile), _ratio(one), _interval(one))
+    return Line(shift_text.name(one.quantile), _ratio(one), _interval(one))
 
 
 def _bar(one: Moved, together: str) -> Bar:
-    name = latency_shift.name(one.quantile)
+    name = shift_text.name(one.quantile)
     tip = f"{name}: {_ratio(one)}, {_interval(one)} (all together {together})"
     return Bar(name, one.ratio, one.ci_low, one.ci_high, one.bound, tip)

@@ -40,15 +40,6 @@ _ORDER = {key: i for i, key in enumerate(_LABELS)}
 
 
 @dataclass(frozen=True)
-class SourceRow:
-    """A file that was read."""
-
-    path: str
-    tool: str
-    sha256: str
-
-
-@dataclass(frozen=True)
 class Checked:
     """Findings by their state; `scope` says whose hosts were not looked at."""
 
@@ -63,7 +54,7 @@ class View:
     """Label and text of each fact; `notes` are about comparability."""
 
     split: str
-    sources: list[SourceRow]
+    sources: list[tuple[str, str, str]]  # path, tool, SHA-256
     facts: list[tuple[str, str]]
     checked: Checked | None
     design: list[tuple[str, str]]
@@ -83,12 +74,12 @@ def view(context: Context) -> View:
     )
 
 
-def sources(run: Run) -> list[SourceRow]:
+def sources(run: Run) -> list[tuple[str, str, str]]:
     """The files of an imported run as its manifest lists them; none of any other run."""
     told = run.manifest.get("imported")
     files: Any = told.get("files", []) if isinstance(told, dict) else []
     return [
-        SourceRow(str(file["path"]), str(file["tool"]), str(file["sha256"]))
+        (str(file["path"]), str(file["tool"]), str(file["sha256"]))
         for file in files
         if isinstance(file, dict) and {"path", "tool", "sha256"} <= set(file)
     ]
@@ -153,7 +144,7 @@ def environment_rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     for key in sorted(environment, key=lambda k: (_ORDER.get(k, len(_ORDER)), k)):
         value = environment[key]
-        if key == "checks":  # a list of their own: `report.checked`
+        if key == "checks":  # a list of their own: `checked`
             continue
         if value in ("", None, [], {}):
             continue

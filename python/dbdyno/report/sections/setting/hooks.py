@@ -49,8 +49,8 @@ def around(run: Run) -> Around | None:
     done = log.runs()
     rows = []
     for planned in commands(run.plan):
-        key = (planned.point, planned.of, planned.hook.run, planned.hook.on)
-        own = [d for d in done if (d.point, d.of, d.run, d.on) == key]
+        key = (planned.point, planned.of, planned.hook.run, planned.hook.on, planned.at_s)
+        own = [d for d in done if (d.point, d.of, d.run, d.on, d.at_s) == key]
         rows.append(_row(run, planned.when, planned.hook.run, planned.hook.on, own))
     if not rows:
         return None
@@ -67,7 +67,7 @@ def _row(run: Run, when: str, text: str, on: str | None, own: list[HookRun]) -> 
         times=len(own),
         ended=_ended(own, bad),
         failed=bool(bad),
-        took=_took([done.seconds for done in own]),
+        took=_took([done.seconds for done in own]) + _began(own),
         log=log,
     )
 
@@ -88,6 +88,14 @@ def _took(lengths: list[float]) -> str:
     middle, longest = median(lengths), max(lengths)
     text, most = _length(middle), _length(longest)
     return text if most == text else f"{text} (at most {most})"
+
+
+def _began(own: list[HookRun]) -> str:
+    """When commands with a moment began, on the clocks of their trials."""
+    began = sorted(f"{done.started_s:.2f}" for done in own if done.started_s is not None)
+    if not began:
+        return ""
+    return f"; began at {began[0]}" + (f" to {began[-1]}" if began[0] != began[-1] else "") + " s"
 
 
 def _length(value: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dbdyno.analysis.estimates.measured import kind
 from dbdyno.analysis.types import Findings
-from dbdyno.plan.types import Plan
+from dbdyno.plan.types import Plan, Skipped
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.sections.load import results
@@ -15,15 +15,6 @@ from dbdyno.report.text import names
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Something asked for that was not done."""
-
-    what: str
-    why: str
-    fix: str
 
 
 @dataclass(frozen=True)
@@ -43,8 +34,8 @@ class View:
 
     warnings: list[tuple[str, str]]  # and where each holds
     counted: tuple[str, ...]  # the warnings with counts instead of places
-    not_tested: list[Missing]
-    skipped: list[Missing]  # of these, what the plan left out
+    not_tested: list[Skipped]
+    skipped: tuple[Skipped, ...]  # of these, what the plan left out
     void: list[Void]
     void_trials: int
 
@@ -54,7 +45,6 @@ def view(context: Context) -> View:
     tables = results.cell_tables(findings, layout, groups)
     columns = [metric.name for table in tables for metric in table.metrics]
     shown = dict.fromkeys((*columns, *results.charted(context)))
-    missing = not_tested(plan, context.records, layout)
     void = void_attempts(context.run.voided(), context.records, plan, layout)
     return View(
         [
@@ -62,23 +52,23 @@ def view(context: Context) -> View:
             *partial_rows(findings, shown, layout, groups),
         ],
         findings.warnings,
-        missing,
-        missing[: len(plan.skipped)],
+        not_tested(plan, context.records, layout),
+        plan.skipped,
         void,
         len({one.trial for one in void}),
     )
 
 
-def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> list[Missing]:
+def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> list[Skipped]:
     """Skipped levels, claims this machine cannot test, blocks and trials that are missing."""
-    found = [Missing(s.what, s.why, s.fix) for s in plan.skipped]
-    found += [Missing(claim, why, "") for claim, why in plan.untested.items()]
+    found = [*plan.skipped]
+    found += [Skipped(claim, why, "") for claim, why in plan.untested.items()]
     done = {r.id for r in records}
     absent = [t for t in plan.trials if t.id not in done]
     if absent:
         blocks = sorted({t.block for t in absent})
         found.append(
-            Missing(
+            Skipped(
                 count(len(absent), "planned trial"),
                 f"the run ended before {'it was' if len(absent) == 1 else 'they were'} measured"
                 f" (block {', '.join(map(str, blocks))})",
@@ -88,7 +78,7 @@ def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> li
     for r in records:
         if r.status != COMPLETE:
             where = layout.cell(plan.cells[r.cell].levels)
-            found.append(Missing(f"trial {r.id} ({where})", f"void: {r.void_reason}", ""))
+            found.append(Skipped(f"trial {r.id} ({where})", f"void: {r.void_reason}", ""))
     return found
 
 

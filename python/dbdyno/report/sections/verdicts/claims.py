@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno.analysis.claims import verdict_text as why
+from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.estimates.estimate import CONFIDENCE
 from dbdyno.analysis.types import (
     AGREE,
@@ -36,6 +36,7 @@ from dbdyno.report.figures import Figure, metric_figures
 from dbdyno.report.layout import Layout
 from dbdyno.report.text import names
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
+from dbdyno.wording.verdicts import verdict_text as why
 
 # verdict -> (CSS class, mark that tells it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
@@ -306,7 +307,7 @@ def _part(
         axis=axis,
         unit="×" if part.kind in _RATIOS else "",
     )
-    edges, decided = why.edges_of(part), _decided(part)
+    edges, decided = edges_of(part), _decided(part)
     ends = edge if unit == "×" else sig3
     written = (
         f"{ends(low, *edges)}{unit} to {ends(high, *edges)}{unit}"
@@ -341,7 +342,7 @@ def _part(
 
 def _decided(part: ClaimPart) -> tuple[float, ...]:
     """What the estimate of a part was told from."""
-    return () if part.verdict == UNDECIDED else why.edges_of(part)
+    return () if part.verdict == UNDECIDED else edges_of(part)
 
 
 def _unit(part: ClaimPart, groups: Sequence[str]) -> str:
@@ -359,7 +360,7 @@ def _words(part: ClaimPart, unit: str) -> str:
     e = part.estimate
     if e is None:
         return ""  # the reason says it
-    edges = why.edges_of(part)
+    edges = edges_of(part)
     text = f"{sig3(e.ratio, *_decided(part))}{' times' if unit == '×' else unit}"
     text = f"{_BOUNDS[e.bound]}{text}"
     if e.ci_low is not None and e.ci_high is not None:

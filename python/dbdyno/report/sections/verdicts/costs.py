@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.analysis.costs.cost_options import money
 from dbdyno.analysis.types import Costs, Offer
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.text.numbers import MISSING, edge, sig3
+from dbdyno.wording.costs.costs_text import money
 
 
 @dataclass(frozen=True)
