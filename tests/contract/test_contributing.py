@@ -34,7 +34,8 @@ class Row:
 
 SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
 SHARED |= {"choice", "digits"}
-SHARED |= {"generator", "node", "options", "lib", "base", "arrivals", "measuring", "traces"}
+SHARED |= {"evenly", "generator", "node", "options", "lib", "base", "arrivals"}
+SHARED |= {"measuring", "traces"}
 
 ROWS = {
     "a driver": Row(
@@ -106,6 +107,13 @@ ROWS = {
     ),
     "a model": Row(
         "python/dbdyno/models/catalog", "*/*.py", PACKAGE, r"catalog\.\w+\.{name}\b", ()
+    ),
+    "a section of the report": Row(
+        "python/dbdyno/report/sections",
+        "*/*.py",
+        PACKAGE,
+        r"\bSection\({name}\.view\b",
+        ("python/dbdyno/report/sections/__init__.py",),
     ),
     "a row of the proof": Row(
         "tools/proof/rows",

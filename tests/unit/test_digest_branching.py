@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -22,19 +23,24 @@ TABLES, TRANSACTIONS = 8, 1500
 KEY = whole(1, 10_000)
 
 
+@functools.cache
 def chosen(made: Made) -> carried.Chosen:
     return carried.choose(document.parse(made.document()), profile.parse(made.shape()))
 
 
-def covered(made: Made) -> coverage.Coverage:
+@functools.cache
+def experiment_of(made: Made) -> experiment.Workload:
     typed = document.parse(made.document())
-    return experiment.made(typed, profile.parse(made.shape()), accepts_censored=False).coverage
+    return experiment.made(typed, profile.parse(made.shape()), accepts_censored=False)
+
+
+def covered(made: Made) -> coverage.Coverage:
+    return experiment_of(made).coverage
 
 
 def written(made: Made) -> dict[str, Any]:
     """The experiment, once `dyno run` takes it."""
-    typed = document.parse(made.document())
-    text = experiment.made(typed, profile.parse(made.shape()), accepts_censored=False).text
+    text = experiment_of(made).text
     assert load(text).cells
     return YAML(typ="safe").load(text)
 

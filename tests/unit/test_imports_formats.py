@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,16 @@ def test_sysbench_histogram_and_other_percentile() -> None:
     assert part.metrics["service_ms_p99"] == 0.15  # the tool's own
     assert 0 < part.metrics["service_ms_p50"] < part.metrics["service_ms_p99"]
     assert "p99" in part.intervals[0].latency_ns
+
+
+def test_a_bucket_of_400_digits_is_refused_in_its_place(tmp_path: Path) -> None:
+    sample = (HERE / "sysbench-histogram.txt").read_text().splitlines()
+    at = next(i for i, line in enumerate(sample) if re.fullmatch(r" +\d+\.\d+ \|\**\s+\d+", line))
+    sample[at] = sample[at].replace(".", "9" * 400 + ".", 1)
+    path = tmp_path / "out.txt"
+    path.write_text("\n".join(sample))
+    with pytest.raises(DynoError, match=f"out.txt:{at + 1}:1: a bucket of a histogram"):
+        read(path)
 
 
 def test_sysbench_with_a_rate_has_response_times() -> None:

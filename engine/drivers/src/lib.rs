@@ -1,10 +1,9 @@
-//! Drivers: one file or folder a protocol. The list of them stands in [`DRIVERS`]; those that
-//! scripts can use too stand in [`CLIENTS`].
+//! Drivers: one file or folder a protocol. The list of them stands in [`DRIVERS`].
 
-use dyno_core::client::ClientKind;
 use dyno_core::driver::DriverKind;
 
 mod allowance;
+pub mod files;
 mod guard;
 pub mod mysql;
 pub mod null;
@@ -19,8 +18,4 @@ mod tsv;
 
 /// Every driver of this build, in the order of the reference.
 pub static DRIVERS: &[&DriverKind] =
-    &[&null::KIND, &sqlite::KIND, &mysql::KIND, &postgres::KIND, &redis::KIND];
-
-/// Every system that scripts can talk to.
-pub static CLIENTS: &[&ClientKind] =
-    &[&mysql::client::CLIENT, &postgres::client::CLIENT, &sqlite::client::CLIENT];
+    &[&null::KIND, &sqlite::KIND, &files::KIND, &mysql::KIND, &postgres::KIND, &redis::KIND];

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scipy import stats as distributions
+from scipy import special
 
 from dbdyno import kinds
 from dbdyno.digest.document import Class, Distribution, Document
@@ -126,7 +126,7 @@ def _change(a: Class, b: Class) -> Change:
     error, freedom = _error(first, second)
     if not error:
         return Change(a, b, ratio, None, None, None, NOT_JUDGED, "all calls took the same")
-    p = float(2 * distributions.t.sf(abs(math.log(ratio)) / error, freedom))
+    p = float(2 * special.stdtr(freedom, -abs(math.log(ratio)) / error))
     return Change(a, b, ratio, None, None, p, NOT_CLEAR)
 
 
@@ -150,7 +150,7 @@ def _decided(change: Change, clear: bool, level: float) -> Change:
     first, second = change.a.query_time, change.b.query_time
     assert first is not None and second is not None
     error, freedom = _error(first, second)
-    half = float(distributions.t.ppf(1 - (1 - level) / 2, freedom)) * error
+    half = float(special.stdtrit(freedom, 1 - (1 - level) / 2)) * error
     verdict = (SLOWER if change.ratio > 1 else FASTER) if clear else NOT_CLEAR
     return replace(
         change,

@@ -11,8 +11,9 @@ MYSQL, POSTGRES, REDIS = "mysql", "postgres", "redis"
 
 # Capabilities: what a kind can do and a workload may need. Names as in `dyno-engine list --json`.
 SQL, TRANSACTIONS, POPULATE = "sql", "transactions", "populate"
-KEY_VALUE, KEY_RANGES = "key_value", "key_ranges"
-ALL = (SQL, TRANSACTIONS, KEY_VALUE, KEY_RANGES, POPULATE)
+KEY_VALUE, KEY_RANGES, IO = "key_value", "key_ranges", "io"
+OF_SQL = (SQL, TRANSACTIONS, KEY_VALUE, KEY_RANGES, POPULATE)
+ALL = (*OF_SQL, IO)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 //! What the null server says: prebuilt bytes, chosen by the request's first bytes.
 
-use dyno_drivers::mysql::flags::{COLLATION_UTF8MB4, capability, command, field_type};
-use dyno_drivers::mysql::packet;
+use dyno_protocol::mysql::flags::{COLLATION_UTF8MB4, capability, command, field_type};
+use dyno_protocol::mysql::packet;
 
 /// The only value that it knows: as long as sysbench's column `c`.
 const VALUE: &[u8; 120] = &[b'x'; 120];

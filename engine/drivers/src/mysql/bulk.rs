@@ -409,10 +409,10 @@ mod tests {
                 // A single row may need more than is wanted: 300 bytes, all escaped.
                 prop_assert!(length <= 700);
                 packets += 1;
-                let mut fields = packet::Fields(&rest[4 + 9..4 + length]);
-                while let Some(indicator) = fields.u8() {
+                let mut fields = dyno_protocol::bytes::Bytes(&rest[4 + 9..4 + length]);
+                while let Some(indicator) = fields.byte() {
                     prop_assert_eq!(indicator, INDICATOR_NONE);
-                    seen.push(fields.lenenc_bytes().unwrap().unwrap().to_vec());
+                    seen.push(fields.nullable().unwrap().unwrap().to_vec());
                 }
                 rest = &rest[4 + length..];
             }

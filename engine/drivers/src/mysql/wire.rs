@@ -2,8 +2,7 @@
 
 use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
-use super::control;
-use super::errors::Refusal;
+use super::errors::{self, Refusal};
 use super::flags::command;
 use super::login::handshake::Agreed;
 use super::login::{Found as LoginFound, LoginState};
@@ -11,7 +10,7 @@ use super::packet::{self, broken};
 use super::reply::{Expect, Found, Kept, Reader};
 use super::statements::{Template, put_command};
 use crate::tasks;
-use dyno_core::driver::{Cancel, Progress, Reply, Task, Wire};
+use dyno_core::driver::{Cancel, Progress, Reply, Task, Wire, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::{Op, Transaction};
@@ -222,7 +221,7 @@ impl MysqlWire {
 
     /// Bytes that nobody asked for: a farewell, or rubbish.
     fn unsolicited(&self, input: &[u8]) -> Result<(usize, Progress)> {
-        match control::farewell(input)? {
+        match errors::farewell(input)? {
             None => Ok((0, Progress::More)),
             Some(refusal) => Err(refusal.into_lost(&self.config.place)),
         }
@@ -366,7 +365,9 @@ fn kept(template: &Template, index: usize, is_binary: bool) -> Option<Kept> {
     template.statement.keeps.then_some(Kept { statement: index as u16, is_binary })
 }
 
-impl Wire for MysqlWire {
+impl WireProtocol for MysqlWire {
+    type Reply = Reply;
+
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
         // The server speaks first.
         self.phase = Phase::Login(Box::new(LoginState::new(secure_transport)));
@@ -379,6 +380,45 @@ impl Wire for MysqlWire {
         }
     }
 
+    #[inline]
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        match self.phase {
+            Phase::Busy => {
+                let (consumed, found) = self.reader.feed(input)?;
+                match found {
+                    Found::Done => Ok((consumed, self.reply()?)),
+                    // `Infile` is found only where it is expected, in a bulk load.
+                    Found::More | Found::Infile => Ok((consumed, Progress::More)),
+                }
+            }
+            Phase::Login(_) => self.login(input, out),
+            Phase::Session(index) => match self.reader.feed(input)? {
+                (consumed, Found::Done) => Ok((consumed, self.session_done(index, out)?)),
+                (consumed, _) => Ok((consumed, Progress::More)),
+            },
+            Phase::Prepare(index) => match self.reader.feed(input)? {
+                (consumed, Found::Done) => Ok((consumed, self.prepare_done(index)?)),
+                (consumed, _) => Ok((consumed, Progress::More)),
+            },
+            Phase::Bulk(_) => self.bulk_receive(input, out),
+            Phase::New | Phase::Idle => self.unsolicited(input),
+        }
+    }
+
+    fn is_amid_message(&self) -> bool {
+        self.reader.is_amid_packet()
+    }
+
+    fn cancel(&self) -> Cancel {
+        super::kill(self.connection_id)
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        put_command(out, command::QUIT, &[]);
+    }
+}
+
+impl Wire for MysqlWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
@@ -411,35 +451,6 @@ impl Wire for MysqlWire {
         put_command(out, command::QUERY, sql.as_bytes());
         self.reader.begin(Expect::FirstRow);
         self.phase = Phase::Busy;
-    }
-
-    #[inline]
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
-        match self.phase {
-            Phase::Busy => {
-                let (consumed, found) = self.reader.feed(input)?;
-                match found {
-                    Found::Done => Ok((consumed, self.reply()?)),
-                    // `Infile` is found only where it is expected, in a bulk load.
-                    Found::More | Found::Infile => Ok((consumed, Progress::More)),
-                }
-            }
-            Phase::Login(_) => self.login(input, out),
-            Phase::Session(index) => match self.reader.feed(input)? {
-                (consumed, Found::Done) => Ok((consumed, self.session_done(index, out)?)),
-                (consumed, _) => Ok((consumed, Progress::More)),
-            },
-            Phase::Prepare(index) => match self.reader.feed(input)? {
-                (consumed, Found::Done) => Ok((consumed, self.prepare_done(index)?)),
-                (consumed, _) => Ok((consumed, Progress::More)),
-            },
-            Phase::Bulk(_) => self.bulk_receive(input, out),
-            Phase::New | Phase::Idle => self.unsolicited(input),
-        }
-    }
-
-    fn is_amid_message(&self) -> bool {
-        self.reader.is_amid_packet()
     }
 
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
@@ -487,14 +498,6 @@ impl Wire for MysqlWire {
             }
             _ => {}
         }
-    }
-
-    fn cancel(&self) -> Cancel {
-        super::kill(self.connection_id)
-    }
-
-    fn quit(&mut self, out: &mut Vec<u8>) {
-        put_command(out, command::QUIT, &[]);
     }
 
     fn first_row(&self) -> &[Option<String>] {

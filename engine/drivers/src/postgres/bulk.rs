@@ -85,7 +85,7 @@ mod tests {
         let mut glued = Vec::new();
         let mut rest = &out[..];
         while !rest.is_empty() {
-            let (tag, size) = super::super::frames::header(rest).unwrap().unwrap();
+            let (tag, size) = dyno_protocol::postgres::frames::header(rest).unwrap().unwrap();
             assert_eq!(tag, b'd');
             assert!(size <= FRAME_BYTES_MAX + 5);
             glued.extend_from_slice(&rest[5..size]);

@@ -10,7 +10,7 @@ use super::opening::{Opening, unasked};
 use super::statements::Sent;
 use super::{Shared, bulk, messages};
 use crate::tasks;
-use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire};
+use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::workload::{Op, Transaction};
 use std::sync::Arc;
@@ -196,8 +196,8 @@ impl PostgresWire {
             self.reply.error = Some(Box::new(ServerError {
                 code: "25P02".to_owned(),
                 message: "COMMIT was answered by ROLLBACK: the transaction had failed".to_owned(),
-                retryable: false,
                 rolled_back: true,
+                ..ServerError::default()
             }));
         }
         Ok(())
@@ -360,7 +360,9 @@ impl PostgresWire {
     }
 }
 
-impl Wire for PostgresWire {
+impl WireProtocol for PostgresWire {
+    type Reply = Reply;
+
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
         self.opening.connected(&self.shared.login, secure_transport, out);
     }
@@ -369,6 +371,28 @@ impl Wire for PostgresWire {
         self.opening.tls_established(&self.shared.login, out);
     }
 
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        let result = self.advance(input, out);
+        if result.is_err() {
+            self.phase = Phase::Lost;
+        }
+        result
+    }
+
+    fn is_amid_message(&self) -> bool {
+        self.skip > 0
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.opening.cancel()
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&messages::TERMINATE);
+    }
+}
+
+impl Wire for PostgresWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         self.statement = op.request;
@@ -401,18 +425,6 @@ impl Wire for PostgresWire {
         self.begin(Busy::Query { row: false });
     }
 
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
-        let result = self.advance(input, out);
-        if result.is_err() {
-            self.phase = Phase::Lost;
-        }
-        result
-    }
-
-    fn is_amid_message(&self) -> bool {
-        self.skip > 0
-    }
-
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
         bulk::copy(table, columns, self.truncated.as_deref() == Some(table), out);
         self.begin(Busy::CopyStart);
@@ -430,14 +442,6 @@ impl Wire for PostgresWire {
             self.phase = Phase::Busy(Busy::CopyEnd);
             out.extend_from_slice(&messages::COPY_DONE);
         }
-    }
-
-    fn cancel(&self) -> Cancel {
-        self.opening.cancel()
-    }
-
-    fn quit(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&messages::TERMINATE);
     }
 
     fn first_row(&self) -> &[Option<String>] {

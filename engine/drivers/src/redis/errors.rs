@@ -42,6 +42,7 @@ impl Refusal {
             retryable: code == "TRYAGAIN",
             rolled_back: true,
             code,
+            ..ServerError::default()
         }
     }
 }

@@ -7,11 +7,11 @@ use super::Shared;
 use super::commands::{Counts, Digits};
 use super::errors::Refusal;
 use super::keyspace::Walk;
-use super::resp::{self, Reader, Token, rubbish};
 use super::rows::Rows;
-use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire};
+use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::workload::{Op, Transaction};
+use dyno_protocol::resp::{self, Reader, Token, rubbish};
 use std::sync::Arc;
 
 /// Most text of an answer to a [`Wire::query`] that is kept.
@@ -219,7 +219,9 @@ impl RedisWire {
     }
 }
 
-impl Wire for RedisWire {
+impl WireProtocol for RedisWire {
+    type Reply = Reply;
+
     fn begins_with_tls(&self) -> bool {
         self.shared.login.tls
     }
@@ -232,6 +234,28 @@ impl Wire for RedisWire {
         self.log_in(out);
     }
 
+    #[inline]
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
+        let result = self.advance(input, out);
+        if result.is_err() {
+            self.phase = Phase::Lost;
+        }
+        result
+    }
+
+    fn is_amid_message(&self) -> bool {
+        self.reader.is_skipping()
+    }
+
+    /// Commands are short, and none but scripts can be stopped.
+    fn cancel(&self) -> Cancel {
+        Cancel::Close
+    }
+
+    fn quit(&mut self, _out: &mut Vec<u8>) {}
+}
+
+impl Wire for RedisWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         self.request = op.request;
@@ -264,19 +288,6 @@ impl Wire for RedisWire {
         self.begin(Phase::Query, true);
     }
 
-    #[inline]
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
-        let result = self.advance(input, out);
-        if result.is_err() {
-            self.phase = Phase::Lost;
-        }
-        result
-    }
-
-    fn is_amid_message(&self) -> bool {
-        self.reader.is_skipping()
-    }
-
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
         // Something must be answered before rows are asked for.
         resp::command(&[b"PING"], out);
@@ -301,13 +312,6 @@ impl Wire for RedisWire {
         };
     }
 
-    /// Commands are short, and none but scripts can be stopped.
-    fn cancel(&self) -> Cancel {
-        Cancel::Close
-    }
-
-    fn quit(&mut self, _out: &mut Vec<u8>) {}
-
     fn first_row(&self) -> &[Option<String>] {
         &self.first_row
     }
@@ -318,7 +322,7 @@ fn already_there(store: &str) -> ServerError {
     ServerError {
         code: "EXISTS".to_owned(),
         message: format!("store {store} already exists: there are keys of it"),
-        retryable: false,
         rolled_back: true,
+        ..ServerError::default()
     }
 }

@@ -3,7 +3,7 @@
 use crate::metrics::notice::{Notice, Notices};
 use crate::metrics::thread::ThreadMetrics;
 use crate::reactor::control::{Control, GroupTargets};
-use crate::reactor::session_slot::{SHORT_LIFE_NS, START_ATTEMPTS, reconnect_wait_ns};
+use crate::reactor::plan::session_slot::{SHORT_LIFE_NS, START_ATTEMPTS, reconnect_wait_ns};
 use crate::session::{Session, Sinks, Step};
 use dyno_core::clock::Clock;
 use dyno_core::driver::{Blocking, Reply, Session as Connection, Task};

@@ -84,11 +84,11 @@ def interval(
     error = standard_error(values)
     if error is None:
         return None
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     series, scale = scaled(np.asarray(values, dtype=np.float64))
     mean = float(series.mean()) * scale
-    reach = float(t.ppf(0.5 + level / 2.0, effective(values) - 1.0)) * error
+    reach = float(stdtrit(effective(values) - 1.0, 0.5 + level / 2.0)) * error
     return mean, mean - reach, mean + reach
 
 

@@ -142,7 +142,10 @@ def _take(text: Text, block: _Block, at: int, line: str) -> None:
     elif found := _BUCKET.fullmatch(line):
         if len(block.buckets) > BUCKETS_MAX:
             text.refuse(at, f"a histogram of more than {BUCKETS_MAX} buckets")
-        value = number(found[1])
+        try:
+            value = number(found[1])
+        except ValueError as error:
+            text.refuse(at, f"a bucket of a histogram: {error}")
         block.buckets[value] = block.buckets.get(value, 0) + int(found[2][:18])
     elif found := _OPTIONS.match(line):
         if found[1] == "Number of threads":

@@ -14,9 +14,7 @@ import getpass
 import os
 import re
 import selectors
-import signal
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -29,10 +27,13 @@ from dbdyno.experiment.file.hidden import HIDDEN
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.experiment.types import Credentials
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import DEVNULL, PIPE, Process, TimedOut, end_group
 from dbdyno.systems.logins.mysql import rsa_key
 from dbdyno.systems.logins.policy import PUBLIC_KEY_BYTES_MAX, TAKE_KEY, LoginRules
 
 COMMAND_TIMEOUT_S = 30.0
+END_S = 0.2  # that the command is given to end by itself when it is stopped
 PASSWORD_MAX = 4096  # characters: more is not a password but the wrong file
 FILE_BYTES_MAX = 1 << 20
 TLS_ORDER = ("off", "prefer", "require", "verify")  # weakest first
@@ -180,12 +181,9 @@ def _from_command(command: str) -> tuple[str, str]:
             cause="`--set` gave it, or the experiment's file has moved",
             fix="put the file back; or start a new run from an experiment that names the source",
         )
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        process_group=0,  # whatever it has started ends with it
-    )
+    # In the terminal's session, since it may ask there; in a group of its own, since whatever it
+    # has started ends with it.
+    process = LOCAL.start(["/bin/sh", "-c", command], stdin=DEVNULL, stdout=PIPE, group="group")
     output = _said(process)
     if process.returncode != 0:
         raise DynoError(
@@ -201,7 +199,7 @@ def _from_command(command: str) -> tuple[str, str]:
     return _plausible(lines[0], "password_command")
 
 
-def _said(process: subprocess.Popen[bytes]) -> bytes:
+def _said(process: Process) -> bytes:
     """What it prints until its end. Killed with all it has started if that takes too long, is far
     too much, or the user wants to stop."""
     assert process.stdout is not None
@@ -221,8 +219,8 @@ def _said(process: subprocess.Popen[bytes]) -> bytes:
                         cause="it is not a command that prints a password",
                         fix="run it by hand",
                     )
-        raise subprocess.TimeoutExpired("password_command", COMMAND_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
+        raise TimedOut("password_command", COMMAND_TIMEOUT_S)
+    except TimedOut:
         raise DynoError(
             f"`password_command` did not end within {COMMAND_TIMEOUT_S:.0f} s",
             cause="it waits for something, such as an answer or a network",
@@ -231,8 +229,7 @@ def _said(process: subprocess.Popen[bytes]) -> bytes:
     finally:
         process.stdout.close()
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            end_group(process, END_S)
 
 
 def _plausible(password: str, source: str) -> tuple[str, str]:

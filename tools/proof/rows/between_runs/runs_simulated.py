@@ -12,7 +12,7 @@ from tools.proof.simulating.many import many, passes, percent, share, upper
 from dbdyno.analysis import between_runs
 from dbdyno.analysis.between_runs.types import NOT_CLEAR
 
-HISTORIES, QUICK = 2_000, 40
+HISTORIES, QUICK = 2_000, 5
 LIMIT, BOUND = 0.065, 0.5  # of the upper bound; the largest correlation that the bar is for
 BEFORE = (6, 12)
 # Correlation of the machine's mood from run to run; 1: a random walk.

@@ -13,7 +13,7 @@ from tools.proof.simulating.many import clopper_pearson, many, percent, share
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.sweeps import sweeps
 
-EXPERIMENTS, QUICK = 400, 8
+EXPERIMENTS, QUICK = 400, 3
 BLOCKS = (3, 6, 10)
 NOISES = (0.02, 0.05)
 BAR, COVERED = 0.05, (0.93, 0.97)

@@ -14,7 +14,7 @@ from dbdyno.analysis.claims import power, verdict
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import UNDECIDED, MoreBlocks
 
-RUNS, QUICK = 3_000, 40
+RUNS, QUICK = 3_000, 8
 BLOCKS = (3, 6, 10)
 # By what share of runs with as many blocks would find it: the effect in standard deviations.
 EFFECTS = (("none", 0.05), ("small, found in 20 %", 0.2), ("medium, in 50 %", 0.5))

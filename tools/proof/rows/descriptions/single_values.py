@@ -17,7 +17,7 @@ from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import REFUTED, SUPPORTED
 from dbdyno.store.record import COMPLETE, TrialRecord
 
-EXPERIMENTS, POWER, QUICK = 2_000, 500, 10
+EXPERIMENTS, POWER, QUICK = 2_000, 500, 4
 BLOCKS = (3, 6, 10)
 BAR = 0.05
 LENGTH_S = 60.0

@@ -26,7 +26,7 @@ from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 
-EXPERIMENTS, OTHERS, QUICK = 4_000, 1_000, 20
+EXPERIMENTS, OTHERS, QUICK = 4_000, 1_000, 8
 BLOCKS = (3, 6, 10)
 RATIO = 1.1
 LOOKS = Looks(4, 12)

@@ -25,7 +25,7 @@ from dbdyno.analysis.types import UNDECIDED
 from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
 
-EXPERIMENTS, OTHERS, QUICK = 10_000, 4_000, 25
+EXPERIMENTS, OTHERS, QUICK = 10_000, 4_000, 8
 BLOCKS, LOOKS = 6, Looks(4, 12)
 CLAIMS = 5
 BAR = 0.055

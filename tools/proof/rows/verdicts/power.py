@@ -26,7 +26,7 @@ from dbdyno.analysis.types import SUPPORTED
 from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
 
-EXPERIMENTS, OTHERS, QUICK = 10_000, 600, 20
+EXPERIMENTS, OTHERS, QUICK = 10_000, 600, 8
 NOISE = 0.02
 BAR = 0.8
 BARS = ((0.05, 5), (0.03, 10))  # effect, blocks

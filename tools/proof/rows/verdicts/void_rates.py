@@ -18,7 +18,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 
-EXPERIMENTS, QUICK = 2_000, 20
+EXPERIMENTS, QUICK = 2_000, 8
 BAR, POWER = 0.05, 0.9
 NOISE, ATTEMPTS = 0.02, 3
 BLOCKS = (6, 12, 20)

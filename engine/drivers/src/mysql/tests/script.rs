@@ -4,7 +4,7 @@ use crate::mysql::flags::capability::*;
 use crate::mysql::flags::extended;
 use crate::mysql::wire::MysqlWire;
 use crate::mysql::{configure, packet};
-use dyno_core::driver::{Progress, Wire};
+use dyno_core::driver::{Progress, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::plan::{Address, Secret, Target};
 use dyno_core::workload::{Effect, ParamType, Request};

@@ -2,7 +2,7 @@
 //! "OK_Packet", "EOF_Packet", "ERR_Packet".
 
 use super::command::Reply;
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// What an answer has said so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Answer {
     /// How many columns rows have; behind it a flag, whether they are described.
     fn columns(&mut self, body: &[u8]) -> Step {
         let mut bytes = Bytes(body);
-        let Some(count) = bytes.packed().filter(|&count| count > 0 && count <= 0xFFFF) else {
+        let Some(count) = bytes.lenenc().filter(|&count| count > 0 && count <= 0xFFFF) else {
             return Step::Wrong;
         };
         self.phase = match bytes.0 {
@@ -218,7 +218,7 @@ fn status_of_eof(body: &[u8]) -> u64 {
 /// (rows changed, status).
 fn ok(body: &[u8]) -> Option<(u64, u64)> {
     let mut bytes = Bytes(body.get(1..)?);
-    let affected = bytes.packed()?;
-    bytes.packed()?;
+    let affected = bytes.lenenc()?;
+    bytes.lenenc()?;
     Some((affected, bytes.little(2)?))
 }

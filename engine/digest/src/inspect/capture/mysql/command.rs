@@ -2,7 +2,7 @@
 
 use super::values;
 use crate::event::Kind;
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// What follows a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,8 +153,8 @@ pub fn attributed(body: &[u8], has: Option<bool>) -> Option<&[u8]> {
         return Some(body);
     }
     let mut bytes = Bytes(body);
-    let count = usize::try_from(bytes.packed()?).ok()?;
-    if bytes.packed()? != 1 {
+    let count = usize::try_from(bytes.lenenc()?).ok()?;
+    if bytes.lenenc()? != 1 {
         return None;
     }
     if count > 0 {
@@ -165,7 +165,7 @@ pub fn attributed(body: &[u8], has: Option<bool>) -> Option<&[u8]> {
         let mut types = Vec::new();
         for _ in 0..count {
             types.push(bytes.little(2)? as u16);
-            bytes.counted()?;
+            bytes.lenenc_string()?;
         }
         let mut unused = Vec::new();
         for (number, &kind) in types.iter().enumerate() {

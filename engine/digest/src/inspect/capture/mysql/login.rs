@@ -1,7 +1,7 @@
 //! Greetings of servers and what clients answer. Source: MySQL source documentation, "Connection
 //! Phase"; MariaDB knowledge base, "Connection".
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// A server's greeting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Login {
         }
         let user = bytes.text()?.to_vec();
         if capabilities & LONG_AUTHENTICATION != 0 {
-            bytes.counted()?;
+            bytes.lenenc_string()?;
         } else if capabilities & SECURE != 0 {
             let length = bytes.byte()?;
             bytes.take(length.into())?;

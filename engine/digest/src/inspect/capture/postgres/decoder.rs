@@ -4,11 +4,11 @@ use super::message::{Startup, completed, is_answer, is_request, sqlstate};
 use super::prepared::{Portal, Prepared, Statement};
 use super::request::{Ask, Request, UNKNOWN, Who};
 use super::values;
-use crate::inspect::bytes::Bytes;
 use crate::inspect::capture::decoder::Decoder;
 use crate::inspect::capture::events::Out;
 use crate::inspect::capture::framer::{LONGEST, Message, Style};
 use crate::inspect::capture::position::{Position, Side};
+use dyno_protocol::bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Messages by their types. Source: PostgreSQL's manual, "Message Formats".
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// What a client's first message is.
 #[derive(Debug, Clone, PartialEq, Eq)]

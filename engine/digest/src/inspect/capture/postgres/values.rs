@@ -1,7 +1,7 @@
 //! Values of parameters as PostgreSQL's logs write them: `$1 = '7', $2 = NULL`. Binary ones whose type
 //! is known are turned into text, others are written as bytes: `'\x002a'`.
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 use std::io::Write as _;
 
 /// Types by their numbers. Source: `pg_type.dat`, which PostgreSQL's manual calls stable.
