@@ -33,9 +33,8 @@ class Row:
 
 
 SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
-SHARED |= {"choice", "digits"}
-SHARED |= {"evenly", "generator", "node", "options", "lib", "base", "arrivals"}
-SHARED |= {"measuring", "traces"}
+SHARED |= {"choice", "digits", "evenly", "generator", "node", "options", "lib", "base"}
+SHARED |= {"arrivals", "measuring", "traces"}
 
 ROWS = {
     "a driver": Row(

@@ -91,7 +91,10 @@ def probe(driver: str, options: dict[str, Any], directory: Path) -> dict[str, An
         "postgres": {"unix": str(directory / "absent.sock")},
         "redis": {"unix": str(directory / "absent.sock")},
     }
-    plan = null_plan(directory, {}, {"files": "io", "redis": "kv"}.get(driver, "oltp"))
+    if driver == "files":
+        plan = null_plan(directory, {}, "io")
+    else:
+        plan = null_plan(directory, {"preset": "a", "records": 1000}, "kv")
     plan["targets"]["db"] = {
         "driver": driver,
         "address": addresses[driver],

@@ -162,7 +162,7 @@ def test_an_action_under_way_is_waited_for_and_its_error_raised(time: Simulated,
 
 
 def test_a_real_wait_is_cut_short(log: Log) -> None:
-    line = Timeline([], [log.moment(1e6)])
-    line.on_event({"event": "ready", "measure_unix_s": 0.0 + 4e9})
+    line = Timeline([], [log.moment(1e6), log.moment(1e308)])
+    line.on_event({"event": "ready", "measure_unix_s": 4e9})
     line.close()
     assert log.lines == []

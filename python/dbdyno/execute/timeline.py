@@ -77,7 +77,8 @@ class Timeline:
             thread.start()
 
     def _run(self, moment: Moment, measure_unix_s: float) -> None:
-        if self._wait(self._over, max(0.0, measure_unix_s + moment.at_s - self._now())):
+        left_s = measure_unix_s + moment.at_s - self._now()
+        if self._wait(self._over, min(max(0.0, left_s), threading.TIMEOUT_MAX)):
             return
         self._came.append(moment)
         try:

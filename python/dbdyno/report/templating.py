@@ -51,7 +51,7 @@ def environment(*, escaped: bool) -> Environment:
 @lru_cache(maxsize=1)
 def templates() -> frozenset[str]:
     """The names of all templates."""
-    return frozenset(PackageLoader("dbdyno.report", "templates").list_templates())
+    return frozenset(environment(escaped=True).list_templates())
 
 
 def _finalize(value: Any) -> Any:

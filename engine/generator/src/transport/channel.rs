@@ -116,9 +116,7 @@ impl Channel {
         self.close();
         self.link = Some(Link::open_blocking(endpoint, deadline)?);
         if protocol.begins_with_tls() {
-            let (link, input) = self.open_link()?;
-            link.encrypt_blocking(endpoint, input, deadline)?;
-            protocol.tls_established(&mut self.output);
+            self.encrypt(protocol, endpoint, deadline)?;
         } else {
             protocol.connected(endpoint.is_unix(), &mut self.output);
         }
@@ -150,11 +148,7 @@ impl Channel {
             self.flush(deadline)?;
             let event = self.understand(protocol).map_err(at_server)?;
             match event {
-                (_, Progress::StartTls) => {
-                    let (link, input) = self.open_link()?;
-                    link.encrypt_blocking(endpoint, input, deadline)?;
-                    protocol.tls_established(&mut self.output);
-                }
+                (_, Progress::StartTls) => self.encrypt(protocol, endpoint, deadline)?,
                 // What was received may have called for an answer, or hold more: then go on.
                 (consumed, Progress::More) if consumed > 0 || !self.output.is_empty() => {}
                 (_, Progress::More) => {
@@ -169,6 +163,16 @@ impl Channel {
                 }
             }
         }
+    }
+
+    fn encrypt<P>(&mut self, protocol: &mut P, endpoint: &Endpoint, deadline: Instant) -> Result<()>
+    where
+        P: WireProtocol + ?Sized,
+    {
+        let (link, input) = self.open_link()?;
+        link.encrypt_blocking(endpoint, input, deadline)?;
+        protocol.tls_established(&mut self.output);
+        Ok(())
     }
 
     /// Sends what is in `output`: what comes next answers it.

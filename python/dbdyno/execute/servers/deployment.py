@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
-from dbdyno.samplers.server.replication import Replica
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 
@@ -31,7 +30,7 @@ class Deployment:
         return self._started("write")
 
     @property
-    def replicas(self) -> dict[str, Replica]:
+    def replicas(self) -> dict[str, RemoteServer]:
         """Those that are only read, as metrics call them: `read1`, `read2`."""
         prefix = f"{self.target.name}."
         found = self._started("read").items()
