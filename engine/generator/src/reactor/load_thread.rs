@@ -106,13 +106,10 @@ pub trait LoadThread<'a>: Sized {
     type Protocol: WireProtocol + ?Sized;
 
     /// What it waits with.
-    fn io(&mut self) -> &mut Io<'a, Self::Clock, Self::Poller>;
+    fn io(&mut self) -> &mut IoOf<'a, Self>;
 
     /// A place for a connection, whether there is one now or not.
-    fn channel(
-        &mut self,
-        at: u32,
-    ) -> Option<(&mut Io<'a, Self::Clock, Self::Poller>, &mut Channel)>;
+    fn channel(&mut self, at: u32) -> Option<(&mut IoOf<'a, Self>, &mut Channel)>;
 
     /// A connection that goes over a transport.
     fn speaker(&mut self, at: u32) -> Option<Speaker<'_, 'a, Self>>;
@@ -177,9 +174,9 @@ pub trait LoadThread<'a>: Sized {
     fn lost(&mut self, at: u32, error: Error);
 }
 
+/// What a load thread of this kind waits with.
+pub type IoOf<'a, T> = Io<'a, <T as LoadThread<'a>>::Clock, <T as LoadThread<'a>>::Poller>;
+
 /// A connection with what it is driven by.
-pub type Speaker<'s, 'a, T> = (
-    &'s mut Io<'a, <T as LoadThread<'a>>::Clock, <T as LoadThread<'a>>::Poller>,
-    &'s mut Channel,
-    &'s mut <T as LoadThread<'a>>::Protocol,
-);
+pub type Speaker<'s, 'a, T> =
+    (&'s mut IoOf<'a, T>, &'s mut Channel, &'s mut <T as LoadThread<'a>>::Protocol);
