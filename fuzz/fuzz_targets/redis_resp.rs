@@ -2,7 +2,7 @@
 //! says how large the pieces are, and whether small strings are kept.
 #![no_main]
 
-use dyno_drivers::redis::resp::{Reader, Token};
+use dyno_protocol::resp::{Reader, Token};
 use libfuzzer_sys::fuzz_target;
 
 /// The values of `data`, given in pieces of `size`, as text; and whether it was no RESP.

@@ -156,4 +156,4 @@ def test_a_workload_that_does_not_fit_is_pointed_at(
 def test_a_setup_of_tables_means_nothing_to_files() -> None:
     with pytest.raises(DynoError) as caught:
         load(FILE.format(kind="files", more=", setup: {after: [SELECT 1]}", workload="io"))
-    assert "plain files have no tables, so `setup` means nothing" in caught.value.what
+    assert "there are no tables in plain files, so `setup` means nothing" in caught.value.what

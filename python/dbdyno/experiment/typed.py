@@ -15,7 +15,6 @@ from dbdyno.experiment.model import GroupBase, SetupModel, TargetModel
 from dbdyno.experiment.targets import external, setups
 from dbdyno.experiment.types import Cell, Cpus, Group, Setup, Target
 from dbdyno.experiment.workloads import arrivals, measuring
-from dbdyno.kinds.kind import SQL
 
 INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/setup/check.rs` has them
 
@@ -109,9 +108,9 @@ def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None
         return None
     node = root.mapping["targets"].mapping[name].mapping["setup"]
     known = kinds.of(kind)
-    if not known.stores_data or SQL not in known.capabilities:
+    if not known.stores_data or not known.speaks_sql:
         what = (
-            f"{known.title} have no tables"
+            f"there are no tables in {known.title}"
             if known.stores_data
             else "the null driver keeps nothing"
         )
@@ -119,13 +118,6 @@ def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None
             f"target `{name}`: {what}, so `setup` means nothing",
             where=node.place,
             fix="remove it",
-        )
-    if not kinds.of(kind).speaks_sql:
-        raise DynoError(
-            f"target `{name}`: {kinds.of(kind).title} has no SQL, so `setup` means nothing",
-            where=node.place,
-            cause="what is set up are tables, statements and files of SQL systems",
-            fix="remove it: workloads such as `kv` load their own records",
         )
     if model.setup.template is not None and (model.url or model.nodes):
         raise DynoError(

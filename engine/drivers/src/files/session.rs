@@ -91,6 +91,7 @@ impl Blocking for FilesSession {
         }
     }
 
+    /// Files are neither tables nor in transactions: nothing is to be done.
     fn task(&mut self, _task: Task<'_>) -> Result<Vec<Option<String>>> {
         Ok(vec![])
     }

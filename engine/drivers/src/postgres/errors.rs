@@ -34,13 +34,7 @@ impl<'a> ErrorFields<'a> {
     pub fn parse(body: &'a [u8]) -> Result<Self> {
         let mut body = Body(body);
         let mut fields = Self::default();
-        loop {
-            let field = body.byte()?;
-            if field == 0 {
-                body.end()?;
-                return Ok(fields);
-            }
-            let text = body.string()?;
+        while let Some((field, text)) = body.field()? {
             match field {
                 // `V` is never translated and comes after `S`, which may be.
                 b'S' if fields.severity.is_empty() => fields.severity = text,
@@ -54,6 +48,7 @@ impl<'a> ErrorFields<'a> {
                 _ => {}
             }
         }
+        Ok(fields)
     }
 
     /// Whether the server closes the connection after it.

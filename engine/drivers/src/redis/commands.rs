@@ -1,9 +1,9 @@
 //! Requests as commands: what is the same in each call is encoded once.
 
-use super::resp::{put_command, put_word};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::request::{KeyValue, Store, Verb};
 use dyno_core::workload::{self, Op, Request, Transaction, Value, put_decimal};
+use dyno_protocol::resp::{put_command, put_word};
 
 /// What an answer counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! returned; one may be returned twice while the server's table shrinks.
 
 use super::commands::key_prefix;
-use super::resp::{self, Token, rubbish};
 use dyno_core::error::Result;
+use dyno_protocol::resp::{self, Token, rubbish};
 
 /// Keys that a call looks at.
 const KEYS_A_CALL: &[u8] = b"1000";

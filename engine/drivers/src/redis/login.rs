@@ -1,10 +1,10 @@
 //! What a target says about logging in, checked before anything is opened.
 
 use super::errors::Refusal;
-use super::resp;
 use crate::policy::{self, Asked};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, Secret, Target, Tls};
+use dyno_protocol::resp;
 
 /// Everything a session needs until it may send requests.
 pub(super) struct Login {

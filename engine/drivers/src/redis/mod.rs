@@ -6,12 +6,13 @@
 //! | file | noun |
 //! |---|---|
 //! | `login.rs` | what a target says, checked: address, user, number of the database, TLS |
-//! | `resp.rs` | the codec: commands we send, values we receive |
 //! | `commands.rs` | requests encoded once |
 //! | `errors.rs` | an error reply -> refusal of a command, or end of the connection |
 //! | `rows.rs` | a store's rows as pipelined writes |
 //! | `keyspace.rs` | which keys are a store's: walks them by `SCAN` |
 //! | `wire.rs` | the state machine of a session |
+//!
+//! The codec of commands and replies is `dyno_protocol::resp`.
 //!
 //! Source: Redis documentation, "Redis serialization protocol specification" (RESP2 and RESP3),
 //! "Redis pipelining", and the pages of the commands.
@@ -28,7 +29,6 @@ mod commands;
 mod errors;
 mod keyspace;
 mod login;
-pub mod resp;
 mod rows;
 #[cfg(test)]
 mod tests;

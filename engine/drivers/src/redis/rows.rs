@@ -1,9 +1,9 @@
 //! A store's rows, which come as text with tabs between their cells, as writes that are pipelined.
 
 use super::commands::{Command, key_prefix};
-use super::resp;
 use crate::tsv::unescape;
 use dyno_core::request::Store;
+use dyno_protocol::resp;
 use memchr::memchr;
 use std::borrow::Cow;
 

@@ -1,13 +1,12 @@
 //! The driver byte by byte. What holds for all wires: `engine/drivers/tests/wires.rs`.
 
-use super::resp::{BULK_BYTES_MAX, LINE_BYTES_MAX, Reader, Token, command};
 use super::*;
 use dyno_core::driver::{Progress, Reply, Task, Wire};
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::{Address, Secret, Tls};
 use dyno_core::request::{Store, Verb};
 use dyno_core::workload::{Effect, Table, Transaction};
-use proptest::prelude::*;
+use dyno_protocol::resp::{BULK_BYTES_MAX, LINE_BYTES_MAX};
 use serde_json::json;
 
 fn target() -> Target {
@@ -323,74 +322,4 @@ fn wire_asked() -> Box<dyn Wire> {
     tx.op(0);
     wire.request(&tx.ops[0], &tx, &mut Vec::new());
     wire
-}
-
-/// A value as a server may send it, and how many tokens it is.
-fn value() -> impl Strategy<Value = (Vec<u8>, usize)> {
-    let bulk =
-        |text: Vec<u8>| [format!("${}\r\n", text.len()).into_bytes(), text, b"\r\n".to_vec()];
-    let leaf = prop_oneof![
-        any::<i64>().prop_map(|n| (format!(":{n}\r\n").into_bytes(), 1)),
-        "[ -~]{0,20}".prop_map(|text| (format!("+{text}\r\n").into_bytes(), 1)),
-        "[ -~]{0,20}".prop_map(|text| (format!("-{text}\r\n").into_bytes(), 1)),
-        proptest::collection::vec(any::<u8>(), 0..40).prop_map(move |t| (bulk(t).concat(), 1)),
-        prop_oneof![Just("$-1"), Just("*-1"), Just("_"), Just("#t"), Just(",1.5"), Just("(12")]
-            .prop_map(|text| (format!("{text}\r\n").into_bytes(), 1)),
-    ];
-    leaf.prop_recursive(4, 24, 5, |inner| {
-        (prop_oneof![Just('*'), Just('~'), Just('%')], proptest::collection::vec(inner, 0..5))
-            .prop_map(|(mark, mut parts)| {
-                let each = if mark == '%' { 2 } else { 1 };
-                parts.truncate(parts.len() / each * each);
-                let mut bytes = format!("{mark}{}\r\n", parts.len() / each).into_bytes();
-                let count = 1 + parts.iter().map(|part| part.1).sum::<usize>();
-                parts.iter().for_each(|part| bytes.extend_from_slice(&part.0));
-                (bytes, count)
-            })
-    })
-}
-
-proptest! {
-    #[test]
-    fn values_are_read_whole_wherever_they_are_cut(
-        (bytes, count) in value(),
-        sizes in proptest::collection::vec(1_usize..20, 1..10),
-        keep in any::<bool>(),
-    ) {
-        let mut reader = Reader::new(keep);
-        let (mut inbox, mut rest, mut tokens) = (Vec::new(), &bytes[..], 0);
-        let mut sizes = sizes.into_iter().cycle();
-        loop {
-            let (used, token) = reader.next(&inbox).expect("RESP");
-            tokens += usize::from(token.is_some());
-            let is_stuck = token.is_none();
-            inbox.drain(..used);
-            if is_stuck {
-                if rest.is_empty() {
-                    break;
-                }
-                prop_assert!(tokens < count && (tokens == 0 || !reader.is_between()));
-                let size = sizes.next().unwrap_or(1).min(rest.len());
-                inbox.extend_from_slice(&rest[..size]);
-                rest = &rest[size..];
-            }
-        }
-        prop_assert!(inbox.is_empty() && reader.is_between() && !reader.is_skipping());
-        prop_assert_eq!(tokens, count);
-    }
-
-    #[test]
-    fn commands_read_back(words in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 1..8)) {
-        let mut out = Vec::new();
-        command(&words.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut out);
-        let mut reader = Reader::new(true);
-        let (mut at, token) = reader.next(&out).expect("RESP");
-        prop_assert_eq!(token, Some(Token::Many(words.len() as u64)));
-        for word in &words {
-            let (used, token) = reader.next(&out[at..]).expect("RESP");
-            at += used;
-            prop_assert_eq!(token, Some(Token::Text(word)));
-        }
-        prop_assert!(at == out.len() && reader.is_between());
-    }
 }

@@ -7,11 +7,11 @@ use super::Shared;
 use super::commands::{Counts, Digits};
 use super::errors::Refusal;
 use super::keyspace::Walk;
-use super::resp::{self, Reader, Token, rubbish};
 use super::rows::Rows;
 use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::workload::{Op, Transaction};
+use dyno_protocol::resp::{self, Reader, Token, rubbish};
 use std::sync::Arc;
 
 /// Most text of an answer to a [`Wire::query`] that is kept.

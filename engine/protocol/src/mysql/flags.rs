@@ -39,6 +39,10 @@ pub mod capability {
     pub const SESSION_TRACK: u32 = 1 << 23;
     /// No EOF packet behind column definitions; rows end with an OK packet.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
+    /// The zstd protocol around all packets after the login.
+    pub const COMPRESS_ZSTD: u32 = 1 << 26;
+    /// Statements have attributes.
+    pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 }
 
 /// MariaDB's extended capabilities (bits 32 and up of the whole).
@@ -57,6 +61,8 @@ pub mod status {
     pub const AUTOCOMMIT: u16 = 0x0002;
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 0x0008;
+    /// Rows stay at the server until they are fetched.
+    pub const CURSOR: u16 = 0x0040;
     /// An OK packet tells what has changed in the session.
     pub const SESSION_CHANGED: u16 = 0x4000;
     /// A backslash in a string literal is a plain character.
@@ -77,6 +83,8 @@ pub mod command {
     pub const STATISTICS: u8 = 0x09;
     /// Are you there?
     pub const PING: u8 = 0x0e;
+    /// Another user from now on.
+    pub const CHANGE_USER: u8 = 0x11;
     /// Prepare a statement.
     pub const STMT_PREPARE: u8 = 0x16;
     /// Execute a prepared statement.
@@ -89,6 +97,10 @@ pub mod command {
     pub const STMT_RESET: u8 = 0x1a;
     /// Multi-statements on or off.
     pub const SET_OPTION: u8 = 0x1b;
+    /// Rows of a cursor.
+    pub const STMT_FETCH: u8 = 0x1c;
+    /// As after the login.
+    pub const RESET_CONNECTION: u8 = 0x1f;
     /// Execute a prepared statement for many rows; MariaDB.
     pub const STMT_BULK_EXECUTE: u8 = 0xfa;
 }
@@ -164,6 +176,8 @@ mod tests {
             CONNECT_ATTRS,
             PLUGIN_AUTH_LENENC,
             DEPRECATE_EOF,
+            COMPRESS_ZSTD,
+            QUERY_ATTRIBUTES,
         ];
         assert!(all.iter().all(|flag| flag.is_power_of_two()));
         assert_eq!(all.iter().fold(0, |seen, flag| seen ^ flag).count_ones() as usize, all.len());

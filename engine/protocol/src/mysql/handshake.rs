@@ -38,12 +38,16 @@ pub struct Greeting {
 
 impl Greeting {
     /// Parses a greeting's payload (protocol version 10).
+    ///
+    /// # Errors
+    /// [`Kind::Protocol`](dyno_core::error::Kind::Protocol) for one that is cut short, or older than 4.1.
     pub fn parse(payload: &[u8]) -> Result<Self> {
         if payload.first() != Some(&10) {
             return Err(broken("the greeting is not of protocol version 10"));
         }
-        let greeting =
-            Self::fields(Bytes(&payload[1..])).ok_or_else(|| broken("a greeting cut short"))?;
+        let greeting = Self::read(payload)
+            .filter(|greeting| greeting.nonce.len() == NONCE_BYTES)
+            .ok_or_else(|| broken("a greeting cut short"))?;
         let needed = capability::PROTOCOL_41 | capability::SECURE_CONNECTION;
         if greeting.capabilities & needed != needed {
             return Err(broken("the server is older than MySQL 4.1"));
@@ -51,32 +55,66 @@ impl Greeting {
         Ok(greeting)
     }
 
-    fn fields(mut fields: Bytes<'_>) -> Option<Self> {
+    /// Reads a greeting's payload as far as it is there; none if that is not as far as its status.
+    pub fn read(payload: &[u8]) -> Option<Self> {
+        let mut fields = Bytes(payload.strip_prefix(&[10])?);
         let version = String::from_utf8_lossy(fields.text()?).into_owned();
         let connection_id = fields.u32()?;
-        let mut nonce = fields.take(8)?.to_vec();
+        let nonce = fields.take(8)?.to_vec();
         fields.byte()?;
-        let low = fields.u16()?;
+        let capabilities = fields.u16()?.into();
         fields.byte()?;
         let status = fields.u16()?;
-        let high = fields.u16()?;
-        let capabilities = u32::from(low) | u32::from(high) << 16;
+        let (extended, plugin) = (0, vec![]);
+        let mut greeting =
+            Self { version, connection_id, capabilities, extended, status, nonce, plugin };
+        greeting.read_on(fields);
+        Some(greeting)
+    }
+
+    /// Reads what servers since 4.1 say behind the status.
+    fn read_on(&mut self, mut fields: Bytes<'_>) -> Option<()> {
+        self.capabilities |= u32::from(fields.u16()?) << 16;
         let nonce_bytes = usize::from(fields.byte()?);
         fields.take(6)?;
-        let mut extended = fields.u32()?;
-        if capabilities & capability::CLIENT_MYSQL != 0 {
-            extended = 0;
+        let extended = fields.u32()?;
+        if self.capabilities & capability::CLIENT_MYSQL == 0 {
+            self.extended = extended;
         }
         // At least 13 bytes, whatever the length says; the last one is a terminating zero.
         let rest = fields.take(nonce_bytes.saturating_sub(8).max(13))?;
-        nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
-        nonce.truncate(NONCE_BYTES);
-        let mut plugin = vec![];
-        if capabilities & capability::PLUGIN_AUTH != 0 {
+        self.nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
+        self.nonce.truncate(NONCE_BYTES);
+        if self.capabilities & capability::PLUGIN_AUTH != 0 {
             // Some versions forget the terminating zero.
-            plugin = fields.text().unwrap_or(fields.0).to_vec();
+            self.plugin = fields.text().unwrap_or(fields.0).to_vec();
         }
-        Some(Self { version, connection_id, capabilities, extended, status, nonce, plugin })
+        Some(())
+    }
+
+    /// Appends its payload.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        let [a, b, c, d] = self.capabilities.to_le_bytes();
+        let [low, high] = self.status.to_le_bytes();
+        let (first, rest) = self.nonce.split_at(8);
+        out.push(10);
+        packet::put_nul(out, self.version.as_bytes());
+        out.extend_from_slice(&self.connection_id.to_le_bytes());
+        packet::put_nul(out, first);
+        out.extend_from_slice(&[a, b, COLLATION_UTF8MB4, low, high, c, d]);
+        out.push(self.nonce.len() as u8 + 1);
+        out.extend_from_slice(&[0; 6]);
+        out.extend_from_slice(&self.extended.to_le_bytes());
+        packet::put_nul(out, rest);
+        packet::put_nul(out, &self.plugin);
+    }
+
+    /// How the server is called, `MariaDB 10.11.6`.
+    pub fn product(&self) -> String {
+        match self.version.split_once("-MariaDB") {
+            Some((number, _)) => format!("MariaDB {}", number.trim_start_matches("5.5.5-")),
+            None => format!("MySQL {}", self.version),
+        }
     }
 
     /// Whether the server offers TLS.
@@ -219,6 +257,10 @@ mod tests {
         assert_eq!(greeting.nonce, b"abcdefghijklmnopqrst");
         assert_eq!(greeting.plugin, b"mysql_native_password");
         assert_eq!(greeting.extended, 0x1d);
+        assert_eq!(greeting.product(), "MariaDB 10.11.6");
+        let mut out = vec![];
+        greeting.put(&mut out);
+        assert_eq!(out, mariadb());
         assert!(Agreed::new(&greeting, 0, true).caches_metadata());
         assert!(!Agreed::new(&greeting, 0, false).caches_metadata());
         assert!(Agreed::new(&greeting, 0, false).binds_arrays());

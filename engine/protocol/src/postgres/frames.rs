@@ -79,29 +79,42 @@ impl<'a> Body<'a> {
         Ok(text)
     }
 
+    /// A field of an ErrorResponse or NoticeResponse: its type and text; none behind the last one.
+    pub fn field(&mut self) -> Result<Option<(u8, &'a [u8])>> {
+        match self.byte()? {
+            0 => self.end().map(|()| None),
+            kind => Ok(Some((kind, self.string()?))),
+        }
+    }
+
     /// An error if anything is left.
     pub fn end(&self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(rubbish("a message that is too long")) }
     }
 }
 
-/// Rows changed, by a CommandComplete's tag (`INSERT 0 7`, `UPDATE 7`); 0 for tags that count
-/// nothing or count rows returned. `COPY 7` counts for a bulk load only, since `COPY TO` says the
-/// same.
+/// The command and the number in a CommandComplete's tag, `INSERT 0 5`.
+pub fn completed(tag: &[u8]) -> (&[u8], Option<u64>) {
+    let mut words = tag.split(|&byte| byte == b' ');
+    let command = words.next().unwrap_or_default();
+    let digits = words.next_back().filter(|word| word.iter().all(u8::is_ascii_digit));
+    let count = digits.map(|digits| {
+        digits.iter().fold(0_u64, |sum, &digit| {
+            sum.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
+        })
+    });
+    (command, count)
+}
+
+/// Rows changed, by a CommandComplete's tag; 0 for tags that count nothing or count rows returned.
+/// `COPY 7` counts for a bulk load only, since `COPY TO` says the same.
 pub fn affected(tag: &[u8], bulk: bool) -> u64 {
-    let count = match tag.first() {
-        Some(b'I') => tag.strip_prefix(b"INSERT "),
-        Some(b'U') => tag.strip_prefix(b"UPDATE "),
-        Some(b'D') => tag.strip_prefix(b"DELETE "),
-        Some(b'M') => tag.strip_prefix(b"MERGE "),
-        Some(b'C') if bulk => tag.strip_prefix(b"COPY "),
-        _ => None,
-    };
-    let Some(count) = count else { return 0 };
-    let digits = count.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
-    digits.iter().fold(0_u64, |sum, &digit| {
-        sum.saturating_mul(10).saturating_add(u64::from(digit.wrapping_sub(b'0').min(9)))
-    })
+    let (command, count) = completed(tag);
+    match command {
+        b"INSERT" | b"UPDATE" | b"DELETE" | b"MERGE" => count.unwrap_or(0),
+        b"COPY" if bulk => count.unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// Name and value of a ParameterStatus.

@@ -1,12 +1,16 @@
 //! Messages we send. Each is a tag, a length that counts itself, and a body; the three that open
 //! a connection have no tag.
 
+use crate::bytes::Bytes;
+
 /// `StartupMessage` version: 3.0, which every server from 7.4 to 18 speaks.
 const PROTOCOL_3_0: u32 = 3 << 16;
 /// Magic version of a request for TLS.
-const SSL_REQUEST_CODE: u32 = 80_877_103;
+pub const SSL_REQUEST_CODE: u32 = 80_877_103;
+/// Magic version of a request for GSSAPI encryption.
+pub const GSS_REQUEST_CODE: u32 = 80_877_104;
 /// Magic version of a request to cancel.
-const CANCEL_REQUEST_CODE: u32 = 80_877_102;
+pub const CANCEL_REQUEST_CODE: u32 = 80_877_102;
 
 /// Ends a series of extended-query messages; the server answers ReadyForQuery.
 pub const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
@@ -48,6 +52,49 @@ pub fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     let end = out.len();
     set_length(&mut out, 0, end);
     out
+}
+
+/// What a client's first message is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Startup {
+    /// It says who it is.
+    Login {
+        /// Login name.
+        user: Vec<u8>,
+        /// Database.
+        database: Vec<u8>,
+    },
+    /// It wants TLS or GSSAPI, and waits for a byte.
+    WantsEncryption,
+    /// It wants a statement of another connection cancelled.
+    Cancel,
+}
+
+impl Startup {
+    /// From a message's body.
+    pub fn read(body: &[u8]) -> Option<Self> {
+        let mut bytes = Bytes(body);
+        match bytes.big(4)? as u32 {
+            SSL_REQUEST_CODE | GSS_REQUEST_CODE => Some(Self::WantsEncryption),
+            CANCEL_REQUEST_CODE => Some(Self::Cancel),
+            version if version >> 16 == 3 => {
+                let (mut user, mut database) = (vec![], vec![]);
+                while let Some(name) = bytes.text().filter(|name| !name.is_empty()) {
+                    let value = bytes.text()?;
+                    match name {
+                        b"user" => user = value.to_vec(),
+                        b"database" => database = value.to_vec(),
+                        _ => {}
+                    }
+                }
+                if database.is_empty() {
+                    database.clone_from(&user);
+                }
+                Some(Self::Login { user, database })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Asks whether the server speaks TLS here; answered by one byte.

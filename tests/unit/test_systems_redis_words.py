@@ -125,7 +125,7 @@ def test_the_scheme_decides_about_tls(url: str, more: str, tls: str) -> None:
         ("redis://db1", ", tls: require", "is not what its URL says"),
         ("rediss://db1", ", tls: off", "is not what its URL says"),
         ("redis://db1", ", data: {existing: x}", "no schemas that exist already"),
-        ("redis://db1", ", setup: {after: [SELECT 1]}", "Redis has no SQL"),
+        ("redis://db1", ", setup: {after: [SELECT 1]}", "there are no tables in Redis"),
         ("redis://db1", ", defaults_group: x", "which Redis does not have"),
         ("redis://db1", ", server_public_key: get", "which Redis does not have"),
     ],
