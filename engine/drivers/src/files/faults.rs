@@ -9,6 +9,7 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 /// The copy that this thread is about.
 #[derive(Clone, Copy)]
@@ -52,7 +53,10 @@ pub fn watch() {
 pub fn guarded(mapped: *mut libc::c_void, bytes: usize, copy: impl FnOnce()) -> io::Result<()> {
     let begin = mapped as usize;
     COPY.set(Copy { begin, end: begin + bytes, has_failed: false });
+    // The handler is no part of what the compiler knows a copy to do.
+    compiler_fence(Ordering::SeqCst);
     copy();
+    compiler_fence(Ordering::SeqCst);
     if !COPY.replace(NONE).has_failed {
         return Ok(());
     }

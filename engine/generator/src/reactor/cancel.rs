@@ -63,7 +63,7 @@ fn carry_out(server: Server<'_>, how: &Cancel) -> Result<()> {
 /// Asks a server to cancel a statement by a connection of its own that carries these bytes alone.
 ///
 /// # Errors
-/// [`Kind::Connection`] when the server cannot be reached in time.
+/// [`Kind::Connection`](dyno_core::error::Kind::Connection) when the server cannot be reached in time.
 pub fn send_packet(endpoint: &Endpoint, bytes: &[u8], deadline: Instant) -> Result<()> {
     let mut link = Link::open_blocking(endpoint, deadline)?;
     link.send_all(bytes, deadline)?;

@@ -83,8 +83,8 @@ impl Endpoint {
         &self.label
     }
 
-    /// Whether it is a Unix socket, which [`Wire::connected`](dyno_core::driver::Wire::connected)
-    /// wants to know.
+    /// Whether it is a Unix socket, which
+    /// [`WireProtocol::connected`](dyno_core::driver::WireProtocol::connected) wants to know.
     pub fn is_unix(&self) -> bool {
         self.is_unix
     }
