@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli import starter
+from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
 
 
@@ -42,21 +43,16 @@ def init(file: str, kind: str, workload: str | None, as_json: bool) -> int:
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
     if not name:
         raise click.BadParameter(f"`{file}` makes no name: use letters and digits")
-    try:
-        with path.open("x", encoding="utf-8") as out:  # fails if anything is there
-            out.write(starter.text(name, str(path), kind, workload))
-    except FileExistsError:
-        raise DynoError(
-            f"{path} is there already",
-            cause="dyno init overwrites nothing",
-            fix=f"give another name: dyno init {path.stem}-2",
-        ) from None
-    except OSError as error:
-        raise DynoError(
-            f"cannot write {path}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else",
-            fix="name another place",
-        ) from None
+    with output.explained(path):
+        try:
+            with path.open("x", encoding="utf-8") as out:  # fails if anything is there
+                out.write(starter.text(name, str(path), kind, workload))
+        except FileExistsError:
+            raise DynoError(
+                f"{path} is there already",
+                cause="dyno init overwrites nothing",
+                fix=f"give another name: dyno init {path.stem}-2",
+            ) from None
     if as_json:
         click.echo(json.dumps({"file": str(path), "experiment": name}))
     else:

@@ -21,7 +21,7 @@ def resolved(option: str, typed: str | None, now_s: float) -> str | None:
             cause="a length of time without a sign: before or after now?",
             fix=f"for {typed} ago: {option} -{typed}",
         )
-    if typed.startswith("-") and not _is_number(typed):
+    if typed.startswith("-") and not units.is_number(typed):
         raise DynoError(f"`{option} {typed}` is no moment", fix=EXAMPLE)
     return typed
 
@@ -29,14 +29,6 @@ def resolved(option: str, typed: str | None, now_s: float) -> str | None:
 def _duration_s(text: str) -> float | None:
     """None: no length of time with its unit."""
     try:
-        return None if _is_number(text) else units.duration_s(text)
+        return None if units.is_number(text) else units.duration_s(text)
     except ValueError:
         return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

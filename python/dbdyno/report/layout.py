@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbdyno.analysis.types import Findings
+from dbdyno.experiment.values import units
 from dbdyno.plan.types import Cell, Factor, Plan
 
 LINES_MAX = 6
@@ -58,7 +59,7 @@ class Layout:
     def level(self, name: str, level: str) -> str:
         """A level for people: with its factor where the name alone would say nothing."""
         homes = [f for f in self.factors if level in f.levels]
-        if level.lower() in _BARE or len(homes) != 1 or _numeric(level):
+        if level.lower() in _BARE or len(homes) != 1 or units.is_number(level):
             return f"{self.short(name)} {grouped(level)}"
         return level
 
@@ -171,11 +172,3 @@ def _matches(cell: Cell, wanted: set[int], cells: Sequence[Cell], layout: Layout
 def grouped(level: str) -> str:
     """A level's name; a whole number of five digits or more gets its thousands separated."""
     return f"{int(level):,}" if _WHOLE.fullmatch(level) else level
-
-
-def _numeric(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from typing import TextIO
 
+from dbdyno.experiment.values import units
 from dbdyno.share.tables import Source, Table, Value
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -29,14 +30,6 @@ def _cell(value: Value) -> Value:
     """Python writes a float so that reading gives it back; flags as in JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value):
+    if isinstance(value, str) and value.startswith(_FORMULA) and not units.is_number(value):
         return f"'{value}"
     return value
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

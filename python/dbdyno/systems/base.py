@@ -8,11 +8,13 @@ describe and stop a server. It never decides when: that is `execute`'s.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DURABILITY, ISOLATION, Scalar
 from dbdyno.experiment.types import Target as TargetPlan
 from dbdyno.systems.sql_files import Importer
@@ -52,6 +54,44 @@ class Resolved:
 
 
 Copy = Callable[[Path, Path], None]  # of a stopped server's directory, owners kept
+
+
+def schema_name(name: str) -> str:
+    """The same name; DynoError if a schema of ours cannot have it."""
+    if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", name):
+        raise DynoError(
+            f"{name!r} cannot be a schema's name", fix="use letters, digits and underscores"
+        )
+    return name
+
+
+def engine_target(
+    target: TargetPlan,
+    driver: str,
+    address: Any,
+    database: str,
+    *,
+    user: str = "",
+    password: str = "",
+    tls: str | Mapping[str, str] = "off",
+    rules: Mapping[str, Any] = {},
+    session_sql: Sequence[str] = (),
+    options: Mapping[str, Any] = {},
+) -> dict[str, Any]:
+    """The `targets.<name>` object of an engine plan. `rules`: what the server may ask of the
+    login; `options`: those of the driver that the target's own go before."""
+    return {
+        "driver": driver,
+        "address": address,
+        "user": user,
+        "password": password,
+        "database": database,
+        "protocol": target.protocol,
+        "tls": tls,
+        **rules,
+        "session_sql": list(session_sql),
+        "options": {**options, **target.options},
+    }
 
 
 class System(Protocol):

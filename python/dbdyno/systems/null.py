@@ -5,14 +5,15 @@ It measures the generator, and makes every later stage testable without a server
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dbdyno import __version__
 from dbdyno.errors import DynoError
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word, engine_target
+from dbdyno.systems.in_process import InProcess
 from dbdyno.systems.sql_files import Importer
 
 
@@ -69,29 +70,13 @@ class Null:
         return NullServer(directory, binaries.version)
 
 
-class NullServer:
+class NullServer(InProcess):
     """A stand-in: there is nothing to ask."""
-
-    pid: int | None = None
-
-    def __init__(self, directory: Path, version: str) -> None:
-        self.directory = directory
-        self.version = version
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
-        return {
-            "driver": Null.driver,
-            "address": "none",
-            "user": "",
-            "password": "",
-            "database": database,
-            "protocol": target.protocol,
-            "tls": "off",
-            "session_sql": [],
-            "options": dict(target.options),
-        }
+        return engine_target(target, Null.driver, "none", database)
 
     def create_schema(self, database: str) -> None:
         """Nothing to create."""
@@ -105,33 +90,13 @@ class NullServer:
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
         raise _keeps_nothing()
 
-    def settle(self, database: str) -> None:
-        """Nothing to settle."""
-
     def settings(self) -> dict[str, str]:
-        return {}
-
-    def counters(self) -> dict[str, float]:
-        return {}
-
-    def gauges(self) -> frozenset[str]:
-        return frozenset()
-
-    def cycles(self, per_s: Mapping[str, float]) -> dict[str, float]:
-        """Nothing: it does only what it is asked."""
-        return {}
-
-    def sessions_by_state(self) -> dict[str, int]:
         return {}
 
     def explain(self, database: str, sql: str) -> str:
         return "the null target has no plan"
 
     def alive(self) -> bool:
-        return True
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """Nothing runs."""
         return True
 
 

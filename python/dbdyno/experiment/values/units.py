@@ -168,3 +168,12 @@ def number(text: str) -> float | None:
         with contextlib.suppress(ValueError):
             return float(unit(text))
     return None
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads it as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -128,6 +128,22 @@ class NoFiles:
     """A workload that names no files and takes every key of a group."""
 
     refuses: Mapping[str, str] = MappingProxyType({})
+    options: tuple[Option, ...] = ()
+    presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+    def effective(self, options: Options) -> dict[str, Any]:
+        """The defaults, over them the preset, over it what is written. The preset's name is left
+        out: two spellings of one workload must compare equal."""
+        full = {o.name: o.default for o in self.options if o.default is not None}
+        if preset := options.get("preset") or full.get("preset"):
+            full |= self.presets[preset]
+        full |= {name: value for name, value in options.items() if value is not None}
+        full.pop("preset", None)
+        return full
+
+    def data_options(self, options: Options) -> dict[str, Any] | None:
+        full = self.effective(options)
+        return {o.name: full[o.name] for o in self.options if o.data}
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
         return dict(options)

@@ -89,12 +89,8 @@ class Io(NoFiles):
     presets = PRESETS
 
     def effective(self, options: Options) -> dict[str, Any]:
-        full: dict[str, Any] = {o.name: o.default for o in OPTIONS if o.default is not None}
-        full |= PRESETS[options.get("preset", DEFAULT_PRESET)]
-        full |= {name: value for name, value in options.items() if value is not None}
-        full["read_share"] = float(full["read_share"])
-        del full["preset"]  # spelt out by now: two spellings of one workload must compare equal
-        return full
+        full = super().effective(options)
+        return full | {"read_share": float(full["read_share"])}
 
     def meaning(self, options: Options) -> dict[str, Any]:
         """Without a distribution in order, a call that is never made, and the like."""
@@ -106,10 +102,6 @@ class Io(NoFiles):
         if full["read_share"] == 1 or not full["sync_every"]:
             del full["sync_every"], full["sync_call"]
         return full
-
-    def data_options(self, options: Options) -> dict[str, Any]:
-        full = self.effective(options)
-        return {o.name: full[o.name] for o in OPTIONS if o.data}
 
     def changes_data(self, options: Options) -> bool:
         return bool(self.effective(options)["read_share"] < 1)

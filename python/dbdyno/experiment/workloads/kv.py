@@ -80,13 +80,8 @@ class Kv(NoFiles):
     presets = PRESETS
 
     def effective(self, options: Options) -> dict[str, Any]:
-        full: dict[str, Any] = dict.fromkeys(PROPORTIONS, 0.0)
-        full |= {o.name: o.default for o in KV if o.default is not None}
-        full |= PRESETS[options.get("preset", DEFAULT_PRESET)]
-        full |= {name: value for name, value in options.items() if value is not None}
-        full |= {name: float(full[name]) for name in PROPORTIONS}
-        del full["preset"]  # spelt out by now: two spellings of one workload must compare equal
-        return full
+        full = dict.fromkeys(PROPORTIONS, 0.0) | super().effective(options)
+        return full | {name: float(full[name]) for name in PROPORTIONS}
 
     def meaning(self, options: Options) -> dict[str, Any]:
         """Proportions as shares; no scan's length without scans, and the like."""
@@ -101,10 +96,6 @@ class Kv(NoFiles):
         if full["distribution"] == "uniform":
             del full["zipfian_theta"]
         return full
-
-    def data_options(self, options: Options) -> dict[str, Any]:
-        full = self.effective(options)
-        return {o.name: full[o.name] for o in KV if o.data}
 
     def changes_data(self, options: Options) -> bool:
         full = self.effective(options)

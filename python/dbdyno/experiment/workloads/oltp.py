@@ -108,13 +108,8 @@ class Oltp(NoFiles):
     presets = PRESETS
 
     def effective(self, options: Options) -> dict[str, Any]:
-        preset = PRESETS[options.get("preset", DEFAULT_PRESET)]
-        full: dict[str, Any] = dict.fromkeys(COUNTS, 0)
-        full |= {o.name: o.default for o in OLTP if o.default is not None}
-        full |= preset
-        full |= {name: value for name, value in options.items() if value is not None}
+        full = dict.fromkeys(COUNTS, 0) | super().effective(options)
         full.setdefault("id_range", full["rows"])
-        del full["preset"]  # spelt out by now: two spellings of one workload must compare equal
         return full
 
     def meaning(self, options: Options) -> dict[str, Any]:
@@ -128,10 +123,6 @@ class Oltp(NoFiles):
             if option.of_distribution and option.of_distribution != full["distribution"]:
                 del full[option.name]
         return full
-
-    def data_options(self, options: Options) -> dict[str, Any]:
-        full = self.effective(options)
-        return {o.name: full[o.name] for o in OLTP if o.data}
 
     def changes_data(self, options: Options) -> bool:
         full = self.effective(options)

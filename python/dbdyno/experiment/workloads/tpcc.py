@@ -83,16 +83,8 @@ class Tpcc(NoFiles):
     options = TPCC
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
-    def effective(self, options: Options) -> dict[str, Any]:
-        full = {o.name: o.default for o in TPCC}
-        return full | {name: value for name, value in options.items() if value is not None}
-
     def meaning(self, options: Options) -> dict[str, Any]:
         return self.effective(options)
-
-    def data_options(self, options: Options) -> dict[str, Any]:
-        full = self.effective(options)
-        return {o.name: full[o.name] for o in TPCC if o.data}
 
     def changes_data(self, options: Options) -> bool:
         return True

@@ -46,7 +46,6 @@ _TRANSACTION = re.compile(
 _AGGREGATE = re.compile(
     r"(\d{9,12}) (\d{1,15}) (\d{1,18}) (\d{1,30}) (\d{1,15}) (\d{1,15})((?: \d+)*)"
 )
-PART = re.compile(r"(.+\.\d+)\.\d+")  # name of a further thread's log
 CHUNK = 1 << 16  # distinct latencies kept before they are put into buckets
 RETRIES_MAX = 100
 SECONDS_MAX = 30 * 86_400

@@ -81,15 +81,6 @@ def survives(weights: Mapping[str, int], crashed: Iterable[str], left: Iterable[
     return vote(weights, [name for name in weights if name not in gone], [*left]).primary
 
 
-def crashes_survived(weights: Mapping[str, int]) -> int:
-    """The largest number of members of which any may crash at once."""
-    names = sorted(weights, key=lambda name: -weights[name])
-    count = 0
-    while count < len(names) and survives(weights, names[: count + 1]):
-        count += 1  # the heaviest are the worst case
-    return count
-
-
 def fatal(weights: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
     """Smallest sets of members whose crash at once ends the primary component, at most 256."""
     found: list[tuple[str, ...]] = []

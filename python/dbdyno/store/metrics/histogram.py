@@ -45,7 +45,6 @@ _SECONDS_MAX = 1e8
 _COUNT_MAX = 1 << 48  # of one bucket: all buckets of many trials still add up exactly
 _SUB = 256  # sub-buckets: the power of two that holds 2 x 10^DIGITS values
 _HALF = _SUB // 2
-_HALF_BITS = 7
 
 
 @lru_cache(maxsize=1)

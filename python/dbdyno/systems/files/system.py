@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.base import (
+    Binaries,
+    Copy,
+    Resolved,
+    Server,
+    TargetPlan,
+    Word,
+    engine_target,
+    schema_name,
+)
+from dbdyno.systems.in_process import InProcess
 from dbdyno.systems.process.scratch import mount_of
 from dbdyno.systems.sql_files import Importer
 
@@ -95,14 +104,11 @@ class Files:
         return server
 
 
-class FilesServer:
+class FilesServer(InProcess):
     """A stand-in over a directory: a schema is a directory below it."""
 
-    pid: int | None = None
-
     def __init__(self, directory: Path, resolved: Resolved, version: str) -> None:
-        self.directory = directory
-        self.version = version
+        super().__init__(directory, version)
         self._resolved = resolved
         self.has_direct_io = _takes_direct_io(directory)
 
@@ -110,17 +116,8 @@ class FilesServer:
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
         durable = {name: value for word in resolved.words for name, value in word.settings.items()}
-        return {
-            "driver": Files.driver,
-            "address": {"file": str(self._path(database))},
-            "user": "",
-            "password": "",
-            "database": database,
-            "protocol": target.protocol,
-            "tls": "off",
-            "session_sql": [],
-            "options": {**durable, **target.options},
-        }
+        address = {"file": str(self._path(database))}
+        return engine_target(target, Files.driver, address, database, options=durable)
 
     def create_schema(self, database: str) -> None:
         path = self._path(database)
@@ -140,9 +137,6 @@ class FilesServer:
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
         raise _no_statements()
 
-    def settle(self, database: str) -> None:
-        """Nothing: the load has made its files durable."""
-
     def settings(self) -> dict[str, str]:
         """How files are opened, and what they lie on."""
         mount = mount_of(self.directory)
@@ -154,37 +148,11 @@ class FilesServer:
             "direct_io": "yes" if self.has_direct_io else "no",
         }
 
-    def counters(self) -> dict[str, float]:
-        """None of its own: those of the device are the machine's."""
-        return {}
-
-    def gauges(self) -> frozenset[str]:
-        return frozenset()
-
-    def cycles(self, per_s: Mapping[str, float]) -> dict[str, float]:
-        """Nothing that is known from here: the kernel writes back when it likes."""
-        return {}
-
-    def sessions_by_state(self) -> dict[str, int]:
-        """Empty: sessions are threads of the engine."""
-        return {}
-
     def explain(self, database: str, sql: str) -> str:
         raise _no_statements()
 
-    def alive(self) -> bool:
-        return self.directory.is_dir()
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """Nothing runs."""
-        return True
-
     def _path(self, database: str) -> Path:
-        if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", database):
-            raise DynoError(
-                f"{database!r} cannot be a schema's name", fix="use letters, digits and underscores"
-            )
-        return self.directory / database
+        return self.directory / schema_name(database)
 
 
 def _refuse_what_means_nothing(target: TargetPlan) -> None:

@@ -19,6 +19,7 @@ import pymysql
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import sqltext
 from dbdyno.systems import portable_options, verify
+from dbdyno.systems.base import schema_name
 from dbdyno.systems.mysql import sql_files
 from dbdyno.systems.process.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, refused
@@ -78,6 +79,13 @@ class MysqlControl(ABC):
                         self._connection.close()
                     self._connection = None
                 raise
+
+    def answers(self) -> bool:
+        """Whether it answers at all."""
+        try:
+            return self.rows("SELECT 1") == [(1,)]
+        except ERRORS:
+            return False
 
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []
@@ -282,11 +290,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def identifier(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", name):
-        raise DynoError(
-            f"{name!r} cannot be a schema's name", fix="use letters, digits and underscores"
-        )
-    return f"`{name}`"
+    return f"`{schema_name(name)}`"
 
 
 def quoted_name(name: str) -> str:

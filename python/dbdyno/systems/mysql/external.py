@@ -17,10 +17,9 @@ import pymysql.cursors
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Resolved, TargetPlan
-from dbdyno.systems.external import credentials
+from dbdyno.systems.external.base import External
 from dbdyno.systems.external.credentials import Login
-from dbdyno.systems.external.encryption import context, default_authorities, engine_tls
+from dbdyno.systems.external.encryption import context, default_authorities
 from dbdyno.systems.external.server import MARKER, PREFIX, Mark, Refused
 from dbdyno.systems.logins.mysql import connect
 from dbdyno.systems.logins.policy import TAKE_KEY
@@ -47,21 +46,14 @@ _NOT_NOW = {  # error code -> why a setting cannot be changed
 
 
 @understood
-class MysqlRemote(MysqlControl):
+class MysqlRemote(MysqlControl, External):
     """See the module."""
 
     driver = "mysql"
-    pid: int | None = None
-    directory: Path | None = None
 
     def __init__(self, kind: str, url: ServerUrl, login: Login, tls: str) -> None:
-        super().__init__(kind)
-        self.place = url.place
-        self.version = ""
-        self.remark = login.warning
-        self.mark: Mark | None = None
-        self._login = login
-        self._tls = credentials.tls_of(tls, login)
+        MysqlControl.__init__(self, kind)
+        External.__init__(self, url, login, tls)
 
     def _connect(self, database: str | None, timeout_s: int) -> pymysql.Connection[Any]:
         where: dict[str, Any] = {"host": self._login.host, "port": self._login.port}
@@ -123,25 +115,6 @@ class MysqlRemote(MysqlControl):
             "ON *.*" in grant and ("PROCESS" in grant or "ALL PRIVILEGES" in grant)
             for grant in grants
         )
-
-    def engine_target(
-        self, target: TargetPlan, resolved: Resolved, database: str
-    ) -> dict[str, Any]:
-        login = self._login
-        return {
-            "driver": self.driver,
-            "address": {"unix": login.socket}
-            if login.socket is not None
-            else {"tcp": {"host": login.host, "port": login.port}},
-            "user": login.user,
-            "password": login.password,
-            "database": database,
-            "protocol": target.protocol,
-            "tls": engine_tls(self._tls),
-            **login.rules(self.place).engine(),
-            "session_sql": list(resolved.session_sql),
-            "options": dict(target.options),
-        }
 
     # ---- schemas of ours
 
@@ -295,17 +268,6 @@ class MysqlRemote(MysqlControl):
             else "set it in the server's configuration, and restart it by `hooks:`; see "
             "`may.restart` in the guide `external-servers`",
         )
-
-    def alive(self) -> bool:
-        try:
-            return self.rows("SELECT 1") == [(1,)]
-        except ERRORS:
-            return False
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """It goes on; only our connection is closed."""
-        self.close_connection()
-        return True
 
 
 def quoted(value: str) -> str:

@@ -14,15 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts.base import Completed
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Copy, Resolved, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.mysql.managed import Family, MysqlServer
-from dbdyno.systems.process import starting, templates
+from dbdyno.systems.process import logtail, starting, templates
 from dbdyno.systems.process.account import Account, account_for, check_reachable, private_directory
 from dbdyno.systems.process.account import private_file as write_private
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.managed import Started
 from dbdyno.systems.process.paths import LOOPBACK, socket_directory
 
 # Names that dyno writes itself; in `config:` they are an error.
@@ -202,18 +204,63 @@ def data_directory(directory: Path, account: Account) -> Path:
     return private_directory(directory / "data", account)
 
 
-def place_template(
-    kind: str, binaries: Binaries, template: Path, directory: Path, copy: Copy
-) -> None:
-    """A data directory from a stopped one of the user's. Each start gives us our own login by an
-    init file, which needs no account that is in there."""
-    _check_template(kind, binaries.version, template)
-    account = account_for("mysql")
-    data = data_directory(directory, account)
-    data.rmdir()
-    copy(template, data)
-    templates.own(data, account)
-    data.chmod(0o700)
+class OfFamily:
+    """What either system does like the other."""
+
+    kind: str
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+
+    def place_template(
+        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
+    ) -> None:
+        """A data directory from a stopped one of the user's. Each start gives us our own login by
+        an init file, which needs no account that is in there."""
+        _check_template(self.kind, binaries.version, template)
+        account = account_for("mysql")
+        data = data_directory(directory, account)
+        data.rmdir()
+        copy(template, data)
+        templates.own(data, account)
+        data.chmod(0o700)
+
+    def start(
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        *,
+        cpus: Sequence[int],
+        transport: str,
+    ) -> MysqlServer:
+        """Starts a server and returns when it lets us in and says that it is what was asked for."""
+        account = account_for("mysql")
+        check_reachable(directory / "data", account)
+        check_reachable(binaries.paths["server"], account)
+        if not (directory / "data" / "mysql").is_dir():
+            raise DynoError(
+                f"{directory} is not an initialised data directory of {self.kind}",
+                cause="it was not prepared, or was removed",
+                fix="prepare it first",
+            )
+        asked = starting.asked_port(resolved.settings, self.kind)
+
+        def launch(port: int) -> MysqlServer:
+            return _launch(self._family, binaries, directory, resolved, cpus, account, port)
+
+        return starting.start(launch, resolved, asked)
+
+
+def check_made(done: Completed, program: str) -> None:
+    """DynoError where the program that makes a data directory failed."""
+    if done.returncode != 0:
+        tail = logtail.telling(done.stdout + done.stderr)
+        raise DynoError(
+            f"{program} failed with status {done.returncode}:\n{tail}",
+            cause="a full disk, a wrong setting, or a broken installation",
+            fix="see its messages above",
+        )
 
 
 def _check_template(kind: str, version: str, template: Path) -> None:
@@ -240,31 +287,6 @@ def _check_template(kind: str, version: str, template: Path) -> None:
     if templates.is_locked(template / "ibdata1"):
         raise templates.running(template, "ibdata1")
     templates.check_files(template)
-
-
-def start(
-    family: Family,
-    binaries: Binaries,
-    directory: Path,
-    resolved: Resolved,
-    cpus: Sequence[int],
-) -> MysqlServer:
-    """Starts a server and returns when it lets us in and says that it is what was asked for."""
-    account = account_for(family.account)
-    check_reachable(directory / "data", account)
-    check_reachable(binaries.paths["server"], account)
-    if not (directory / "data" / "mysql").is_dir():
-        raise DynoError(
-            f"{directory} is not an initialised data directory of {family.kind}",
-            cause="it was not prepared, or was removed",
-            fix="prepare it first",
-        )
-    asked = starting.asked_port(resolved.settings, family.kind)
-
-    def launch(port: int) -> MysqlServer:
-        return _launch(family, binaries, directory, resolved, cpus, account, port)
-
-    return starting.start(launch, resolved, asked)
 
 
 def _launch(
@@ -301,7 +323,7 @@ def _launch(
             directory / "server.cnf", configuration({**own, **resolved.settings}), account
         )
         process.launch(
-            [binaries.paths["server"], f"{family.defaults_flag}={directory / 'server.cnf'}"],
+            [binaries.paths["server"], f"--defaults-file={directory / 'server.cnf'}"],
             environment={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC", "HOME": str(directory)},
             log=log.path,
             cpus=cpus,
@@ -310,9 +332,8 @@ def _launch(
     except BaseException:
         process.stop(0)
         raise
-    server = MysqlServer(
-        family, process, directory, sockets / "s", port, password, certificate, log
-    )
+    started = Started(process, directory, sockets / "s", port, password, certificate, log)
+    server = MysqlServer(family, started)
     home = binaries.paths["server"].parent
     server.client_places = (home.parent / "bin", home)
     return server

@@ -13,16 +13,12 @@ from typing import Any
 import pymysql
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.base import Binaries, Resolved, TargetPlan
-from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.base import Binaries, Resolved, TargetPlan, engine_target
 from dbdyno.systems.logins.mysql import connect
 from dbdyno.systems.logins.policy import TAKE_KEY, LoginRules
 from dbdyno.systems.mysql.control import ERRORS, SYSTEM_SCHEMAS, MysqlControl, identifier
 from dbdyno.systems.process import starting
-from dbdyno.systems.process.guarded import Guarded
-from dbdyno.systems.process.logtail import LogTail
-from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.systems.process.starting import HUNG_TIMEOUT_S, STOP_TIMEOUT_S
+from dbdyno.systems.process.managed import Managed, Started
 from dbdyno.systems.server_errors import answered, lost
 
 USER = "dyno"
@@ -34,42 +30,21 @@ class Family:
     """How one member of the family is laid out and spoken to."""
 
     kind: str
-    account: str
     isolation_variable: str
     # base directory of the binaries -> settings that a relocated server needs
     own_settings: Callable[[Binaries], dict[str, str]]
     # password -> statements of the init file
     login_sql: Callable[[str], list[str]]
-    defaults_flag: str = "--defaults-file"
 
 
-class MysqlServer(MysqlControl):
-    """A running MariaDB or MySQL server that we started."""
+class MysqlServer(MysqlControl, Managed):
+    """A running MariaDB or MySQL server that we started. Its end (innodb_fast_shutdown=1) writes
+    dirty pages and leaves nothing to recover."""
 
-    def __init__(
-        self,
-        family: Family,
-        process: Guarded,
-        directory: Path,
-        socket_path: Path,
-        port: int,
-        password: str,
-        certificate: Certificate,
-        log: LogTail,
-    ) -> None:
-        super().__init__(family.kind)
+    def __init__(self, family: Family, started: Started) -> None:
+        MysqlControl.__init__(self, family.kind)
+        Managed.__init__(self, started)
         self.family = family
-        self.process = process
-        self.pid: int | None = process.pid
-        self.directory = directory
-        self.socket_path = socket_path
-        self.port = port
-        self.version = ""
-        self.was_killed = False  # whether the last stop needed force: its directory needs recovery
-        self._password = password
-        self._certificate = certificate
-        self._log = log
-        self.client_places: tuple[Path, ...] = ()  # where its client program may be
 
     def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:
         socket = str(self.socket_path)
@@ -100,10 +75,6 @@ class MysqlServer(MysqlControl):
     def _log_in(self) -> None:
         self.version = str(self.rows("SELECT VERSION()")[0][0])
 
-    def log_tail(self) -> str:
-        """The last lines that the server logged since this start."""
-        return self._log.text()
-
     @answered(ERRORS)
     def check_settings(self, resolved: Resolved) -> None:
         """Every setting asked for is what the server says; see `verify`."""
@@ -118,21 +89,17 @@ class MysqlServer(MysqlControl):
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
-        by_socket = target.transport == "socket"
-        return {
-            "driver": "mysql",
-            "address": {"unix": str(self.socket_path)}
-            if by_socket
-            else {"tcp": {"host": LOOPBACK, "port": self.port}},
-            "user": USER,
-            "password": self._password,
-            "database": database,
-            "protocol": target.protocol,
-            "tls": self._certificate.engine_tls(target.tls),
-            **self._engine_rules(),
-            "session_sql": list(resolved.session_sql),
-            "options": dict(target.options),
-        }
+        return engine_target(
+            target,
+            "mysql",
+            self._address(target, self.port),
+            database,
+            user=USER,
+            password=self._password,
+            tls=self._certificate.engine_tls(target.tls),
+            rules=self._engine_rules(),
+            session_sql=resolved.session_sql,
+        )
 
     def _engine_rules(self) -> dict[str, Any]:
         """MySQL asks for the password under its key where it does not know the proof yet. The
@@ -161,23 +128,6 @@ class MysqlServer(MysqlControl):
         self.rows(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
         self.rows(f"CREATE TABLE {name}.{MARKER} (made_by VARCHAR(64) NOT NULL PRIMARY KEY)")
         self.rows(f"INSERT INTO {name}.{MARKER} VALUES ('dbdyno')")
-
-    def alive(self) -> bool:
-        if not self.process.alive():
-            return False
-        try:
-            return self.rows("SELECT 1") == [(1,)]
-        except ERRORS:
-            return False
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """Clean shutdown: dirty pages are written and nothing is left to recover
-        (innodb_fast_shutdown=1), so that the directory can be copied. After a timeout it is killed
-        (`was_killed`)."""
-        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
-        self.close_connection()
-        self.was_killed = self.process.stop(timeout_s)
-        return self.process.status() == 0 and not self.was_killed
 
 
 # (pattern in the log, likely cause, next step)

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan
+from dbdyno.systems.base import Binaries, Resolved, TargetPlan
 from dbdyno.systems.mysql import family
 from dbdyno.systems.mysql.managed import USER, Family
-from dbdyno.systems.process import logtail
-from dbdyno.systems.process.account import account_for, check_reachable, run_as
+from dbdyno.systems.process.account import account_for, check_reachable, version_of
 from dbdyno.systems.process.guarded import run_guarded
 from dbdyno.systems.process.paths import in_prefixes, program
 
@@ -27,7 +26,7 @@ INSTALL_TIMEOUT_S = 120.0
 POOL_STEP_BYTES = 8 * portable_options.MIB
 
 
-class Mariadb:
+class Mariadb(family.OfFamily):
     """See the module."""
 
     kind = "mariadb"
@@ -84,47 +83,13 @@ class Mariadb:
             INSTALL_TIMEOUT_S,
             directory / "init.log",
         )
-        if done.returncode != 0:
-            tail = logtail.telling(done.stdout + done.stderr)
-            raise DynoError(
-                f"mariadb-install-db failed with status {done.returncode}:\n{tail}",
-                cause="a full disk, a wrong setting, or a broken installation",
-                fix="see its messages above",
-            )
-
-    def place_template(
-        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
-    ) -> None:
-        family.place_template(self.kind, binaries, template, directory, copy)
-
-    def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
-    ) -> Server:
-        return family.start(FAMILY, binaries, directory, resolved, cpus)
+        family.check_made(done, "mariadb-install-db")
 
 
 def mysqlfamily_version(server: Path) -> str:
     """`10.11.14-MariaDB` out of what `--version` prints."""
-    done = run_as(
-        account_for("mysql"),
-        [server, "--no-defaults", "--version"],
-        {"PATH": os.defpath, "LC_ALL": "C"},
-        20.0,
-    )
-    found = re.search(r"Ver (\S+)", done.stdout)
-    if done.returncode != 0 or not found:
-        raise DynoError(
-            f"{server} does not run: {(done.stderr or done.stdout).strip()[-300:]}",
-            cause="a library is missing, or the account mysql cannot reach it",
-            fix="run `make servers`, or set `basedir:`",
-        )
-    return re.sub(r"(-MariaDB).*", r"\1", found[1])
+    version = version_of(server, "mysql", r"Ver (\S+)", "--no-defaults")
+    return re.sub(r"(-MariaDB).*", r"\1", version)
 
 
 def base_directory(binaries: Binaries) -> Path:
@@ -179,9 +144,8 @@ def login_sql(password: str) -> list[str]:
 
 FAMILY = Family(
     kind="mariadb",
-    account="mysql",
     isolation_variable="tx_isolation",
     own_settings=own_settings,
     login_sql=login_sql,
 )
-SYSTEM = Mariadb()
+SYSTEM = Mariadb(FAMILY)

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.base import Binaries, Resolved, TargetPlan, Word
 from dbdyno.systems.mysql import family
 from dbdyno.systems.mysql.managed import USER, Family
-from dbdyno.systems.process import logtail
 from dbdyno.systems.process.account import account_for, check_reachable, run_as
 from dbdyno.systems.process.guarded import run_guarded
 from dbdyno.systems.process.paths import in_prefixes, prefixes, program
@@ -33,7 +32,7 @@ NO_BINARY_LOG = Word(
 )
 
 
-class Mysql:
+class Mysql(family.OfFamily):
     """See the module."""
 
     kind = "mysql"
@@ -90,29 +89,7 @@ class Mysql:
             INITIALIZE_TIMEOUT_S,
             directory / "init.log",
         )
-        if done.returncode != 0:
-            tail = logtail.telling(done.stdout + done.stderr)
-            raise DynoError(
-                f"mysqld --initialize-insecure failed with status {done.returncode}:\n{tail}",
-                cause="a full disk, a wrong setting, or a broken installation",
-                fix="see its messages above",
-            )
-
-    def place_template(
-        self, binaries: Binaries, template: Path, directory: Path, copy: Copy
-    ) -> None:
-        family.place_template(self.kind, binaries, template, directory, copy)
-
-    def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
-    ) -> Server:
-        return family.start(FAMILY, binaries, directory, resolved, cpus)
+        family.check_made(done, "mysqld --initialize-insecure")
 
 
 def default_bases() -> list[Path]:
@@ -205,9 +182,8 @@ def login_sql(password: str) -> list[str]:
 
 FAMILY = Family(
     kind="mysql",
-    account="mysql",
     isolation_variable="transaction_isolation",
     own_settings=own_settings,
     login_sql=login_sql,
 )
-SYSTEM = Mysql()
+SYSTEM = Mysql(FAMILY)

@@ -74,6 +74,13 @@ class PostgresControl(ABC):
             with contextlib.suppress(*ERRORS):
                 connection.close()
 
+    def answers(self) -> bool:
+        """Whether it answers at all."""
+        try:
+            return bool(self.rows("SELECT 1"))
+        except ERRORS:
+            return False
+
     def run(self, database: str, statements: Sequence[str]) -> list[list[Any]]:
         rows: list[list[Any]] = []
         with contextlib.closing(self._connect(database, SETTLE_TIMEOUT_S)) as connection:

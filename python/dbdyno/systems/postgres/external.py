@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ import pg8000.native
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.systems.base import Resolved, TargetPlan
-from dbdyno.systems.external import credentials
+from dbdyno.systems.external.base import External
 from dbdyno.systems.external.credentials import Login
-from dbdyno.systems.external.encryption import engine_tls
 from dbdyno.systems.external.server import MARKER, PREFIX, Mark, Refused
 from dbdyno.systems.logins.postgres import connect
 from dbdyno.systems.postgres.control import ERRORS, PostgresControl, identifier, message
@@ -42,29 +42,21 @@ _HIDES = ("command line", "environment variable", "override", "database", "user"
 
 
 @understood
-class PostgresRemote(PostgresControl):
+class PostgresRemote(PostgresControl, External):
     """See the module."""
 
     driver = "postgres"
-    pid: int | None = None
-    directory: Path | None = None
 
     def __init__(self, url: ServerUrl, login: Login, tls: str) -> None:
-        super().__init__(url.schema or login.user)
-        self.place = url.place
-        self.version = ""
-        self.remark = login.warning
-        self.mark: Mark | None = None
-        self._login = login
-        self._tls = credentials.tls_of(tls, login)
-        self._socket = socket_file(login)
+        PostgresControl.__init__(self, url.schema or login.user)
+        External.__init__(self, url, replace(login, socket=socket_file(login)), tls)
 
     def _connect(self, database: str, timeout_s: int) -> pg8000.native.Connection:
         """`database` is the URL's, or a schema in it."""
         login = self._login
         where: dict[str, Any] = {"host": login.host, "port": login.port}
-        if self._socket is not None:
-            where = {"unix_sock": self._socket}
+        if login.socket is not None:
+            where = {"unix_sock": login.socket}
         connection = connect(
             login.rules(self.place),
             password=login.password,
@@ -113,21 +105,8 @@ class PostgresRemote(PostgresControl):
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
-        login = self._login
-        return {
-            "driver": self.driver,
-            "address": {"unix": self._socket}
-            if self._socket is not None
-            else {"tcp": {"host": login.host, "port": login.port}},
-            "user": login.user,
-            "password": login.password,
-            "database": self.database,
-            "protocol": target.protocol,
-            "tls": engine_tls(self._tls),
-            **login.rules(self.place).engine(),
-            "session_sql": [*self._use(database), *resolved.session_sql],
-            "options": dict(target.options),
-        }
+        session_sql = [*self._use(database), *resolved.session_sql]
+        return self._engine_target(target, self.database, session_sql)
 
     def _use(self, schema: str) -> list[str]:
         """What makes a session find the tables of a schema, unless it is the database itself."""
@@ -330,17 +309,6 @@ class PostgresRemote(PostgresControl):
             if fixed
             else "leave it out of `config:`",
         )
-
-    def alive(self) -> bool:
-        try:
-            return bool(self.rows("SELECT 1"))
-        except ERRORS:
-            return False
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """It goes on; only our connection is closed."""
-        self.close_connection()
-        return True
 
 
 def socket_file(login: Login) -> str | None:

@@ -10,24 +10,20 @@ import base64
 import hashlib
 import hmac
 import secrets
-from pathlib import Path
 from typing import Any
 
 import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.base import Resolved, TargetPlan
-from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.base import Resolved, TargetPlan, engine_target
 from dbdyno.systems.logins.policy import LoginRules
 from dbdyno.systems.logins.postgres import connect
 from dbdyno.systems.postgres import sql_files
 from dbdyno.systems.postgres.control import ERRORS, PostgresControl, identifier, message
 from dbdyno.systems.process import starting
-from dbdyno.systems.process.guarded import Guarded
-from dbdyno.systems.process.logtail import LogTail
-from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.systems.process.starting import HUNG_TIMEOUT_S, SETTLE_TIMEOUT_S, STOP_TIMEOUT_S
+from dbdyno.systems.process.managed import Managed, Started
+from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, lost
 from dbdyno.systems.sql_files import Importer
 
@@ -46,30 +42,13 @@ def scram_verifier(password: str, *, salt: bytes | None = None, iterations: int 
     return f"SCRAM-SHA-256${iterations}:{b64[0]}${b64[1]}:{b64[2]}"
 
 
-class PostgresServer(PostgresControl):
-    """A running PostgreSQL server that we started."""
+class PostgresServer(PostgresControl, Managed):
+    """A running PostgreSQL server that we started. Its end (a fast shutdown) ends sessions and
+    checkpoints everything."""
 
-    def __init__(
-        self,
-        process: Guarded,
-        directory: Path,
-        socket_path: Path,
-        port: int,
-        certificate: Certificate,
-        log: LogTail,
-    ) -> None:
-        super().__init__("postgres")
-        self.process = process
-        self.pid: int | None = process.pid
-        self.directory = directory
-        self.socket_path = socket_path
-        self.port = port
-        self.version = ""
-        self.was_killed = False  # whether the last stop needed force: its directory needs recovery
-        self._password = secrets.token_urlsafe(24)
-        self._certificate = certificate
-        self._log = log
-        self.client_places: tuple[Path, ...] = ()  # where its client program may be
+    def __init__(self, started: Started) -> None:
+        PostgresControl.__init__(self, "postgres")
+        Managed.__init__(self, started)
 
     def importer(self, database: str) -> Importer:
         where = {"PGHOST": str(self.socket_path.parent), "PGPORT": str(self.port), "PGUSER": USER}
@@ -112,20 +91,16 @@ class PostgresServer(PostgresControl):
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
-        by_socket = target.transport == "socket"
-        return {
-            "driver": "postgres",
-            "address": {"unix": str(self.socket_path)}
-            if by_socket
-            else {"tcp": {"host": LOOPBACK, "port": self.port}},
-            "user": USER,
-            "password": self._password,
-            "database": database,
-            "protocol": target.protocol,
-            "tls": self._certificate.engine_tls(target.tls),
-            "session_sql": list(resolved.session_sql),
-            "options": dict(target.options),
-        }
+        return engine_target(
+            target,
+            "postgres",
+            self._address(target, self.port),
+            database,
+            user=USER,
+            password=self._password,
+            tls=self._certificate.engine_tls(target.tls),
+            session_sql=resolved.session_sql,
+        )
 
     @answered(ERRORS)
     def create_schema(self, database: str) -> None:
@@ -149,26 +124,6 @@ class PostgresServer(PostgresControl):
     def settle(self, database: str) -> None:
         """After loading: statistics, visibility map and hint bits, as autovacuum would in time."""
         self.run_in(database, ["VACUUM (ANALYZE)", "CHECKPOINT"], SETTLE_TIMEOUT_S)
-
-    def alive(self) -> bool:
-        if not self.process.alive():
-            return False
-        try:
-            return bool(self.rows("SELECT 1"))
-        except ERRORS:
-            return False
-
-    def log_tail(self) -> str:
-        """The last lines that the server logged since this start."""
-        return self._log.text()
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """Fast shutdown: sessions are ended and everything is checkpointed, so that the directory
-        can be copied. After a timeout it is killed (`was_killed`)."""
-        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
-        self.close_connection()
-        self.was_killed = self.process.stop(timeout_s)
-        return self.process.status() == 0 and not self.was_killed
 
 
 # (pattern in the log, likely cause, next step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
+import secrets
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,10 +26,11 @@ from dbdyno.systems.process.account import (
     check_reachable,
     private_directory,
     private_file,
-    run_as,
+    version_of,
 )
 from dbdyno.systems.process.guarded import Guarded, run_guarded
 from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.managed import Started
 from dbdyno.systems.process.paths import LOOPBACK, in_prefixes, program, socket_directory
 
 INITDB_TIMEOUT_S = 120.0
@@ -97,15 +98,8 @@ class Postgres:
                 cause="`basedir:` is not its prefix" if basedir else "it is not installed",
                 fix="run `make servers`, or `apt-get install postgresql`, or set `basedir:`",
             )
-        done = run_as(account_for("postgres"), [server, "--version"], _environment(), 20.0)
-        found = re.search(r"\) (\S+)", done.stdout)
-        if done.returncode != 0 or not found:
-            raise DynoError(
-                f"{server} does not run: {(done.stderr or done.stdout).strip()[-300:]}",
-                cause="a library is missing, or the account postgres cannot reach it",
-                fix="run `make servers`, or set `basedir:`",
-            )
-        return Binaries(f"PostgreSQL {found[1]}", {"server": server, "init": init})
+        version = version_of(server, "postgres", r"\) (\S+)")
+        return Binaries(f"PostgreSQL {version}", {"server": server, "init": init})
 
     def installations(self) -> Sequence[str]:
         private = [major for path in in_prefixes(self.kind) for major in _of_debian(path)]
@@ -354,9 +348,9 @@ def _launch(
     except BaseException:
         process.stop(0)
         raise
-    server = PostgresServer(
-        process, directory, sockets / f".s.PGSQL.{port}", port, certificate, log
-    )
+    password = secrets.token_urlsafe(24)
+    socket = sockets / f".s.PGSQL.{port}"
+    server = PostgresServer(Started(process, directory, socket, port, password, certificate, log))
     server.client_places = (binaries.paths["server"].parent,)
     return server
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -92,6 +93,21 @@ def check_reachable(path: Path, account: Account) -> None:
                 "and servers are never run as root",
                 fix="choose a directory outside it (set DYNO_SCRATCH), or run dyno as another user",
             )
+
+
+def version_of(server: Path, account: str, pattern: str, *options: str) -> str:
+    """What `pattern` finds in what a server's program prints of itself; DynoError if it does not
+    run."""
+    environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+    done = run_as(account_for(account), [server, *options, "--version"], environment, 20.0)
+    found = re.search(pattern, done.stdout)
+    if done.returncode != 0 or not found:
+        raise DynoError(
+            f"{server} does not run: {(done.stderr or done.stdout).strip()[-300:]}",
+            cause=f"a library is missing, or the account {account} cannot reach it",
+            fix="run `make servers`, or set `basedir:`",
+        )
+    return found[1]
 
 
 def run_as(

@@ -144,7 +144,8 @@ class RedisControl:
         asked = {name: plain(text) for name, text in settings.items()}
         verify.check(self.kind, asked, effective, aliases={})
 
-    def alive(self) -> bool:
+    def answers(self) -> bool:
+        """Whether it answers at all."""
         try:
             return bool(self.ask("PING"))
         except RedisError as error:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.systems.base import Resolved, TargetPlan
-from dbdyno.systems.external import credentials
+from dbdyno.systems.external.base import External
 from dbdyno.systems.external.credentials import Login
-from dbdyno.systems.external.encryption import context, engine_tls
+from dbdyno.systems.external.encryption import context
 from dbdyno.systems.external.server import MARKER, PREFIX, Mark, Refused
 from dbdyno.systems.redis.client import ERRORS, Client, RedisError
 from dbdyno.systems.redis.control import (
@@ -32,22 +31,15 @@ _REFUSED = ("NOAUTH", "WRONGPASS", "DENIED")
 
 
 @understood
-class RedisRemote(RedisControl):
+class RedisRemote(RedisControl, External):
     """See the module."""
 
     driver = "redis"
-    pid: int | None = None
-    directory: Path | None = None
 
     def __init__(self, kind: str, url: ServerUrl, login: Login, tls: str) -> None:
-        super().__init__()
-        self.place = url.place
-        self.version = ""
-        self.remark = login.warning
-        self.mark: Mark | None = None
-        self._login = login
+        RedisControl.__init__(self)
+        External.__init__(self, url, login, tls)
         self._database = int(url.schema or 0)
-        self._tls = credentials.tls_of(tls, login)
 
     def _open(self) -> Client:
         login = self._login
@@ -95,21 +87,8 @@ class RedisRemote(RedisControl):
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
-        login = self._login
-        return {
-            "driver": self.driver,
-            "address": {"unix": login.socket}
-            if login.socket is not None
-            else {"tcp": {"host": login.host, "port": login.port}},
-            "user": login.user,
-            "password": login.password,
-            "database": str(self._database),
-            "protocol": target.protocol,
-            "tls": engine_tls(self._tls),
-            **login.rules(self.place).engine(),
-            "session_sql": [],
-            "options": {"prefix": key_prefix(database), **target.options},
-        }
+        options = {"prefix": key_prefix(database)}
+        return self._engine_target(target, str(self._database), options=options)
 
     def settle(self, database: str) -> None:
         """Nothing: its files are not ours to write."""
@@ -215,11 +194,6 @@ class RedisRemote(RedisControl):
             cause=why,
             fix="leave it out of `config:`; what is fixed while it runs stands in its own file",
         )
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """It goes on; only our connection is closed."""
-        self.close_connection()
-        return True
 
 
 def _marker(schema: str) -> str:

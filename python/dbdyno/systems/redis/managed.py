@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.base import Resolved, TargetPlan
-from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.base import Resolved, TargetPlan, engine_target
 from dbdyno.systems.process import starting
-from dbdyno.systems.process.guarded import Guarded
-from dbdyno.systems.process.logtail import LogTail
-from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.systems.process.starting import HUNG_TIMEOUT_S, SETTLE_TIMEOUT_S, STOP_TIMEOUT_S
+from dbdyno.systems.process.managed import Managed, Started
+from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.redis.client import ERRORS, Client
 from dbdyno.systems.redis.control import TIMEOUT_S, RedisControl, key_prefix, log_in
 from dbdyno.systems.server_errors import answered, lost
 
 
-class RedisServer(RedisControl):
-    """A running Redis server that we started."""
+class RedisServer(RedisControl, Managed):
+    """A running Redis server that we started. At its end the append-only file is synced, and a
+    dump written where `save` asks for one."""
 
-    def __init__(
-        self,
-        process: Guarded,
-        directory: Path,
-        socket_path: Path,
-        ports: tuple[int, int],
-        certificate: Certificate,
-        log: LogTail,
-        password: str,
-    ) -> None:
-        """`ports`: without and with TLS."""
-        super().__init__()
-        self.process = process
-        self.pid: int | None = process.pid
-        self.directory = directory
-        self.socket_path = socket_path
-        self.port, self.tls_port = ports
-        self.version = ""
-        self.was_killed = False  # whether the last stop needed force
-        self._password = password
-        self._certificate = certificate
-        self._log = log
+    def __init__(self, tls_port: int, started: Started) -> None:
+        """`started.port` is the one without TLS."""
+        RedisControl.__init__(self)
+        Managed.__init__(self, started)
+        self.tls_port = tls_port
 
     @answered(ERRORS)
     def wait_until_ready(self) -> None:
@@ -69,21 +49,15 @@ class RedisServer(RedisControl):
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
         tls = self._certificate.engine_tls(target.tls)
-        by_socket = target.transport == "socket"
-        port = self.port if tls == "off" else self.tls_port
-        return {
-            "driver": "redis",
-            "address": {"unix": str(self.socket_path)}
-            if by_socket
-            else {"tcp": {"host": LOOPBACK, "port": port}},
-            "user": "",
-            "password": self._password,
-            "database": "0",
-            "protocol": target.protocol,
-            "tls": tls,
-            "session_sql": [],
-            "options": {"prefix": key_prefix(database), **target.options},
-        }
+        return engine_target(
+            target,
+            "redis",
+            self._address(target, self.port if tls == "off" else self.tls_port),
+            "0",
+            password=self._password,
+            tls=tls,
+            options={"prefix": key_prefix(database)},
+        )
 
     def create_schema(self, database: str) -> None:
         """A prefix of keys, in a server that is ours alone."""
@@ -120,21 +94,6 @@ class RedisServer(RedisControl):
                 cause="a full disk, or not enough memory to fork",
                 fix=f"its log ends:\n{self.log_tail()}",
             )
-
-    def alive(self) -> bool:
-        return self.process.alive() and super().alive()
-
-    def log_tail(self) -> str:
-        """The last lines that the server logged since this start."""
-        return self._log.text()
-
-    def stop(self, *, discard: bool = False) -> bool:
-        """Ends it; the append-only file is synced, and a dump written where `save` asks for one.
-        After a timeout it is killed (`was_killed`)."""
-        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
-        self.close_connection()
-        self.was_killed = self.process.stop(timeout_s)
-        return self.process.status() == 0 and not self.was_killed
 
 
 # (pattern in the log, likely cause, next step)

@@ -8,7 +8,6 @@ A trial starts from a stopped directory: its append-only file where that is on, 
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import signal
 from collections.abc import Sequence
@@ -24,10 +23,11 @@ from dbdyno.systems.process.account import (
     check_reachable,
     private_directory,
     private_file,
-    run_as,
+    version_of,
 )
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.managed import Started
 from dbdyno.systems.process.paths import (
     LOOPBACK,
     free_port,
@@ -59,15 +59,8 @@ class Redis:
                 cause="`basedir:` is not its prefix" if basedir else "it is not installed",
                 fix="run `make servers`, or `apt-get install redis-server`, or set `basedir:`",
             )
-        done = run_as(account_for("redis"), [server, "--version"], _environment(), 20.0)
-        found = re.search(r"v=(\S+)", done.stdout)
-        if done.returncode != 0 or not found:
-            raise DynoError(
-                f"{server} does not run: {(done.stderr or done.stdout).strip()[-300:]}",
-                cause="a library is missing, or the account redis cannot reach it",
-                fix="run `make servers`, or set `basedir:`",
-            )
-        return Binaries(f"Redis {found[1]}", {"server": server})
+        version = version_of(server, "redis", r"v=(\S+)")
+        return Binaries(f"Redis {version}", {"server": server})
 
     def installations(self) -> Sequence[str]:
         found = (Path("/usr"), *in_prefixes(self.kind))
@@ -166,8 +159,9 @@ def _launch(
     except BaseException:
         process.stop(0)
         raise
+    socket = sockets / "redis.sock"
     return RedisServer(
-        process, directory, sockets / "redis.sock", (port, tls_port), certificate, log, password
+        tls_port, Started(process, directory, socket, port, password, certificate, log)
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,17 @@ from urllib.parse import quote
 from dbdyno import installed
 from dbdyno.errors import DynoError
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.base import (
+    Binaries,
+    Copy,
+    Resolved,
+    Server,
+    TargetPlan,
+    Word,
+    engine_target,
+    schema_name,
+)
+from dbdyno.systems.in_process import InProcess
 from dbdyno.systems.server_errors import refused
 from dbdyno.systems.sql_files import Importer
 from dbdyno.systems.sqlite.sql_files import SqliteImporter
@@ -142,31 +152,20 @@ class Sqlite:
         return server
 
 
-class SqliteServer:
+class SqliteServer(InProcess):
     """Databases are the files of a directory. Holds no connection open between calls: the last
     close checkpoints the write-ahead log, and a reader held open would keep it from being reset."""
 
-    pid: int | None = None
-
     def __init__(self, directory: Path, resolved: Resolved, version: str) -> None:
-        self.directory = directory
-        self.version = version
+        super().__init__(directory, version)
         self._resolved = resolved
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
     ) -> dict[str, Any]:
-        return {
-            "driver": Sqlite.driver,
-            "address": {"file": str(self._file(database))},
-            "user": "",
-            "password": "",
-            "database": database,
-            "protocol": target.protocol,
-            "tls": "off",
-            "session_sql": list(resolved.session_sql),
-            "options": dict(target.options),
-        }
+        address = {"file": str(self._file(database))}
+        session_sql = resolved.session_sql
+        return engine_target(target, Sqlite.driver, address, database, session_sql=session_sql)
 
     def create_schema(self, database: str) -> None:
         path = self._file(database)
@@ -258,14 +257,6 @@ class SqliteServer:
     def gauges(self) -> frozenset[str]:
         return frozenset({"database_bytes", "wal_bytes"})
 
-    def cycles(self, per_s: Mapping[str, float]) -> dict[str, float]:
-        """Nothing slow: its checkpoints follow from commits, many a second."""
-        return {}
-
-    def sessions_by_state(self) -> dict[str, int]:
-        """Empty: sessions are threads of the engine."""
-        return {}
-
     def explain(self, database: str, sql: str) -> str:
         """EXPLAIN QUERY PLAN as an indented tree."""
         with self._open(database) as connection:
@@ -291,9 +282,6 @@ class SqliteServer:
             connection.commit()
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def alive(self) -> bool:
-        return self.directory.is_dir()
-
     def stop(self, *, discard: bool = False) -> bool:
         """Empties the write-ahead logs, so that the files alone are the database."""
         if discard:
@@ -307,11 +295,7 @@ class SqliteServer:
         return True
 
     def _file(self, database: str) -> Path:
-        if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", database):
-            raise DynoError(
-                f"{database!r} cannot be a schema's name", fix="use letters, digits and underscores"
-            )
-        return self.directory / f"{database}.db"
+        return self.directory / f"{schema_name(database)}.db"
 
     @contextmanager
     def _open(self, database: str | None) -> Iterator[sqlite3.Connection]:

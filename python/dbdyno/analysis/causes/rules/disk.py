@@ -8,7 +8,6 @@ from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
 
 AWAIT_FACTOR = 3.0  # a request takes so many times as long
-PRESSURE_MIN = 0.3  # of the time somebody waited for I/O
 BUSY = 0.9  # of the time something was in flight
 CALM = 0.7
 OTHERS_MIN = 0.5  # of the bytes

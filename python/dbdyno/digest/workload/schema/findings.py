@@ -25,7 +25,6 @@ _INSERTED = re.compile(
     r"(?:values?|select)\b",
     re.IGNORECASE,
 )
-_MADE_UP = ("text",)
 _NUMBERS = ("uniform", "zipfian", "gaussian", "pareto", "special")
 
 Generator = Mapping[str, Any]

@@ -39,8 +39,3 @@ def conflict(one: str, other: str) -> bool:
 def is_shared(kind: str) -> bool:
     """Whether the row is locked so that others may lock it in the same way."""
     return kind in (SHARED, REFERENCE)
-
-
-def collide(one: str, other: str) -> bool:
-    """Whether the locks of two transactions on a row exclude each other."""
-    return not (is_shared(one) and is_shared(other))

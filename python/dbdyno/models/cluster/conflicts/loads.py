@@ -56,20 +56,6 @@ def of_sessions(
     return run.finish()
 
 
-def poisson_log(
-    rates: Mapping[str, float], draw: Draw, execute_s: float, length_s: float, seed: int = 0
-) -> list[Transaction]:
-    """Arrivals at a rate on each node, for a time; each runs for an exponential time."""
-    rng = random.Random(seed)
-    log: list[Transaction] = []
-    for node, rate in rates.items():
-        now = 0.0
-        while rate > 0 and (now := now + rng.expovariate(rate)) < length_s:
-            length = rng.expovariate(1 / execute_s) if execute_s else 0.0
-            log.append(Transaction(node, now, now + length, draw(rng)))
-    return sorted(log, key=lambda one: one.start_s)
-
-
 def hot_rows(rows: int, share: float) -> Draw:
     """One row a transaction: with that probability one of `rows` hot ones, else one of its own."""
     own = itertools.count()
