@@ -135,7 +135,7 @@ def test_words_of_the_command_line_are_checked(there: Place) -> None:
     assert "--check" in done.stderr
     done = there.dyno("run")
     assert done.returncode == 2
-    assert "name an experiment" in done.stderr
+    assert "use an experiment" in done.stderr
 
 
 RESUMES = {
@@ -143,7 +143,7 @@ RESUMES = {
     "other": ("{}", "no schema_version", "another program"),
     "broken": ("{", "is not JSON", "edited or damaged"),
     "newer": ('{"schema_version": 99, "versions": {"dbdyno": "7.1"}}', "schema_version 99", "7.1"),
-    "part": ('{"schema_version": 1, "status": "running"}', "lacks plan, environment"),
+    "part": ('{"schema_version": 1, "status": "running"}', "is without plan, environment"),
     "bytes": (b"\xff\xfe", "is not JSON"),
 }
 
